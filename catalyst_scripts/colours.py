@@ -13,15 +13,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import paraview.simple as pv
-from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map
+from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map, pale, regime_colours
 from ticks import amount, ticks, unit_for
 
 PLACE = (0.82, 0.2)  # of the legend
 PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)", "RdBu_r": "BuRd"}
+SHADES = "regime_shade"  # twice the regime, and one more where it is certain
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
     *("same_node", "same_package", "same_numa", "same_switch", "hops"),
-    *("rank", "source", "target", "name", "level", "id", "device_type"),
+    *("rank", "source", "target", "name", "level", "id", "device_type", "regime"),
+    SHADES,
 }
 
 
@@ -43,8 +45,9 @@ def colour(
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
         low = 0
+    names = names or {int(number): words for number, words in about.get("names", {}).items()}
     numbers = sorted(names) if names else range(round(low), round(most) + 1)
-    few = numbers if len(numbers) <= len(PALETTE) else _few(numbers)
+    few = numbers if len(numbers) <= len(PALETTE) or field == SHADES else _few(numbers)
     scale, unit = unit_for(about["unit"], max(abs(low), abs(high)))
     if category:
         high = most
@@ -55,7 +58,8 @@ def colour(
     table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
-        indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
+        chosen = _shades(numbers) if field == SHADES else PALETTE
+        indexed = [*chosen[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
         table.IndexedColors = [part for rgb in indexed for part in rgb]
     else:
         table.ApplyPreset(PRESETS[colour_map(field)], True)
@@ -125,6 +129,12 @@ def title_lines(title: str, view: Any) -> list[str]:
     half = most // 2 - 1
     words = [word if len(word) <= most else f"{word[:half]}...{word[-half:]}" for word in title.split(" ")]
     return textwrap.wrap(" ".join(words), most, break_on_hyphens=False, break_long_words=False)
+
+
+def _shades(numbers: Any) -> list[tuple[float, ...]]:
+    """The colours of regimes: pale for even numbers, which are uncertain."""
+    colours = regime_colours(max(numbers) // 2 + 1)
+    return [colours[number // 2] if number % 2 else pale(colours[number // 2]) for number in numbers]
 
 
 def _few(values: Any) -> list[int]:

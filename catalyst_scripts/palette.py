@@ -19,6 +19,8 @@ UNKNOWN = (0.3, 0.3, 0.3)
 BEYOND = PALETTE[4]  # values above the end of the scale
 TEXT = (0.1, 0.1, 0.1)
 OUTLINE = (0.6, 0.6, 0.6)
+_ORDERED = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}  # of so many regimes
+PALE = 0.3  # of a colour, beside white, where a regime is uncertain
 
 _WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum|before|after))?")
 
@@ -40,3 +42,13 @@ def colour_map(field: str) -> str:
     if field.endswith("_difference") or field == "phase_steps":
         return "RdBu_r"
     return "magma" if is_waiting(field) else "viridis"
+
+
+def regime_colours(n: int) -> list[tuple[float, ...]]:
+    """The colours of n regimes: blue is the fastest, vermilion the slowest; at most 7 differ."""
+    return [PALETTE[number % len(PALETTE)] for number in _ORDERED.get(n, (0, 5, 2, 6, 1, 3, 4) * n)[:n]]
+
+
+def pale(rgb: tuple[float, ...]) -> tuple[float, ...]:
+    """The colour of what is uncertain."""
+    return tuple(1 - PALE * (1 - part) for part in rgb)

@@ -333,7 +333,8 @@ class Names:
         if self._layer == "measurements":
             shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
             parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
-            yield _words(layers["measurements"], "explained") or parts
+            has_means = self._shown in self._pictures.arrays("topology/machine")
+            yield _words(layers["measurements"], "explained") or parts * has_means
         if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():

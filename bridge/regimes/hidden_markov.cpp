@@ -80,7 +80,7 @@ void log_densities(const States<N>& states, Workspace<N>& work, size_t n) {
       const double power = -(states.dof + 1) / 2, over = 1 / states.dof;
       for (size_t k = 0; k < n; ++k) {
         const double z = (y[k] - location) * inverse;
-        out[k] = factor + power * std::log1p(z * z * over);
+        out[k] = factor + power * std::log(1 + z * z * over);
       }
     } else {
       for (size_t k = 0; k < n; ++k) {
@@ -134,17 +134,17 @@ double forward_pass(const States<N>& states, Workspace<N>& work, size_t n) {
       now[state] = reached * work.density[state][k];
       sum += now[state];
     }
-    // No state explains the value after what came before: all start anew.
-    if (!(sum > std::numeric_limits<double>::min())) {
+    // No state that can be reached explains the value: all start anew.
+    const bool is_possible = sum > std::numeric_limits<double>::min();
+    if (!is_possible) {
       sum = std::numeric_limits<double>::min();
-      for (double& one : now) one = sum / N;
+      std::fill_n(now, N, sum / N);
     }
-    const double inverse = 1 / sum;
     for (int state = 0; state < N; ++state) {
-      before[state] = now[state] * inverse;
+      before[state] = now[state] / sum;
       work.forward[state][k] = before[state];
     }
-    work.scaling[k] = inverse;
+    work.scaling[k] = is_possible ? 1 / sum : 1;
     likelihood += work.offset[k];
     product *= sum;
     if (product < 1e-200 || product > 1e200) {
@@ -169,8 +169,12 @@ void backward_pass(const States<N>& states, const Workspace<N>& work, size_t n, 
       posterior[state] = work.forward[state][k] * backward[state];
       sum += posterior[state];
     }
-    const double inverse = 1 / sum;  // 1 but for rounding
-    for (int state = 0; state < N; ++state) posterior[state] *= inverse;
+    // The sum is 1 but for rounding, and where all states started anew.
+    const bool is_possible = sum > 0 && std::isfinite(sum);
+    for (int state = 0; state < N; ++state) {
+      posterior[state] = is_possible ? posterior[state] / sum : work.forward[state][k];
+      if (!is_possible) backward[state] = 1;
+    }
     of(k, posterior);
     if (k == 0) break;
     for (int state = 0; state < N; ++state)

@@ -19,8 +19,10 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import regimes
 import rhythm
 import runs
 from pages import PAGES as DISSERTATION
@@ -28,7 +30,8 @@ from pages import Page, Panel
 
 HERE = Path(__file__).resolve().parent
 DRAWING = ("make_gallery.py", "draw.py")
-PAGES = (*DISSERTATION, *rhythm.PAGES)
+PLOTTED = {"rhythm": rhythm, "regimes": regimes}  # layer -> the module that draws its pages with matplotlib
+PAGES = (*DISSERTATION, *rhythm.PAGES, *regimes.PAGES)
 MOST_LINES = 30_000
 LINES = ("periodic", "from 0", "heaviest")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
@@ -40,6 +43,10 @@ Both sides of a page have the same camera, and the same colours where they show 
 Pages O.1 to O.9 are figures of A. Afzal, G. Hager, G. Wellein, *Exploring metrics for analyzing dynamic
 behavior in MPI programs via a coupled-oscillator model*, from perfield's own model; then come five measured
 programs beside it.
+
+Pages R.1 to R.13 are figures of M. Heldman, J. Rudi, J. Bessac, *Statistical Treatment of Variable MPI
+Latencies and MPI-Communication Hiding for Matrix-Free Finite Element Operators*: from a model, and measured
+where two ranks can show it. Each image says which.
 
 | figure | page | what to see |
 | --- | --- | --- |
@@ -117,8 +124,13 @@ def is_made(work: Work, folder: Path) -> bool:
 def fingerprint(page: Page, made: Sequence[Path | None]) -> str:
     """What a page is made from: its row of the table, its runs, and how they are drawn."""
     stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made if run is not None]
-    plots = (HERE / "rhythm.py").read_text() if page in rhythm.PAGES else ""
+    plots = Path(str(plotted(page).__file__)).read_text() if plotted(page) else ""
     return hashlib.sha256(json.dumps([asdict(page), stamps, how_drawn(), plots]).encode()).hexdigest()
+
+
+def plotted(page: Page) -> ModuleType | None:
+    """The module that draws a page with matplotlib; None where ParaView does."""
+    return PLOTTED.get(page.panels[0].layer) if page.panels else None
 
 
 def how_drawn() -> str:
@@ -127,7 +139,9 @@ def how_drawn() -> str:
 
 
 def image_of(page: Page, number: int) -> str:
-    return f"{page.number}-{'abcdef'[number]}.{rhythm.ending(page.panels[number])}"
+    module = plotted(page)
+    ending = module.ending(page.panels[number]) if module else "png"
+    return f"{page.number}-{'abcdef'[number]}.{ending}"
 
 
 def text_of(page: Page, reason: str, folder: Path) -> str:
@@ -137,10 +151,10 @@ def text_of(page: Page, reason: str, folder: Path) -> str:
         lines += [f"This page was not made: {reason.strip()}", ""]
     else:
         images = [f"![{panel.words}]({image_of(page, n)})" for n, panel in enumerate(page.panels)]
-        if page in rhythm.PAGES:  # wide plots, one below the other
+        if plotted(page):  # wide plots, one below the other
             for panel, image in zip(page.panels, images):
                 lines += [f"## {panel.words}", "", image, ""]
-            lines += [rhythm.MEASURED if page.panels[0].run else rhythm.SOURCE, ""]
+            lines += [plotted(page).note(page), ""]
         else:
             lines += ["| " + " | ".join(panel.words for panel in page.panels) + " |"]
             lines += ["| " + " | ".join("---" for _ in page.panels) + " |"]
@@ -222,8 +236,8 @@ def jobs_of(work: Work, folder: Path) -> list[dict[str, Any]]:
     for number, (panel, run_path) in enumerate(zip(work.page.panels, work.made)):
         target = folder / image_of(work.page, number)
         target.unlink(missing_ok=True)
-        if panel.layer == "rhythm":
-            rhythm.draw(panel, run_path, target)
+        if panel.layer in PLOTTED:
+            PLOTTED[panel.layer].draw(panel, run_path, target)
         elif panel.layer == "matrix":
             draw_matrix(panel, run_path, target)
         else:

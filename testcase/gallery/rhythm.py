@@ -151,6 +151,11 @@ def ending(panel: Panel) -> str:
     return "gif" if panel.layer == "rhythm" and panel.fields[0].endswith("film") else "png"
 
 
+def note(page: Page) -> str:
+    """A sentence on where the numbers of a page come from."""
+    return MEASURED if page.panels[0].run else SOURCE
+
+
 def _preset(name: str) -> Callable[[Path, Any], None]:
     def saved(target: Path, _: Path | None) -> None:
         from perfield.analysis.oscillators.presets import preset

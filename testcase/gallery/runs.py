@@ -29,7 +29,7 @@ FOUR_NODES, MOST_SECONDS = "n1;n2,n3;n4", 600
 PROGRAMS = {"flow": "testcase/gallery", "heat3d": "testcase/heat3d", "multigrid_c": "testcase/patterns"}
 PROGRAMS |= {"multipartition_c": "testcase/patterns"}
 RHYTHM = ("pisolver", "stream_triad", "schoenauer_triad", "jacobi", "gauss_seidel")
-PROGRAMS |= dict.fromkeys(RHYTHM, "testcase/rhythm")
+PROGRAMS |= dict.fromkeys(RHYTHM, "testcase/rhythm") | {"poisson": "testcase/poisson"}
 
 
 class NotMadeError(RuntimeError):
@@ -144,6 +144,14 @@ def programs() -> dict[str, Program]:
     }
 
 
+METHODS = ("fixed", "dynamic", "test")  # of testcase/poisson
+BLOCK = ("--elements-per-rank", "24", "24", "32")  # 18,432; the paper has 18,720
+STUDIES = {
+    "poisson-cg": (*BLOCK, "--matvecs", "3000"),
+    "poisson-gmg": (*BLOCK, "--matvecs", "3000", "--preconditioner", "multigrid"),
+}
+
+
 def names() -> list[str]:
     """All runs, measured and by formula."""
     import synthetic
@@ -153,6 +161,8 @@ def names() -> list[str]:
 
 def make(name: str, folder: Path, say: Callable[[str], None]) -> Path:
     """Makes a run, or finds the one of an earlier call; returns its run directory.
+
+    For one of STUDIES the run directory holds the record of each method.
 
     Raises NotMadeError.
     """
@@ -165,7 +175,12 @@ def make(name: str, folder: Path, say: Callable[[str], None]) -> Path:
     folder.mkdir(parents=True)
     say(f"run {name}")
     by_formula = synthetic.RUNS.get(name)
-    words = by_formula(run) if by_formula else measure((programs() | RHYTHMS)[name], folder, run)
+    if by_formula:
+        words = by_formula(run)
+    elif name in STUDIES:
+        words = record(STUDIES[name], folder, run)
+    else:
+        words = measure((programs() | RHYTHMS)[name], folder, run)
     made.write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
     return run
 
@@ -226,6 +241,25 @@ def measure_here(program: Program, folder: Path, run: Path) -> str:
     if result.returncode or not run.is_dir():
         raise NotMadeError(f"{program.words[0]} ended with {result.returncode}: {result.stderr[-600:]}")
     return f"`{' '.join(program.words)}`, {program.ranks} ranks on this machine"
+
+
+def record(words: tuple[str, ...], folder: Path, target: Path) -> str:
+    """Solves by each method on two ranks of this machine, and keeps their records; returns its words.
+
+    Raises NotMadeError.
+    """
+    program = executable("poisson")
+    for method in METHODS:
+        command = ["mpirun", "--oversubscribe", "-n", "2", program, *words, "--method", method]
+        command += ["--output", str(target / method)]
+        result = subprocess.run(
+            command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=MOST_SECONDS
+        )
+        if result.returncode:
+            raise NotMadeError(
+                f"poisson ended with {result.returncode}: {(result.stderr or result.stdout)[-600:]}"
+            )
+    return f"`poisson {' '.join(words)}` with `--method` {', '.join(METHODS)}; 2 ranks on this machine"
 
 
 def network(program: Program, folder: Path) -> Path:

@@ -13,8 +13,9 @@ namespace {
 
 int run(const poisson::Options& options, int rank) {
   poisson::Box box;
-  box.elements = options.elements;
+  if (options.octree[0] < 0) box.elements = options.elements;  // an octree is the unit cube
   box.ranks = options.ranks;
+  box.order = options.order;
   poisson::Solver solver(options, box, PETSC_COMM_WORLD);
   if (!options.matrix.empty()) {
     solver.write_matrix(options.matrix);

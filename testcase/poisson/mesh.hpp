@@ -30,7 +30,7 @@ struct Mesh {
   std::vector<double> size;    // for each element: the length of its edges
   std::vector<double> kappa;   // for each element
   std::vector<std::uint32_t>
-      hanging;  // for each element: which faces and edges hang, 0 if none; or empty
+      hanging;  // for each element: the face_code of p8est_lnodes.h, 0 if nothing hangs; or empty
   std::vector<std::uint8_t> fixed;  // for each local node: 1 where a Dirichlet value is given
   std::vector<double> position;     // 3 for each local node
   std::vector<Neighbour> neighbours;

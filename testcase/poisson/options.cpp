@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "element.hpp"
+#include "octree.hpp"
 #include "uniform.hpp"
 
 namespace poisson {
@@ -19,6 +21,10 @@ mesh
   --elements-per-rank X Y Z
                         instead: of each rank's block. The paper's 18,720 are 26 24 30
   --ranks X Y Z         blocks along each axis (as few shared faces as possible)
+  --octree COARSEST FINEST
+                        instead: the unit cube, in elements with edges from 2^-COARSEST to
+                        2^-FINEST, the smallest ones where kappa jumps; hanging nodes between them
+  --order K             of the elements, 1 to 8 (1)
   --jump F              kappa is 1 in the lower half along x, F in the upper half (1000)
 
 how a rank hides messages behind its inner elements
@@ -116,6 +122,18 @@ void check(const Options& options, int n_ranks) {
   if (!(options.splitting.theta >= 0 && options.splitting.theta <= 1))
     throw Misuse("--theta is a weight and must lie between 0 and 1");
   if (!(options.splitting.cap >= 1)) throw Misuse("--cap must be at least 1");
+  const auto [coarsest, finest] = options.octree;
+  if (finest < coarsest || finest > finest_level)
+    throw Misuse("--octree " + std::to_string(coarsest) + " " + std::to_string(finest) +
+                 " is not possible: the finest level is from the coarsest one to " +
+                 std::to_string(finest_level));
+  if (options.order > highest_order)
+    throw Misuse("--order is from 1 to " + std::to_string(highest_order) + ", not " +
+                 std::to_string(options.order));
+  if ((coarsest >= 0 || options.order > 1) && options.preconditioner == "multigrid")
+    throw Misuse(
+        "--preconditioner multigrid knows boxes of order 1 only: leave out --octree and --order, "
+        "or choose --preconditioner jacobi");
   if (!(options.jump > 0)) throw Misuse("--jump must be more than 0: kappa is positive");
   if (!(options.rtol > 0)) throw Misuse("--rtol must be more than 0");
   if (options.gather_scatter && options.solver == "pipelined")
@@ -145,6 +163,10 @@ Options read_options(int argc, char** argv, int n_ranks) {
       options.elements_per_rank = words.three(option);
     } else if (option == "--ranks") {
       options.ranks = words.three(option);
+    } else if (option == "--octree") {
+      for (int& level : options.octree) level = int(words.integer(option, 0));
+    } else if (option == "--order") {
+      options.order = int(words.integer(option, 1));
     } else if (option == "--jump") {
       options.jump = words.real(option);
     } else if (option == "--method") {
@@ -194,7 +216,11 @@ Options read_options(int argc, char** argv, int n_ranks) {
   const char* trace = std::getenv("PERFIELD_INJECT");
   if (options.injected.empty() && trace && *trace)
     options.injected = std::string("perfield inject, trace ") + trace;
-  const bool per_rank = options.elements_per_rank[0] > 0;
+  const bool per_rank = options.elements_per_rank[0] > 0, octree = options.octree[0] >= 0;
+  if (octree && (per_rank || elements || options.ranks[0] > 0))
+    throw Misuse(
+        "--octree is a mesh of its own: leave out --elements, --elements-per-rank and --ranks");
+  if (octree) options.ranks = {n_ranks, 1, 1};  // along the curve
   if (per_rank && elements)
     throw Misuse("--elements and --elements-per-rank say the same twice; leave one of them out");
   if (options.ranks[0] == 0)

@@ -16,6 +16,8 @@ struct Options {
   std::array<int, 3> elements = {32, 32, 32};
   std::array<int, 3> elements_per_rank = {0, 0, 0};  // 0: --elements holds
   std::array<int, 3> ranks = {0, 0, 0};              // 0: as few shared faces as possible
+  int order = 1;
+  std::array<int, 2> octree = {-1, -1};  // coarsest and finest level; -1: a box
   double jump = 1000;
 
   SplittingOptions splitting;

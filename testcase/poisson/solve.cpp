@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "multigrid.hpp"
+#include "octree.hpp"
 #include "products.hpp"
 
 namespace poisson {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr double kNoWait = 0.05;  // of the time of the inner elements
 constexpr double kShortestWaitS = 1e-6;
+constexpr std::int64_t kMostInMatrix = 10000;  // nodes: 800 MB
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -43,6 +45,19 @@ std::string listed(const Numbers& numbers) {
 
 std::string times(const std::array<int, 3>& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
+}
+
+constexpr std::pair<Phase, const char*> kPhases[] = {{kPreSmoothing, "before a correction"},
+                                                     {kResidual, "residual"},
+                                                     {kPostSmoothing, "after a correction"},
+                                                     {kEnergyProduct, "energy product"}};
+
+std::string times_of(const Record::Mean& mean) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "T_in %.4g us (waits %.4g), T_out %.4g us (waits %.4g), alpha %.3g\n",
+                mean.t_in * 1e6, mean.w_in * 1e6, mean.t_out * 1e6, mean.w_out * 1e6, mean.alpha);
+  return text;
 }
 
 // Ends the solve when the record is full, and else as PETSc does.
@@ -150,13 +165,23 @@ Solver::Solver(const Options& options, const Box& box, MPI_Comm comm)
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &n_ranks_);
   const int n_levels = options.preconditioner == "multigrid" ? levels_of(options, box) : 1;
-  Box one = box;
-  one.grain = 1 << (n_levels - 1);
-  for (int level = 0; level < n_levels; ++level) {
-    levels_.push_back(std::make_unique<Level>(uniform_mesh(one, problem_.kappa, comm), comm));
-    for (int& n : one.elements) n /= 2;
-    one.grain /= 2;
+  if (is_octree()) {
+    const auto [coarsest, finest] = options.octree;
+    auto mesh = octree_mesh({coarsest, finest, box.order}, problem_.kappa, comm);
+    levels_.push_back(std::make_unique<Level>(UniformMesh{std::move(mesh), box, {}}, comm));
+  } else {
+    Box one = box;
+    one.grain = 1 << (n_levels - 1);
+    for (int level = 0; level < n_levels; ++level) {
+      levels_.push_back(std::make_unique<Level>(uniform_mesh(one, problem_.kappa, comm), comm));
+      for (int& n : one.elements) n /= 2;
+      one.grain /= 2;
+    }
   }
+  const Mesh& mesh = levels_[0]->mesh;
+  const auto hangs = [](std::uint32_t code) { return code != 0; };
+  n_elements_ = {mesh.n_elements, std::count_if(mesh.hanging.begin(), mesh.hanging.end(), hangs)};
+  MPI_Allreduce(MPI_IN_PLACE, n_elements_.data(), 2, MPI_INT64_T, MPI_SUM, comm);
   set_eps();
   load_ = levels_[0]->product.load(problem_.load);
 }
@@ -244,6 +269,10 @@ Solved Solver::solve_with_petsc() {
 void Solver::write_matrix(const std::string& path) {
   Level& finest = *levels_[0];
   const UniformMesh& mesh = finest.mesh;
+  if (mesh.all_nodes > kMostInMatrix)
+    throw Misuse("--matrix would write " + std::to_string(mesh.all_nodes) +
+                 " columns, but is for at most " + std::to_string(kMostInMatrix) +
+                 "; take fewer elements");
   const auto splitting = splitting_of(0);
   const size_t all = size_t(mesh.all_nodes), n_local = load_.size();
   int mine = mesh.n_owned;
@@ -291,8 +320,11 @@ void Solver::write(const std::string& directory) const {
     std::ofstream file(directory + "/study.json");
     file.precision(17);
     file << "{\n  \"program\": \"poisson\",\n  \"method\": " << quoted(splitting.method)
-         << ",\n  \"elements\": " << listed(box_.elements) << ",\n  \"ranks\": " << n_ranks_
-         << ",\n  \"blocks\": " << listed(box_.ranks) << ",\n  \"order\": " << box_.order
+         << ",\n  \"elements\": "
+         << (is_octree() ? listed(std::array{n_elements_[0]}) : listed(box_.elements))
+         << ",\n  \"ranks\": " << n_ranks_ << ",\n  \"blocks\": " << listed(box_.ranks)
+         << ",\n  \"order\": " << box_.order
+         << ",\n  \"octree\": " << (is_octree() ? listed(options_.octree) : "null")
          << ",\n  \"jump\": " << options_.jump << ",\n  \"alpha\": " << splitting.alpha
          << ",\n  \"eps\": " << eps[0] << ",\n  \"eps_of_levels\": " << listed(eps)
          << ",\n  \"theta\": " << splitting.theta << ",\n  \"cap\": " << splitting.cap
@@ -317,17 +349,24 @@ void Solver::write(const std::string& directory) const {
 
 std::string Solver::told() const {
   std::ostringstream text;
-  const MatVec mean = record_.mean(0);
-  text << "poisson: " << times(box_.elements) << " elements of order " << box_.order << " on "
-       << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (") << times(box_.ranks) << "), method "
-       << options_.splitting.method << '\n';
+  text << "poisson: " << (is_octree() ? std::to_string(n_elements_[0]) : times(box_.elements))
+       << (n_elements_[0] == 1 ? " element of order " : " elements of order ") << box_.order
+       << " on " << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (");
+  if (is_octree())
+    text << "an octree of levels " << options_.octree[0] << " to " << options_.octree[1] << "; "
+         << n_elements_[1] << " elements have hanging nodes";
+  else
+    text << times(box_.ranks);
+  text << "), method " << options_.splitting.method << '\n';
   text << "first solve: " << first_.iterations << " iterations (" << first_.reason << "), residual "
        << first_.residual << ", error " << error_ << " in L2\n";
   text << "MatVecs of the finest level: " << record_.n_finest() << " in " << n_solves_
        << (n_solves_ == 1 ? " solve and " : " solves and ") << seconds_ << " s\n";
-  text << "rank 0, in the mean of them: T_in " << mean.t_in * 1e6 << " us (waits "
-       << mean.w_in * 1e6 << "), T_out " << mean.t_out * 1e6 << " us (waits " << mean.w_out * 1e6
-       << "), alpha " << mean.alpha << '\n';
+  text << "rank 0, in the mean of them: " << times_of(record_.mean(0));
+  for (size_t level = 0; levels_.size() > 1 && level < levels_.size(); ++level)
+    for (const auto& [phase, name] : kPhases)
+      if (const Record::Mean mean = record_.mean(int(level), phase); mean.n > 0)
+        text << "  level " << level << ", " << name << ", " << mean.n << ": " << times_of(mean);
   if (!options_.injected.empty())
     text << "latencies were injected by " << options_.injected << '\n';
   return text.str();

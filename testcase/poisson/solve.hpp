@@ -37,6 +37,7 @@ class Solver {
  private:
   struct PetscParts;
 
+  bool is_octree() const { return options_.octree[0] >= 0; }
   Solved solve_once();
   Solved solve_with_petsc();
   void set_eps();
@@ -47,6 +48,7 @@ class Solver {
   const MPI_Comm comm_;
   int rank_ = 0, n_ranks_ = 1;
   const Problem problem_;
+  std::array<std::int64_t, 2> n_elements_{};    // of all ranks; those with hanging nodes
   std::vector<std::unique_ptr<Level>> levels_;  // the finest one first
   Record record_;
   std::unique_ptr<Show> show_;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "element.hpp"
+
 namespace poisson {
 
 namespace {
@@ -74,7 +76,8 @@ void number_nodes(UniformMesh& mesh) {
   each(lattice.begin, lattice.end,
        [&](int i, int j, int k) { ++(owns(i, j, k) ? mesh.n_owned : mesh.n_ghosts); });
   int owned = 0, ghost = mesh.n_owned;
-  const double step = mesh.box.element_size() / mesh.order;
+  const double size = mesh.box.element_size();
+  const std::vector<double> points = lobatto_points(mesh.order);
   mesh.position.resize(3 * size_t(mesh.n_owned + mesh.n_ghosts));
   mesh.fixed.resize(size_t(mesh.n_owned + mesh.n_ghosts));
   each(lattice.begin, lattice.end, [&](int i, int j, int k) {
@@ -82,7 +85,8 @@ void number_nodes(UniformMesh& mesh) {
     lattice.local.push_back(node);
     const Index at = {i, j, k};
     for (int axis = 0; axis < 3; ++axis) {
-      mesh.position[3 * size_t(node) + axis] = at[axis] * step;
+      mesh.position[3 * size_t(node) + axis] =
+          size * (at[axis] / mesh.order + points[size_t(at[axis] % mesh.order)]);
       if (at[axis] == 0 || at[axis] == mesh.box.elements[axis] * mesh.order)
         mesh.fixed[size_t(node)] = 1;
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def run(tmp_path_factory):
 def machine(run):
     """The pattern that was saved of it."""
     path = run.parent / "machine.json"
-    assert commands.main(["regimes", str(run), "--save", str(path)]) == 0
+    assert commands.main(["regimes", str(run), "--regimes", "2", "--save", str(path)]) == 0
     return path
 
 
@@ -55,28 +56,27 @@ def refused(capsys):
 
 
 def test_says_how_often_how_long_and_how_much_slower(run, say):
-    told = say(run)
+    told = say(run, "--regimes", 2)
     slow = TIMES > 2e-3
     assert told.startswith("2 ranks, 1,500 steps: time of a step.\n")
     assert f"{100 * slow.mean():.2g} % of the steps are in the slow regime (" in told
-    assert "A step takes 3 ms there, 3 times as long as in the fast one (1 ms)." in told
+    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in told
     assert "they would take 1 ms instead of" in told and "The slow regime lasts" in told
 
 
 def test_table_has_statistics_and_the_transition_matrix(run, say):
-    lines = [line.split("  ") for line in say(run).splitlines()]
-    head = next(line for line in lines if line[0] == "regime")
-    assert [word.strip() for word in head if word.strip()] == [
-        *("regime", "mean", "sd", "share of steps", "stay in steps", "stay", "then fast", "then slow")
-    ]
-    fast = next(line for line in lines if line[0] == "fast")
-    assert float(fast[-2]) + float(fast[-1]) == pytest.approx(1, abs=2e-3)
+    lines = say(run, "--regimes", 2).splitlines()
+    head = next(line for line in lines if line.startswith("regime "))
+    assert re.split("  +", head) == ["regime", "mean", "sd", "share of steps", "lasts steps", "lasts"]
+    at = lines.index("The next step's regime, by probability:")
+    assert lines[at + 1].split() == ["from", "to", "fast", "to", "slow"]
+    assert sum(map(float, lines[at + 2].split()[1:])) == pytest.approx(1, abs=2e-3)
 
 
 def test_number_of_regimes_is_chosen_by_bic_and_the_table_shows_it(run, say):
     told = say(run)
     assert "log-likelihood" in told and "BIC" in told
-    assert any(line.startswith("2 ") and line.endswith("chosen") for line in told.splitlines())
+    assert [line.split()[0] for line in told.splitlines() if line.endswith("chosen")] == ["2"]
     assert "BIC" not in say(run, "--regimes", 2)
 
 
@@ -90,7 +90,7 @@ def test_json_holds_regimes_intervals_transitions_and_the_model(run, say):
 
 
 def test_output_is_the_regime_of_each_rank_and_step(run, say, tmp_path):
-    assert str(tmp_path / "regimes.nc") in say(run, "--output", tmp_path / "regimes.nc")
+    assert str(tmp_path / "regimes.nc") in say(run, "--regimes", 2, "--output", tmp_path / "regimes.nc")
     with xr.open_dataset(tmp_path / "regimes.nc", engine="scipy") as found:
         assert (found["regime"].values == (TIMES > 2e-3)).mean() > 0.99
         assert found["probability"].values.min() > 0.4
@@ -131,6 +131,23 @@ def test_steps_that_write_output_are_no_slow_regime(say, tmp_path):
     assert "note: 12 steps that write output are left out" in told
 
 
+def test_slow_steps_of_the_program_itself_are_told_apart(say, tmp_path):
+    times = 1e-3 * np.exp(0.02 * np.random.default_rng(0).standard_normal((2, 600)))
+    times[:, np.arange(600) % 20 >= 14] *= 3  # such as a coarser grid in the last six of twenty steps
+    told = say(regime_runs.write(tmp_path / "run", times.round(9)), "--regimes", 2)
+    assert "The slow regime begins every 20 steps: that is the program's own rhythm" in told
+
+
+def test_unknown_and_negative_times_are_told(say, tmp_path):
+    times = TIMES.copy()
+    times[0, 100], times[1, 200:210] = np.nan, -1
+    np.save(tmp_path / "times.npy", times)
+    told = say(tmp_path / "times.npy", "--regimes", 2)
+    assert (
+        "note: 10 of 3000 sampled times are negative" in told and "1 of 3000 sampled times is missing" in told
+    )
+
+
 # --- files of other tools -------------------------------------------------------------------------
 
 
@@ -164,7 +181,7 @@ def test_files_of_other_tools_have_the_same_regimes(say, tmp_path, name):
         pytest.importorskip("pyarrow")
     told = say(written(tmp_path, name), "--regimes", 2)
     assert told.startswith("2 ranks, 1,500 steps: ")
-    assert "A step takes 3 ms there, 3 times as long as in the fast one (1 ms)." in told
+    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in told
 
 
 def test_single_series_and_chosen_part_of_a_file(say, tmp_path):
@@ -198,7 +215,7 @@ def test_files_without_the_array_or_column_are_refused(refused, tmp_path):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (np.full((2, 500), -1e-3), "negative"),
+        (np.full((2, 500), -1e-3), "no value above 0"),
         (np.full((2, 500), np.nan), "time"),
         (np.ones((2, 5)), "few"),
     ],
@@ -250,6 +267,24 @@ def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
     assert "The slow regime occurs more often: in 70 % of the steps, before in 2" in told
     against = json.loads(say(path, "--against", machine, "--json"))["against"]
     assert against["machine"]["hosts"] == ["alpha"] and against["sentences"]
+
+
+def test_times_of_another_program_are_not_taken_for_slow_ones(refused, machine, tmp_path):
+    path = regime_runs.write(tmp_path / "faster", regime_runs.planted(seed=3, faster=2.0).round(9))
+    for option in ("--against", "--follow"):
+        told = refused(path, option, machine)
+        assert (
+            "these times do not fit the pattern of alpha, 2023-11-14: in its slow regime a step takes" in told
+        )
+        assert "a pattern is of one program on one machine" in told
+
+
+def test_ranks_that_share_cpus_are_told(say, tmp_path):
+    def together(rank, values):
+        values.update(monotonic_ns=10**12, group="heat", cpuset="0")
+
+    path = regime_runs.write(tmp_path / "run", TIMES, change_rank=together)
+    assert "times contain the scheduler, and so do regimes" in say(path, "--regimes", 2)
 
 
 def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machine, tmp_path):

@@ -371,3 +371,46 @@ def test_rhythm_of_a_single_step_is_refused(perfield_cli, tmp_path):
     result = perfield_cli("render", path, "--fields", "phase_steps")
     assert result.returncode == 2
     assert "a rhythm needs at least two; measure more steps" in result.stderr
+
+
+def slow_node(path, n_steps=600):
+    """A run on two nodes of two ranks, of which the second takes three times as long in steps 200 to 299."""
+    random = np.random.default_rng(0)
+    lengths = 1e-3 * np.exp(0.02 * random.standard_normal((4, n_steps)))
+    lengths[2:, 200:300] *= 3
+    starts = 4e-3 * np.arange(n_steps)
+    stamps = {rank: list(zip(starts, starts + one)) for rank, one in enumerate(lengths)}
+    return rhythm_runs.write(path, stamps, mesh=True, hosts=("n1", "n2"))
+
+
+def test_regimes_are_on_both_pictures_where_asked_for(perfield_cli, tmp_path):
+    path = slow_node(tmp_path / "run")
+    result = perfield_cli("render", path, "--regimes", "--steps", "250,400")
+    assert result.returncode == 0, result.stderr
+    shades = [
+        list(values_by_rank(file, "regime_shade").values())
+        for _, file in steps_of(path / "pictures/geometry.pvd")
+    ]
+    assert shades == [[1, 1, 3, 3], [1, 1, 1, 1]]
+    layers = json.loads((path / "pictures/pictures.json").read_text())["layers"]
+    for layer in ("geometry", "topology/measurements"):
+        about = layers[layer]["arrays"]
+        assert about["regime_shade"]["names"]["3"] == "slow: 3 ms"
+        assert about["slow_share"]["range"] == pytest.approx([0, 1 / 6], abs=0.01)
+    assert layers["topology/machine"]["arrays"]["slow_share"]["range"][1] == pytest.approx(1 / 6, abs=0.01)
+    assert "regime_shade" not in layers["topology/machine"]["arrays"]
+
+
+def test_default_steps_show_the_slow_regime(perfield_cli, tmp_path):
+    path = slow_node(tmp_path / "run")
+    assert perfield_cli("render", path, "--regimes-of", "step_time_s", "--topology").returncode == 0
+    described = json.loads((path / "pictures/pictures.json").read_text())
+    (telling,) = described["telling"]
+    assert 200 <= telling < 300
+    assert telling in [step["frame"] for step in described["steps"]]
+
+
+def test_regimes_of_what_is_no_time_are_refused(perfield_cli, run_path):
+    result = perfield_cli("render", run_path, "--regimes-of", "sent_bytes")
+    assert result.returncode == 2
+    assert "field 'sent_bytes' is in B" in " ".join(result.stderr.split())

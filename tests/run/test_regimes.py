@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import regime_runs
@@ -85,6 +87,13 @@ def test_measured_steps_that_are_apart_are_told(tmp_path):
     assert "one step in 10 was measured" in found.attrs["left_out"]
 
 
+def test_injected_latencies_are_told(tmp_path):
+    path = regime_runs.write(tmp_path / "run", TIMES)
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**info, "injected": {"seed": 1}}))
+    assert "its regimes are not the machine's own" in timings_of_run(perfield.open(path)).attrs["left_out"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -130,3 +139,23 @@ def test_arriving_steps_are_given_once_and_only_when_all_ranks_closed_them(tmp_p
     assert arriving.read().sizes["step"] == 0
     longest = Arriving(run, reduce="max").read()
     np.testing.assert_allclose(longest[TIME], largest(first)[TIME])
+
+
+def test_arriving_steps_of_a_growing_run_fit_together(tmp_path):
+    def live(rank, values):
+        twin.live_rank(rank, values)
+        values.update(monotonic_ns=10**12)
+
+    times = np.tile(TIMES, 4)
+    run = opened(tmp_path, times, ended=False, change_rank=live)
+    (stream,) = (tmp_path / "run" / "stream").glob("*.pf")
+    whole = stream.read_bytes()
+    stream.write_bytes(whole[: len(whole) * 6 // 10])  # in the midst of an entry
+    arriving = Arriving(perfield.open(run.path))
+    first = arriving.read()
+    stream.write_bytes(whole)
+    second = arriving.read()
+    assert 0 < first.sizes["step"] < 32 and second.sizes["step"] == 32 - first.sizes["step"]
+    both = np.concatenate([first[TIME], second[TIME]], axis=1)
+    np.testing.assert_allclose(both, times, atol=2e-9)
+    assert second["step"].values[0] == first.sizes["step"]

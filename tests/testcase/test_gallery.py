@@ -6,8 +6,10 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
@@ -15,7 +17,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 import twin
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/gallery"
-MODULES = ("pages", "runs", "synthetic", "rhythm", "make_gallery")
+MODULES = ("pages", "runs", "synthetic", "rhythm", "regimes", "make_gallery")
 
 
 @pytest.fixture
@@ -103,6 +105,59 @@ def test_page_of_a_measured_program_shows_it_beside_its_model(gallery, tiny, mon
     for image in ("O.jacobi-a.png", "O.jacobi-b.png", "O.jacobi-c.gif"):
         assert f"({image})" in text and (tiny / image).exists()
     assert "Run `rhythm-jacobi`: a tiny run." in text
+
+
+def test_pages_on_regimes_name_the_figures_of_the_paper_and_their_sources(gallery):
+    pages = gallery["regimes"].PAGES
+    assert [page.number for page in pages] == [f"R.{number}" for number in range(1, 14)]
+    panels = [panel for page in pages for panel in page.panels]
+    assert {panel.fields[0] for panel in panels} == set(gallery["regimes"].DRAWN)
+    assert {panel.run for panel in panels} == {"", *gallery["runs"].STUDIES}
+    for panel in panels:
+        assert panel.words.startswith("Measured: " if panel.run else "Model: ")
+
+
+def test_page_of_a_model_of_regimes_needs_no_run(gallery, monkeypatch, tmp_path):
+    monkeypatch.setattr(gallery["regimes"], "N_MATVECS", 200)
+    panel = next(page for page in gallery["regimes"].PAGES if page.number == "R.2").panels[0]
+    gallery["regimes"].draw(panel, None, tmp_path / "densities.png")
+    assert (tmp_path / "densities.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_of_a_record_says_that_it_was_measured(gallery, monkeypatch, tmp_path):
+    def make(name: str, folder: Path, say) -> Path:
+        for number, method in enumerate(gallery["runs"].METHODS):
+            write_record(folder / "perfield-run" / method, seed=number)
+        (folder / "made.json").write_text(json.dumps({"words": "two ranks"}))
+        return folder / "perfield-run"
+
+    monkeypatch.setattr(gallery["runs"], "make", make)
+    (page,) = [page for page in gallery["regimes"].PAGES if page.number == "R.5"]
+    page = replace(page, panels=page.panels[1:])
+    assert gallery["make_gallery"].make_pages([page], tmp_path) == []
+    text = (tmp_path / "R.5.md").read_text()
+    assert "## Measured: dynamic alpha, CG" in text and "nothing is injected" in text
+    assert "Run `poisson-cg`: two ranks." in text and (tmp_path / "R.5-a.png").exists()
+
+
+def write_record(folder: Path, seed: int) -> None:
+    """What testcase/poisson writes: two ranks whose waits a congestion of some MatVecs lengthens."""
+    from planted_regimes import two_levels
+
+    from perfield.analysis.hiding.record import FIELDS
+    from perfield.analysis.regimes import simulated
+
+    folder.mkdir(parents=True)
+    times = simulated(two_levels(), 2, 300, seed)["time_s"].values
+    for rank, time_s in enumerate(times):
+        rows = np.zeros(len(time_s), [(name, float) for name in FIELDS])
+        rows["matvec"] = np.arange(len(time_s))
+        rows["alpha"], rows["n_inner1"], rows["n_inner2"], rows["n_mirror"] = 0.5, 50, 50, 10
+        rows["w_in"] = rows["w_out"] = time_s / 4
+        rows["t_in"] = rows["t_out"] = time_s / 2
+        rows["t_start"] = np.cumsum(time_s)
+        np.save(folder / f"matvec.{rank}.npy", rows)
+    (folder / "study.json").write_text(json.dumps({"method": "fixed", "eps": 1e-5}))
 
 
 def test_page_of_a_tiny_run_is_made_and_kept(gallery, page, tiny, capsys):

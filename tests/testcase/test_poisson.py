@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
 from perfield import pictures
@@ -215,6 +216,16 @@ def test_the_record_tells_level_and_phase(record):
     assert study["matvecs"] == np.sum(ranks[0]["level"] == 0)  # of all phases together
 
 
+def test_times_are_printed_for_each_level_and_phase(solve):
+    words = "--elements", 8, 8, 8, *MULTIGRID, "--levels", 2
+    text = solve(2, *words)
+    n = iterations(text)
+    phases = {"before a correction": 1, "residual": 1, "after a correction": 2, "energy product": 1}
+    for phase, times in phases.items():
+        assert re.search(rf"  level 0, {phase}, {times * n}: T_in ", text), text
+    assert "level 1" not in text  # the coarsest one
+
+
 @pytest.mark.parametrize(
     ("first", "preconditioner"), [(0.5, "none"), (0, "none"), (1, "none"), (0.5, "multigrid")]
 )
@@ -260,6 +271,7 @@ def test_test_ends_e1_at_a_poll_and_infers_alpha(record):
         assert np.all((one["n_inner1"] == 5 * one["n_polls"]) | (one["n_inner1"] == n_inner))
         np.testing.assert_allclose(one["alpha"], one["n_inner1"] / n_inner)
         assert np.all(one["n_polls"] >= 1)
+    assert any(np.any(one["n_inner2"] > 0) for one in ranks)  # some input arrived before the last element
 
 
 def test_polled_polls_but_keeps_alpha(record):
@@ -312,8 +324,8 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
         np.testing.assert_allclose(np.median(waits[:, rank]), np.median(one["w_out"]), rtol=0.1, atol=5e-6)
     picture = pictures.geometry(run, run.frame(0))
     blocks = [picture.GetBlock(number) for number in range(picture.GetNumberOfBlocks())]
-    shown = [block.GetCellData().GetArray("alpha").GetValue(0) for block in blocks]
-    assert sorted(shown) == sorted(one["alpha"][0] for one in ranks)
+    shown = [{*vtk_to_numpy(block.GetCellData().GetArray("alpha"))} for block in blocks]
+    assert sorted(map(list, shown)) == sorted([np.float32(one["alpha"][0])] for one in ranks)
     assert sum(block.GetNumberOfCells() for block in blocks) == 64
 
 
@@ -335,6 +347,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
             ["--elements", 6, 4, 4, *MULTIGRID, "--levels", 2],
             "6 x 4 x 4 elements make at most 1; they must halve",
         ),
+        (["--matrix", "m.npy"], "--matrix would write 35937 columns, but is for at most 10000"),
         (["--output", "/dev/null/record"], "the record cannot be written to /dev/null/record"),
         (["--bogus"], "'--bogus' is no option; --help lists them"),
     ],
@@ -345,6 +358,12 @@ def test_a_wrong_command_is_told_in_a_sentence(words, told, poisson, tmp_path):
     assert result.returncode == 2
     assert told in result.stderr
     assert result.stderr.startswith("poisson: ") and result.stderr.endswith(".\n")
+
+
+def test_a_solve_that_does_not_converge_fails(poisson):
+    result = alone(poisson, "--elements", 8, 8, 8, "--max-iterations", 3)
+    assert result.returncode == 1
+    assert "3 iterations (it reached --max-iterations)" in result.stdout
 
 
 def test_help_names_each_option_that_is_read(poisson):

@@ -34,7 +34,7 @@ def compare_by_regimes(arguments: argparse.Namespace) -> int:
     steps = arguments.steps or []
     runs = [perfield.open(path) for path in arguments.runs]
     if len(runs) == 1 and len(steps) == 2:
-        names = [f"steps {text}" for text in steps]
+        names = [f"part {text}" for text in steps]
         runs, notes = runs * 2, []
     elif len(runs) == 2 and len(steps) < 2:
         names = short_names(arguments.runs)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from perfield.analysis.regimes import Fit, Follower, Model
     from perfield.analysis.regimes.machine import Machine
     from perfield.run import RunDirectory
+    from perfield.topology import Placement
 
 HELP = "separate the machine's slow phases from the program: regimes of its timings"
 DESCRIPTION = """\
@@ -65,6 +66,9 @@ SAVE_HELP = "keep the model with hosts, date, regimes and their lengths, as JSON
 AGAINST_HELP = "use the saved model instead of a new one, and say what differs from its machine"
 FOLLOW_HELP = "classify steps of a running run with a saved model as they arrive, until it ends"
 JSON_HELP = "print everything as one JSON object; with --follow, one per step"
+EVENTS_HELP = "the N dearest events of the slow regime: steps, cost, ranks, nodes (10)"
+BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
+LEVELS = ("switch", "node", "package")
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
 EVERY_S = 1.0  # --follow looks for new steps
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")
@@ -84,6 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
     saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
+    add("--events", metavar="N", nargs="?", const=10, type=int, help=EVENTS_HELP)
+    add("--by", choices=("rank", *LEVELS), help=BY_HELP)
     add("--json", action="store_true", help=JSON_HELP)
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
@@ -91,8 +97,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and a table, or JSON; writes the Dataset and the machine's pattern."""
     from perfield.analysis.regimes import classify
-    from perfield.analysis.regimes.machine import compared, machine_of
+    from perfield.analysis.regimes.machine import compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
+    from perfield.commands._regime_places import Places
+    from perfield.commands.info import format_table
 
     check_target(arguments.output)
     _check_save(arguments.save)
@@ -107,9 +115,12 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         model, choice, notes = saved.model, None, []
     found = classify(times, model).assign_attrs({**times.attrs, "model": model.to_json()})
+    if saved is not None and (why := misfit(found, saved)):
+        raise CommandError(why)
     numbers = statistics(found)
     now = machine_of(found, model, **about)
-    lines = list(sentences(found, numbers, model))
+    places = Places(found, _placement(found))
+    lines = [*sentences(found, numbers, model), *places.sentences()]
     notes += filter(None, times.attrs.get("left_out", "").split("\n"))
     against = [] if saved is None else list(compared(now, saved))
     if arguments.json:
@@ -117,6 +128,7 @@ def execute(arguments: argparse.Namespace) -> int:
             "source": str(times.attrs.get("run", arguments.run)),
             "field": now.field,
             **as_json(numbers, model),
+            **places.as_json(),
             "machine": now.about,
             "choice": None if choice is None else choice.to_dict("records"),
             "sentences": lines,
@@ -127,12 +139,16 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(told), indent=1, allow_nan=False))
     else:
         print("\n".join(lines))
-        print(f"\n{table(numbers, model)}")
+        print(f"\n{tables(numbers, model)}")
+        if arguments.events is not None and places.is_slow:
+            print(f"\n{format_table(places.event_rows(arguments.events))}")
+        if arguments.by is not None:
+            print(f"\n{format_table(places.share_rows(arguments.by))}")
         if saved is not None:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
         elif n_regimes is None and choice is not None:
-            print(f"\n{_choice(choice, model)}")
+            print(f"\n{_choice(choice)}")
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
@@ -152,6 +168,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     """
     from perfield.analysis.regimes import TIME
     from perfield.analysis.regimes.machine import regime_name
+    from perfield.analysis.regimes.recurring import recurs_every
 
     what = found[TIME].attrs.get("long_name", "time")
     n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
@@ -184,6 +201,11 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         f"Were all steps as fast as those of the fast regime, they would take {in_seconds(mean[0, 0])} "
         f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
     )
+    if slowest == n - 1 and (every := recurs_every(found)):
+        yield (
+            f"The {name} regime begins every {every} steps: that is the program's own rhythm rather than the "
+            "machine's."
+        )
     dwell = numbers["dwell_steps"].values[slowest]
     if np.isfinite(dwell[0]):
         yield (
@@ -192,35 +214,33 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         )
 
 
-def table(numbers: xr.Dataset, model: Model) -> str:
-    """Statistics as text: a row per regime; the last columns are the transition matrix."""
+def tables(numbers: xr.Dataset, model: Model) -> str:
+    """Statistics as text: a row per regime, then the transition matrix."""
     from perfield.analysis.regimes.machine import regime_name
     from perfield.commands.info import format_table
 
-    n = numbers.sizes["regime"]
-    names = [regime_name(one, model.n_regimes) for one in range(n)]
-    rows = []
+    names = [regime_name(one, model.n_regimes) for one in range(numbers.sizes["regime"])]
+    rows, follow = [], []
     for one, name in enumerate(names):
         mean, sd, share, dwell = (
             numbers[key].values[one] for key in ("mean_s", "sd_s", "share", "dwell_steps")
         )
         stays = np.isfinite(dwell[0])
-        row = {
-            "regime": name,
-            "mean": f"{_time(mean[0])}{_times(mean)}",
-            "sd": _time(sd[0]),
-            "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
-            "stay in steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
-            "stay": _time(dwell[0] * mean[0]) if stays else "-",
-        }
-        row.update(
+        rows.append(
             {
-                f"then {other}": _cell(numbers["transition"].values[one, to, 0])
-                for to, other in enumerate(names)
+                "regime": name,
+                "mean": f"{_time(mean[0])}{_times(mean)}",
+                "sd": _time(sd[0]),
+                "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
+                "lasts steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
+                "lasts": _time(dwell[0] * mean[0]) if stays else "-",
             }
         )
-        rows.append(row)
-    return format_table(rows)
+        chances = numbers["transition"].values[one, :, 0]
+        follow.append({"from": name, **{f"to {other}": _cell(chances[to]) for to, other in enumerate(names)}})
+    if len(names) == 1:
+        return format_table(rows)
+    return f"{format_table(rows)}\n\nThe next step's regime, by probability:\n{format_table(follow)}"
 
 
 def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
@@ -243,7 +263,15 @@ def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
     }
 
 
-def _choice(choice: pd.DataFrame, model: Model) -> str:
+def _placement(found: xr.Dataset) -> Placement | None:
+    """Where the ranks of a run sat; None for timings from a file."""
+    import perfield
+    from perfield.topology import placement_of
+
+    return placement_of(perfield.open(found.attrs["run"])) if "run" in found.attrs else None
+
+
+def _choice(choice: pd.DataFrame) -> str:
     """The table by which the number of regimes was chosen."""
     from perfield.commands.info import format_table
 
@@ -254,7 +282,7 @@ def _choice(choice: pd.DataFrame, model: Model) -> str:
             "log-likelihood": f"{row['log_likelihood']:.1f}",
             "AIC": f"{row['aic']:.1f}",
             "BIC": f"{row['bic']:.1f}",
-            "": "chosen" if row["n_regimes"] == model.n_regimes else "",
+            "": "chosen" if row["is_chosen"] else "",
         }
         for row in choice.to_dict("records")
     ]
@@ -266,7 +294,11 @@ def _time(seconds: float) -> str:
 
 
 def _times(bounds: np.ndarray) -> str:
-    return f" ({_time(bounds[1])} to {_time(bounds[2])})" if np.isfinite(bounds[1:]).all() else ""
+    """The ends of an interval in the unit of its middle: " (867 to 872)"."""
+    if not np.isfinite(bounds[1:]).all():
+        return ""
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[in_seconds(bounds[0]).rpartition(" ")[2]]
+    return f" ({in_number(bounds[1] / unit)} to {in_number(bounds[2] / unit)})"
 
 
 def _percents(bounds: np.ndarray) -> str:
@@ -319,6 +351,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     """The timings that the options name, and where, when and how they were measured."""
     import perfield
     from perfield.analysis.regimes import largest
+    from perfield.commands.rhythm import sharing_of
     from perfield.run.regimes import timings_of_run
 
     field, reduce = _what(arguments, saved)
@@ -333,6 +366,9 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     times = timings_of_run(
         run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
     )
+    if shared := sharing_of(run):
+        told = f"{shared}, and so do regimes"
+        times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], told]))
     return times, where_and_when(run)
 
 
@@ -414,6 +450,7 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     """Classifies steps as they arrive, until the run ends."""
     import perfield
     from perfield.analysis.regimes import Follower
+    from perfield.analysis.regimes.machine import misfit
     from perfield.run.regimes import Arriving
 
     if arguments.steps or arguments.save:
@@ -430,6 +467,8 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
         times = arriving.read()
         if times.sizes["step"]:
             parts.append(_classified(times, follower))
+            if why := misfit(parts[-1], saved):
+                raise CommandError(why)
             tell = _as_lines if arguments.json else _newest
             print("\n".join(tell(parts[-1], saved.model)), flush=True)
         if run.state != "running":
@@ -477,9 +516,13 @@ def _newest(found: xr.Dataset, model: Model) -> list[str]:
     if len(now):
         who = "the longest time" if ranks[0] < 0 else in_ranks(ranks[now])
         verb = "is" if len(now) == 1 else "are"
-        told = f"{who} {verb} in the {_slowest(model)} regime ({in_percent(float(sure[now].min()))} sure)"
+        told = f"{who} {verb} in the {_slowest(model)} regime ({_sure(float(sure[now].min()))})"
     which = f"step {steps[-1]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {told}"]
+
+
+def _sure(probability: float) -> str:
+    return "at least 99 % sure" if probability >= 0.99 else f"{in_percent(probability)} sure"
 
 
 def _as_lines(found: xr.Dataset, model: Model) -> list[str]:

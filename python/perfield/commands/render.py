@@ -37,6 +37,7 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --rhythm --images    who is ahead of whom, in steps
+  perfield render perfield-run --regimes --images   where and when it is slow
   perfield render perfield-run --mesh case/         pieces in case/processor0, ...
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
@@ -54,6 +55,10 @@ writes no output; or all in --steps"""
 RHYTHM_HELP = """\
 also show, in each step, how many steps each rank is ahead of the mean (phase_steps), how many it
 is apart from those it receives from (phase_gradient_steps), and R (order_parameter)"""
+REGIMES_HELP = """\
+also show, in each step, the regime of each rank, pale where it is uncertain (regime_shade), and
+the share of its steps in the slow regime (slow_share); `perfield regimes` tells more"""
+REGIMES_OF_HELP = "what is timed for --regimes: a field in seconds, or a region (step_time_s)"
 VIEWS = ("auto", "plain", "exploded", "dearest")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
@@ -77,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
     add("--rhythm", action="store_true", help=RHYTHM_HELP)
+    add("--regimes", action="store_true", help=REGIMES_HELP)
+    add("--regimes-of", metavar="FIELD", help=REGIMES_OF_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
@@ -91,13 +98,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
-    from perfield.output.telling import RHYTHM
+    from perfield.output.telling import REGIMES, RHYTHM
 
     run = perfield.open(run_path(arguments.run))
     if arguments.rhythm or set(RHYTHM).intersection(words(arguments.fields or "")):
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
         run = RhythmFrames(run)
+    wants_regimes = arguments.regimes or arguments.regimes_of is not None
+    if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
+        from perfield.run.regime_frames import RegimeFrames
+        from perfield.run.regimes import regimes_of_run
+
+        classified, fitted = regimes_of_run(run, arguments.regimes_of)
+        for sentence in fitted.told:
+            print(f"note: {sentence}")
+        run = RegimeFrames(run, classified)
     check_fields(run, arguments)
     render(run, arguments)
     return 0

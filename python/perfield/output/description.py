@@ -36,11 +36,14 @@ def describe(
     own : array -> the simulation's name of its own field.
     """
     titles = region_titles(run.known_regions)
+    meanings = getattr(run, "meanings", {})
     layers: dict[str, Any] = {}
     for layer, noted in arrays.items():
         described = noted.description()
         name_and_scale(described, titles, own, survey.over_steps)
         for name, about in described.items():
+            if name in meanings:
+                about["names"] = {str(value): words for value, words in meanings[name].items()}
             about["beyond"] = _beyond(noted, name, about)
         layers[layer] = {"bounds": noted.bounds, "spread": noted.spread, "arrays": described}
     return {
@@ -51,6 +54,7 @@ def describe(
         "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
         "typical": survey.kinds.typical,
         "slowest": survey.kinds.slowest,
+        "telling": list(getattr(run, "telling", ())),
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }

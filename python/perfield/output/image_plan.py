@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
-from perfield.output.telling import RHYTHM
+from perfield.output.telling import REGIMES, RHYTHM
 from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
+OF_RUN = ("slow_share",)  # values that are the same in all steps
 SWITCHES = ("name", "level")  # arrays of the switches, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
 STEMS |= {"topology/switches": "topology_switch"}
@@ -61,6 +62,8 @@ def plan_images(
         if name == "rank":
             add("geometry", name, partition, static=len(partition) == 1)
             add("topology/ranks", name, shown, static=True)
+        elif name in OF_RUN:
+            add_values([name], shown, static=True)
         elif name in PARTS:
             add("topology/machine", name, shown, static=True)
         elif name in SWITCHES and name not in description["own_fields"]:
@@ -101,21 +104,22 @@ def plan_images(
 
 
 def telling_steps(description: dict[str, Any]) -> list[int]:
-    """Frames that stand for a run: a typical step, then the slowest to compute that writes no output.
+    """Frames that stand for a run: a typical step, then the slowest to compute that writes no output, then
+    those that show added fields best.
 
     The first step that was written, if neither was written.
     """
     written = [step["frame"] for step in description["steps"]]
-    telling = dict.fromkeys([description["typical"], description["slowest"]])
+    telling = dict.fromkeys([description["typical"], description["slowest"], *description.get("telling", ())])
     return [number for number in telling if number in written] or written[:1]
 
 
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Computing and waiting, the rhythm where it was asked for, compute times of the two regions with most to
-    save, rank, one field of the simulation, the parts of the machine, and its nodes if there are several, and
-    the switches between them. An overview has no images of parts.
+    Computing and waiting, rhythm and regimes where they were asked for, compute times of the two regions
+    with most to save, rank, one field of the simulation, the parts of the machine, and its nodes if there
+    are several, and the switches between them. An overview has no images of parts.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
@@ -127,8 +131,8 @@ def default_values(description: dict[str, Any]) -> list[str]:
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
-    rhythm = [name for name in RHYTHM if name in known]
-    return [*pair_of(description), *rhythm, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+    asked_for = [name for name in (*RHYTHM, *REGIMES[:2]) if name in known]
+    return [*pair_of(description), *asked_for, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 
 def pair_of(description: dict[str, Any]) -> list[str]:

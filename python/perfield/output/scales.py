@@ -16,11 +16,11 @@ INTERVALS = (5, 4, 6)
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
-    *("same_node", "same_package", "same_numa", "same_switch", "hops"),
+    *("same_node", "same_package", "same_numa", "same_switch", "hops", "regime_shade", "regime"),
 }
 
 SIGNED = {"phase_steps": 0.1}  # white in the middle; the least end, below which differences are noise
-SHARES = {"order_parameter"}
+SHARES = {"order_parameter", "slow_share", "regime_probability"}
 
 
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:

@@ -24,9 +24,10 @@ def choose_steps(
 ) -> list[int]:
     """Ascending numbers of the frames to write (places in the run).
 
-    wanted : None for at most `limit` frames: a typical one, the slowest to compute, the first, the last, and
-    evenly spaced others. Or "all". Or numbers and ranges such as "0,10,20:50:5", where a range is
-    first:end:stride, end excluded. kinds : of the run's frames; None leaves typical and slowest to chance.
+    wanted : None for at most `limit` frames: a typical one, the slowest to compute, those that show added
+    fields best, the first, the last, and evenly spaced others. Or "all". Or numbers and ranges such as
+    "0,10,20:50:5", where a range is first:end:stride, end excluded. kinds : of the run's frames; None leaves
+    typical and slowest to chance.
     Raises StepsError for other text and for frames that the run does not have.
     """
     if not len(run):
@@ -50,6 +51,7 @@ def choose_steps(
     if len(run) <= limit:
         return list(range(len(run)))
     telling = (kinds.typical, kinds.slowest) if kinds is not None else ()
+    telling = (*telling, *getattr(run, "telling", ()))
     chosen = {0, len(run) - 1, *(number for number in telling if number is not None)}
     evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
     nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))

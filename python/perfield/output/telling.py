@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 REGIONS = 4  # those that balancing would help most
 RHYTHM = ("phase_steps", "phase_gradient_steps", "order_parameter")  # where asked for
+REGIMES = ("regime_shade", "slow_share", "regime", "regime_probability")  # likewise
 OTHERS = (  # the most telling first
     *RHYTHM,
+    *REGIMES,
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),
     *("resident_bytes", "io_write_bytes", "involuntary_switches", "rank"),
 )

@@ -8,7 +8,9 @@ import numpy as np
 from perfield.analysis.statistics import STATISTICS, statistics
 from perfield.topology import Cells
 
-PLACES = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"}  # not to be averaged
+PLACES = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"}
+CLASSES = {"regime_shade", "regime"}  # whose largest value counts
+NOT_AVERAGED = PLACES | CLASSES
 SUFFIXES = {name: f"_rank_{name}" for name in STATISTICS if name != "mean"}
 """Follow a field's name in arrays: `compute_time_s_rank_std` is the standard deviation over ranks."""
 LARGEST = SUFFIXES["max"]

@@ -20,7 +20,7 @@ from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
 from .line_choice import LineChoice, group_of
 from .lines import Pairs, added_up, calls_of, radii
-from .machine_values import LARGEST, PLACES, RankGroups
+from .machine_values import CLASSES, LARGEST, NOT_AVERAGED, RankGroups
 from .row_labels import write
 from .topology_polydata import (
     attach,
@@ -102,9 +102,11 @@ class Overview:
         measurements.ShallowCopy(self._measurements)
         switches.ShallowCopy(self._switches)
         for name, column in frame.values.items():
-            if name not in PLACES:
+            if name not in NOT_AVERAGED:
                 attach(measurements, {name: self._attach_values(machine, self._values, name, column)})
                 self._attach_values(switches, self._switch_values, name, column)
+            elif name in CLASSES:
+                attach(measurements, {name: self._values.mean_and_largest(column)[1]})
         when = f" in step {frame.label}" if frame.kind == "step" else ""
         words = self._sharing.with_switches(frame.values.get("involuntary_switches"), when)
         attach_names(measurements, "sharing", [words] if words else [])

@@ -37,7 +37,7 @@ from perfield.topology import (
 
 from .line_choice import LineChoice
 from .lines import PairSums, line_ends, radii
-from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts, ranks_of_switches
+from .machine_values import LARGEST, NOT_AVERAGED, RankGroups, ranks_of_parts, ranks_of_switches
 from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
 from .topology_polydata import (
@@ -325,7 +325,7 @@ def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene,
     dataset.ShallowCopy(layer)
     arrays = {"n_ranks": ranks_of.n_ranks}
     for name, column in frame.values.items():
-        if name not in PLACES:
+        if name not in NOT_AVERAGED:
             of_ranks = column[scene.cells.rank]
             mean, largest = ranks_of.mean_and_largest(of_ranks)
             arrays |= {name: mean, name + LARGEST: largest}

@@ -11,7 +11,8 @@ import xarray as xr
 
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted, did_you_mean, in_percent
+from perfield.analysis.words import counted, did_you_mean
+from perfield.run.injected import is_injected
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, Snapshot
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ STEP_TIME = "step_time_s"
 FILE_TIME, WRITTEN = "io_time_s", "io_write_bytes"
 REDUCTIONS = ("max",)  # over ranks
 MOST_NUMBERS = 2**28  # of float64: 2 GB; the fit and its results take a few times as much
-MANY_ZEROS = 0.01  # part of the times, from which it is told
 
 
 def timings_of_run(
@@ -221,13 +221,12 @@ def _read(
 
 def _about(run: RunDirectory, values: np.ndarray) -> Iterator[str]:
     """What a reader of these times must know, as clauses."""
+    if is_injected(run):
+        yield "latencies were injected into this run, so its regimes are not the machine's own"
     every = (run.info.get("configuration") or {}).get("measure_every", 1)
     if isinstance(every, int) and every > 1:
         yield f"one step in {every} was measured; lengths of stay count measured steps"
     known = np.isfinite(values)
-    zeros = int((values[known] == 0).sum())
-    if zeros > MANY_ZEROS * max(int(known.sum()), 1):
-        yield f"{in_percent(zeros / known.sum())} of the times are 0 and belong to no regime"
     missing = int((~known).all(axis=0).sum())
     if missing:
         yield f"{counted(missing, 'rank')} {'has' if missing == 1 else 'have'} no time at all"

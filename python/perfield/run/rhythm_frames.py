@@ -4,27 +4,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfield.analysis.rhythm import RhythmError, order_parameter, phase_gradient, phases
 from perfield.analysis.rhythm.dataset import TURN
+from perfield.run.added_fields import AddedFields
 from perfield.run.rhythm import closed_steps, communication
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.run.frame import Frame
     from perfield.run.run import RunDirectory
 
 PHASE, GRADIENT, ORDER = "phase_steps", "phase_gradient_steps", "order_parameter"
 RHYTHM = (PHASE, GRADIENT, ORDER)
 
 
-class RhythmFrames:
+class RhythmFrames(AddedFields):
     """The run, with three more fields in each frame; everything else is the run's own.
 
     phase_steps : how many steps the rank is ahead of the mean of its group. phase_gradient_steps : how far it
@@ -35,8 +33,7 @@ class RhythmFrames:
 
     def __init__(self, run: RunDirectory):
         """Reads when each step began and ended. Raises RhythmError if no group has phases."""
-        self._run = run
-        self._values = {name: np.full((len(run), run.n_ranks), np.nan) for name in RHYTHM}
+        super().__init__(run, {name: np.full((len(run), run.n_ranks), np.nan) for name in RHYTHM})
         steps = closed_steps(run)
         errors, groups = [], run.groups.values()
         for ranks in groups:
@@ -47,7 +44,7 @@ class RhythmFrames:
         if errors and len(errors) == len(groups):
             raise errors[0]
         if np.isnan(self._values[GRADIENT]).all():
-            del self._values[GRADIENT]
+            self._values = {name: v for name, v in self._values.items() if name != GRADIENT}
 
     def _add(self, steps: xr.Dataset) -> None:
         """Takes in a group's ranks."""
@@ -68,20 +65,3 @@ class RhythmFrames:
         if edges is not None:
             gradient = phase_gradient(phase, edges, mean=True).values / TURN
             self._values[GRADIENT][here] = gradient.T[place]
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_run":  # not there yet, while a copy of this object is made
-            raise AttributeError(name)
-        return getattr(self._run, name)
-
-    def __len__(self) -> int:
-        return len(self._run)
-
-    def frame(self, number: int) -> Frame:
-        """The frame at a position, with the fields of rhythm."""
-        frame = self._run.frame(number)
-        return replace(frame, values=frame.values | {name: v[number] for name, v in self._values.items()})
-
-    def frames(self) -> Iterator[Frame]:
-        """All frames in turn; one at a time is in memory."""
-        return (self.frame(number) for number in range(len(self)))

@@ -30,16 +30,16 @@ def test_finds_by_how_much_a_version_is_faster_in_each_regime(faster):
     for one in found.regimes:
         assert one.low - 0.002 <= truth <= one.high + 0.002
     assert found.fast.share == pytest.approx(truth, abs=0.003) and found.fast.beyond_chance
-    assert found.verdict.startswith(f"In the fast regime new takes {100 * truth:.2g} % less")
+    assert found.verdict.startswith("In the fast regime new takes ") and " % less per step" in found.verdict
     assert found.is_aligned == (faster > 1.3)
 
 
 def test_identical_versions_differ_by_chance_in_few_of_many_pairs():
     wrong = np.zeros(3)
-    for seed in range(40):
+    for seed in range(25):
         found = compared(series(2 * seed, n_steps=1500), series(2 * seed + 1, n_steps=1500))
         wrong += [one.beyond_chance for one in (*found.regimes, found.overall)]
-    assert (wrong <= 7).all(), wrong  # 2 are expected of 40 at 5 %; a plain test finds 20
+    assert (wrong <= 4).all(), wrong  # 1 of 25 is expected at 5 %; a plain test says so of 12
 
 
 def test_busier_machine_is_not_taken_for_a_slower_version():
@@ -56,20 +56,20 @@ def test_busier_machine_is_not_taken_for_a_slower_version():
 def test_regimes_that_do_not_match_are_refused():
     far = two_levels()
     slower = type(far)(**{**vars(far), "location": np.log([1e-3, 20e-3])})
-    with pytest.raises(RegimeError, match="regimes of old and new do not match.*Measure both in turn"):
+    with pytest.raises(RegimeError, match=r"regimes of old and new do not match.*Measure both in turn"):
         compared(series(1), series(2, 1.7, slower))
 
 
 def test_versions_of_one_regime_each_are_refused():
-    quiet = np.random.default_rng(0).standard_normal((2, 1, 2000))
+    quiet = np.random.default_rng(0).standard_normal((2, 1, 500))
     before, after = (timings(level * np.exp(0.02 * noise)) for level, noise in zip((1e-3, 2e-3), quiet))
     with pytest.raises(RegimeError, match="nothing tells the machine's state from the program's change"):
         compared(before, after, None)
 
 
 def test_rare_regimes_are_told_to_be_uncertain():
-    rare = two_levels(0.999, 0.99)
-    found = compared(series(5, model=rare, n_steps=3000), series(6, model=rare, n_steps=3000))
+    rare = two_levels(0.998, 0.99)
+    found = compared(series(5, model=rare), series(8, model=rare))
     assert any("was in the slow regime only" in note for note in found.notes)
 
 

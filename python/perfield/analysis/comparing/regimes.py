@@ -24,7 +24,6 @@ from perfield.analysis.regimes import (
     classify,
     fit,
     fit_pooled,
-    interval,
     resampled_sums,
     stretches,
     timings,
@@ -35,7 +34,9 @@ from perfield.analysis.words import counted, in_percent, in_seconds
 LEAST_SHARE, LEAST_STEPS = 0.01, 20  # of a regime on each side, else it is not there
 FEW_VISITS = 10  # of a regime: fewer tell little about its share
 LEVELS_APART = 1.5  # times as much between two regimes of one version as of the other: they do not match
-N_RESAMPLES = 2000
+LONGER, FEWEST_BLOCKS = 2, 8  # blocks are twice as long as is best for the mean: intervals hold what they say
+FROM_SHARES = "if only the shares had changed"
+N_RESAMPLES = 1000
 CONFIDENCE = 0.95
 
 
@@ -73,10 +74,10 @@ class RegimeComparison:
     """Two versions within the same regimes.
 
     verdict : in a few sentences. names : of both sides. n_steps : of both. model : of both together.
-    is_aligned : the model is of times over those of each side's fast regime, since the versions differ by
-    more than a regime scatters. regimes : within each regime, from the fastest. overall : over all steps.
-    shares : of the steps in each regime. from_shares : the part of `overall.share` that comes from how often
-    each regime struck: the machine's part, unless the change itself moves steps between regimes.
+    is_aligned : the model is of times over, or beyond, those of each side's fast regime, since the versions
+    differ by more than a regime scatters. regimes : within each regime, from the fastest. overall : over
+    all steps. shares : of the steps in each regime. from_shares : the part of `overall.share` that comes from
+    how often each regime struck: the machine's part, unless the change itself moves steps between regimes.
     notes : what makes this less sure.
     """
 
@@ -119,13 +120,11 @@ def compare_regimes(
     sums = [_Sums(side, n, n_resamples, seed + number) for number, side in enumerate(classified)]
     labels = [regime_name(one, n) for one in range(n)]
     regimes = tuple(
-        _improvement(f"in the {label} regime", *(side.mean(one) for side in sums))
+        _improvement(f"in the {label} regime", sums, [side.mean(one) for side in sums])
         for one, label in enumerate(labels)
     )
-    overall = _improvement("over all steps", *(side.overall() for side in sums))
-    shares = tuple(
-        Share(label, *_share(*(side.share(one) for side in sums))) for one, label in enumerate(labels)
-    )
+    overall = _improvement("over all steps", sums, [side.overall() for side in sums])
+    shares = tuple(_share(label, sums, one) for one, label in enumerate(labels))
     from_shares = _from_shares(sums, n)
     notes = [*notes, *_few_visits(classified, names, labels)]
     return RegimeComparison(
@@ -153,9 +152,13 @@ class _Sums:
             here = regime == one
             columns += [here.sum(axis=0), np.where(here, time_s, 0.0).sum(axis=0)]
         per_step = np.stack(columns, axis=1).astype(np.float64)
-        series = np.where(regime >= 0, regime, np.nan)
-        known = np.isfinite(series).any(axis=0)
-        length = block_length(np.nanmean(series[:, known], axis=0))
+        is_known = regime >= 0
+        known = is_known.any(axis=0)
+        series = (np.where(is_known, regime, np.nan), np.log(np.where(is_known, time_s, np.nan)))
+        length = max(block_length(np.nanmean(each[:, known], axis=0)) for each in series)
+        n_steps = len(per_step)
+        length = max(1, min(LONGER * length, n_steps // FEWEST_BLOCKS))
+        self.n_blocks = n_steps / length
         drawn = resampled_sums(per_step, length, n_resamples, seed)
         both = np.concatenate([per_step.sum(axis=0)[np.newaxis], drawn]).reshape(-1, n, 2)
         self.count, self.total = np.rint(both[..., 0]), both[..., 1]
@@ -177,37 +180,43 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
-def _improvement(words: str, before: np.ndarray, after: np.ndarray) -> Improvement:
+def _ends(resampled: np.ndarray, n_blocks: float) -> tuple[float, float]:
+    """The interval of a number, of which the first is the value and the others are resampled: Student's t
+    with as many degrees of freedom as there are blocks, since few blocks scatter less than the steps do."""
+    from scipy.stats import t
+
+    error = float(np.nanstd(resampled[1:])) * np.sqrt(n_blocks / (n_blocks - 1))
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, n_blocks - 1)) * error
+    return float(resampled[0]) - reach, float(resampled[0]) + reach
+
+
+def _n_blocks(sides: Sequence[_Sums]) -> float:
+    return min(side.n_blocks for side in sides)
+
+
+def _improvement(words: str, sides: Sequence[_Sums], values: Sequence[np.ndarray]) -> Improvement:
+    before, after = values
     share = 1 - after / before
-    low, high = interval(share[1:], CONFIDENCE)
-    return Improvement(words, float(before[0]), float(after[0]), float(share[0]), float(low), float(high))
+    ends = _ends(share, _n_blocks(sides))
+    return Improvement(words, float(before[0]), float(after[0]), float(share[0]), *ends)
 
 
-def _share(before: np.ndarray, after: np.ndarray) -> tuple[float, float, float, float]:
-    low, high = interval((after - before)[1:], CONFIDENCE)
-    return float(before[0]), float(after[0]), float(low), float(high)
+def _share(words: str, sides: Sequence[_Sums], regime: int) -> Share:
+    before, after = (side.share(regime) for side in sides)
+    return Share(words, float(before[0]), float(after[0]), *_ends(after - before, _n_blocks(sides)))
 
 
-def _from_shares(sums: Sequence[_Sums], n: int) -> Improvement:
+def _from_shares(sides: Sequence[_Sums], n: int) -> Improvement:
     """What the shares alone would change: the mean of both sides' times, with the shares of each."""
-    before, after = sums
-    changed = np.zeros(len(before.count))
-    with_shares = [np.zeros(len(before.count)) for _ in sums]
-    for one in range(n):
-        level = np.nanmean([before.mean(one), after.mean(one)], axis=0)
-        for side, total in zip(sums, with_shares):
-            total += np.nan_to_num(level * side.share(one))
-        changed += np.nan_to_num(level * (before.share(one) - after.share(one)))
-    share = changed / before.overall()
-    low, high = interval(share[1:], CONFIDENCE)
-    return Improvement(
-        "because regimes occur more or less often",
-        float(with_shares[0][0]),
-        float(with_shares[1][0]),
-        float(share[0]),
-        float(low),
-        float(high),
-    )
+    before, after = sides
+    levels = [np.nanmean([before.mean(one), after.mean(one)], axis=0) for one in range(n)]
+    with_shares = [
+        np.sum([np.nan_to_num(level * side.share(one)) for one, level in enumerate(levels)], axis=0)
+        for side in sides
+    ]
+    share = (with_shares[0] - with_shares[1]) / before.overall()
+    ends = _ends(share, _n_blocks(sides))
+    return Improvement(FROM_SHARES, *(float(each[0]) for each in (*with_shares, share)), *ends)
 
 
 def _pooled(
@@ -230,19 +239,14 @@ def _pooled(
             "steps. Measure both in turn, several times, to see whether the difference stays."
         )
     if numbers[0] != numbers[1]:
+        if n_regimes is None:
+            return _with_two(sides, names, numbers, emission)
         raise RegimeError(_do_not_match(names, levels, "they differ in number"))
-    ratios = [each[1:] / each[0] for each in levels]
-    if (np.abs(np.log(ratios[1] / ratios[0])) > np.log(LEVELS_APART)).any():
+    aligned, how = _aligned(sides, levels)
+    if aligned is None:
+        if n_regimes is None and numbers[0] > 2:
+            return _with_two(sides, names, numbers, emission)
         raise RegimeError(_do_not_match(names, levels, "the slow ones are not as much slower"))
-    aligned = [
-        timings(
-            side[TIME].values / each[0],
-            side["rank"].values,
-            side["step"].values,
-            "time over the fast regime's",
-        )
-        for side, each in zip(sides, levels)
-    ]
     pooled = fit_pooled(aligned, numbers[0], emission=emission)
     relative = [classify(side, pooled.model) for side in aligned]
     if pooled.model.n_regimes < 2 or list(_missing(relative, pooled.model.n_regimes, names)):
@@ -250,10 +254,49 @@ def _pooled(
     classified = [side.assign({REGIME: each[REGIME]}) for side, each in zip(sides, relative)]
     note = (
         f"the versions differ by more than a regime scatters ({_amounts(levels)}), so regimes are those of "
-        "times over the fast regime of each version; that a machine was that much faster throughout one of "
-        "the runs would look the same: measure both in turn"
+        f"{how}; a machine that was that much faster throughout one of the runs would look the same: measure "
+        "both in turn"
     )
     return pooled.model, classified, True, [note, *pooled.told]
+
+
+def _with_two(
+    sides: Sequence[xr.Dataset], names: Sequence[str], numbers: Sequence[int], emission: str
+) -> tuple[Model, list[xr.Dataset], bool, list[str]]:
+    """The same with a fast and a slow regime, as the paper fits such series (remark 1)."""
+    model, classified, is_aligned, notes = _pooled(sides, names, 2, emission)
+    note = (
+        f"by BIC {names[0]} has {counted(numbers[0], 'regime')} and {names[1]} {numbers[1]}, which do not "
+        "match; compared are two, a fast and a slow one"
+    )
+    return model, classified, is_aligned, [note, *notes]
+
+
+def _aligned(
+    sides: Sequence[xr.Dataset], levels: Sequence[np.ndarray]
+) -> tuple[list[xr.Dataset] | None, str]:
+    """The timings with equal fast regimes, and what they are in words; None if the slow ones do not fit.
+
+    The machine multiplies times, as a slower clock does, or adds to them, as a late message does: whichever
+    makes the slow regimes of both sides alike.
+    """
+    times_as_long = _apart(*(each[1:] / each[0] for each in levels))
+    added = _apart(*(each[1:] - each[0] for each in levels))
+    if min(times_as_long, added) > np.log(LEVELS_APART):
+        return None, ""
+    fastest = min(each[0] for each in levels)
+    aligned = []
+    for side, each in zip(sides, levels):
+        time_s = side[TIME].values
+        moved = time_s / each[0] * fastest if times_as_long <= added else time_s - each[0] + fastest
+        aligned.append(timings(np.where(moved > 0, moved, np.nan), side["rank"].values, side["step"].values))
+    over = "times over" if times_as_long <= added else "times beyond"
+    return aligned, f"{over} the fast regime of each version"
+
+
+def _apart(before: np.ndarray, after: np.ndarray) -> float:
+    """The largest logarithm of how many times as much one of two rows of positive numbers is."""
+    return float(np.abs(np.log(after / before)).max(initial=0))
 
 
 def _missing(classified: Sequence[xr.Dataset], n: int, names: Sequence[str]) -> Iterator[str]:
@@ -319,9 +362,10 @@ def _verdict(
         if fast.beyond_chance
         else f"In the fast regime {before} and {after} do not differ by more than chance ({_range(fast)})."
     )
-    said = f"over all steps it {_takes(overall)}" if overall.beyond_chance else "over all steps, no more"
-    if overall.beyond_chance or fast.beyond_chance:
-        yield f"{said[0].upper()}{said[1:]} ({_range(overall)})."
+    if overall.beyond_chance:
+        yield f"Over all steps it {_takes(overall)} ({_range(overall)})."
+    elif fast.beyond_chance:
+        yield f"Over all steps the difference may be chance ({_range(overall)})."
     slow = shares[-1]
     if from_shares.beyond_chance and abs(from_shares.share) >= abs(overall.share) / 4:
         word = "more" if slow.after > slow.before else "less"
@@ -335,7 +379,7 @@ def _verdict(
 
 def _takes(change: Improvement) -> str:
     word = "less" if change.share > 0 else "more"
-    return f"takes {in_percent(abs(change.share))} {word}"
+    return f"takes {in_percent(abs(change.share), 3)} {word}"
 
 
 def _range(change: Improvement) -> str:
@@ -344,5 +388,5 @@ def _range(change: Improvement) -> str:
 
 
 def _signed(share: float) -> str:
-    text = f"{100 * share:+.2g}" if abs(share) < 0.995 else f"{100 * share:+.0f}"
+    text = f"{100 * share:+.3g}"
     return "0" if float(text) == 0 else text

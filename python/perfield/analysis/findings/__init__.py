@@ -33,6 +33,7 @@ from perfield.analysis.findings import (
     packed_ranks,
     shared_cores,
     slow_nodes,
+    slow_regime,
     steps_get_slower,
     time_per_call,
     tiny_messages,
@@ -69,6 +70,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     imbalance_place,
     waited_for,
     idle_wave,
+    slow_regime,
     time_per_call,
     empty_messages,
     messages_to_no_neighbours,
@@ -85,8 +87,11 @@ QUESTIONS: tuple[ModuleType, ...] = (
 )
 LATE = "rank that all wait for"
 # Ranks that are slow for one of the causes are told once.
-CAUSES = frozenset({"shared cores", "far memory", "moved ranks"})
+SLOW = "slow regime"
+CAUSES = frozenset({"shared cores", "far memory", "moved ranks", SLOW})
 CONSEQUENCES = frozenset({"imbalance", "imbalance by cost per cell", "imbalance follows the machine", LATE})
+# What slow phases look like to those who look at all steps together.
+OF_SLOW = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
 
@@ -136,7 +141,10 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Whether ranks are slow because of where they sit, which costs at least half of what they cost."""
+    """Whether ranks are slow because of where they sit, or in a slow regime alone, which costs at least half
+    of what they cost."""
+    if cause.kind == SLOW and finding.kind in OF_SLOW:
+        return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
     if cause.kind not in CAUSES or finding.kind not in CONSEQUENCES or not len(finding.ranks):
         return False
     return bool(

@@ -14,7 +14,7 @@ from perfield.analysis.regimes.fit import Fit, fit, fit_pooled
 from perfield.analysis.regimes.model import EMISSIONS, Model
 from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.simulated import simulated
-from perfield.analysis.regimes.statistics import shares, statistics
+from perfield.analysis.regimes.statistics import n_regimes_of, shares, slow_points, statistics
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
 from perfield.analysis.regimes.where import Cluster, where
 
@@ -38,10 +38,12 @@ __all__ = [
     "fit_pooled",
     "interval",
     "largest",
+    "n_regimes_of",
     "places",
     "resampled_sums",
     "shares",
     "simulated",
+    "slow_points",
     "statistics",
     "stretches",
     "timings",

@@ -29,11 +29,24 @@ def classify(times: xr.Dataset, model: Model) -> xr.Dataset:
 
     The regime is that of the most likely path of states (Viterbi), -1 where the time is unknown. The
     probability is the posterior one of that regime, from forward and backward passes, NaN where unknown.
+    If `time_s` is a dask array, so are both; each block of ranks is classified when it is computed.
     """
     hidden, regime_of = hidden_of(model), model.regime.tolist()
-    data = times[TIME].transpose("rank", "step")
-    regime, probability = hidden.classify(np.asarray(data, dtype=np.float64), regime_of)
-    found = times.assign({REGIME: (("rank", "step"), regime), PROBABILITY: (("rank", "step"), probability)})
+    data = times[TIME].transpose("rank", "step").data
+    both = np.dtype([(REGIME, np.int8), (PROBABILITY, np.float32)])
+
+    def of_block(block: np.ndarray) -> np.ndarray:
+        found = np.empty(block.shape, both)
+        found[REGIME], found[PROBABILITY] = hidden.classify(block, regime_of)
+        return found
+
+    if hasattr(data, "dask"):  # one pass gives both fields
+        found = data.rechunk({1: -1}).map_blocks(of_block, dtype=both)
+        regime, probability = found[REGIME], found[PROBABILITY]
+    else:
+        regime, probability = hidden.classify(np.asarray(data, dtype=np.float64), regime_of)
+    dims = ("rank", "step")
+    found = times.assign({REGIME: (dims, regime), PROBABILITY: (dims, probability)})
     return found.assign_attrs(model=model.to_json())
 
 

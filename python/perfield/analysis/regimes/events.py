@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from perfield.analysis.regimes.places import places
-from perfield.analysis.regimes.statistics import n_regimes_of
+from perfield.analysis.regimes.statistics import slow_points
 from perfield.analysis.regimes.timings import REGIME, TIME, UNKNOWN
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ def events(classified: xr.Dataset, placement: Placement | None = None) -> pd.Dat
     that of all ranks where it has none. A step's cost goes to the event of its longest rank.
     A step without a time ends a stretch. Raises RegimeError for timings without regimes.
     """
-    slow = n_regimes_of(classified) - 1
+    is_slow = slow_points(classified)
     ranks, steps = classified["rank"].values, classified["step"].values
     time_s = classified[TIME].transpose("rank", "step").values
     regime = classified[REGIME].transpose("rank", "step").values
-    if slow == 0 or not (regime == slow).any():
+    if not is_slow.any():
         return pd.DataFrame(columns=list(COLUMNS))
-    row, begin, end = stretches(regime == slow)
+    row, begin, end = stretches(is_slow)
     event = _events(begin, end)
     n_events = int(event.max()) + 1
     first, last = np.full(n_events, len(steps)), np.zeros(n_events, np.int64)
     np.minimum.at(first, event, begin)
     np.maximum.at(last, event, end)
-    excess, elapsed = _excess(time_s, regime, slow)
+    excess, elapsed = _excess(time_s, regime, is_slow)
     # Each slow point belongs to the event of its stretch.
     of_point = np.repeat(event, end - begin)
     at = np.repeat(begin - np.cumsum(end - begin) + (end - begin), end - begin) + np.arange(len(of_point))
@@ -80,16 +80,18 @@ def stretches(is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def cost_of_slow_steps(classified: xr.Dataset) -> float:
-    """By how much all steps together would take less without the slowest regime: s, as cost_s of events."""
-    slow = n_regimes_of(classified) - 1
+    """By how much all steps together would take less without the slowest regime: s, as cost_s of events.
+
+    Raises RegimeError for timings without regimes.
+    """
+    is_slow = slow_points(classified)
     time_s = classified[TIME].transpose("rank", "step").values
     regime = classified[REGIME].transpose("rank", "step").values
-    return float(_excess(time_s, regime, slow)[1].sum()) if slow else 0.0
+    return float(_excess(time_s, regime, is_slow)[1].sum()) if is_slow.any() else 0.0
 
 
-def _excess(time_s: np.ndarray, regime: np.ndarray, slow: int) -> tuple[np.ndarray, np.ndarray]:
+def _excess(time_s: np.ndarray, regime: np.ndarray, is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the slow regime adds to each point, and to the longest rank of each step; at least 0."""
-    is_slow = regime == slow
     usual = np.where((regime != UNKNOWN) & ~is_slow, time_s, np.nan)
     all_known = np.isfinite(usual)
     everyone = float(np.median(usual[all_known])) if all_known.any() else float(np.nanmin(time_s))

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfield.analysis.regimes import sampling, states
+from perfield.analysis.regimes import checks, sampling, states
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.model import EMISSIONS, Model
-from perfield.analysis.regimes.timings import TIME
+from perfield.analysis.regimes.timings import TIME, timings
 
 MAX_CHOICE = 6  # states, when their number is chosen
 MORE_STATES = 3  # than regimes, to give a regime of another form the states that shape it
-LEAST_SHARE = 1e-3  # of the times in a state
 
 
 @dataclass(frozen=True)
@@ -61,22 +60,24 @@ def fit(
     if sampling.is_constant(values):
         return _constant(values, emission, dof, name, told, ranks)
     sampling.check_enough(values, n_regimes or 2)
+    least, has_ticks = sampling.resolution(values if emission == "gaussian" else np.log(values))
     start = states.Start(
-        values,
-        emission,
-        dof if emission == "student-t" else None,
-        n_starts,
-        seed,
-        memory,
-        sampling.resolution(values if emission == "gaussian" else np.log(values)),
+        values, emission, dof if emission == "student-t" else None, n_starts, seed, memory, least, has_ticks
     )
-    tried: list[states.States] = []
-    if n_regimes is None:
-        chosen, regime = _chosen(start, tried)
-    else:
-        chosen, regime = _asked(start, n_regimes, merge, tried)
-    model = states.model_of(start, chosen, regime, name, told)
-    return Fit(model, _table(start, tried, chosen), told, ranks)
+    search = _chosen(start) if n_regimes is None else _asked(start, n_regimes, merge)
+    told = (*told, *search.told, *checks.doubts(start, search.found, search.regime))
+    model = states.model_of(start, search.found, search.regime, name, told)
+    return Fit(model, _table(start, search), told, ranks)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What was tried, and which of it was taken."""
+
+    tried: tuple[states.States, ...]
+    found: states.States
+    regime: np.ndarray
+    told: tuple[str, ...] = ()
 
 
 def _check(n_regimes: int | None, emission: str, dof: float, n_sampled: int, n_starts: int) -> None:
@@ -91,29 +92,63 @@ def _check(n_regimes: int | None, emission: str, dof: float, n_sampled: int, n_s
         raise RegimeError(f"{n_sampled} sampled ranks and {n_starts} starts; expected at least 1 of each.")
 
 
-def _asked(
-    start: states.Start, n_regimes: int, merge: bool, tried: list[states.States]
-) -> tuple[states.States, np.ndarray]:
+def _asked(start: states.Start, n_regimes: int, merge: bool) -> _Search:
     """As many states as regimes, or some more if a state shapes another's tail instead of lasting."""
-    first = states.fitted(start, n_regimes)
-    tried.append(first)
-    if not merge or not start.has_memory or n_regimes == 1:
-        return first, np.arange(first.n)
+    tried, why = [states.fitted(start, n_regimes)], ""
+    while tried[-1].n > 1:
+        first, fewer = tried[-1], None
+        reason = checks.degenerate(start, first)
+        if merge and not reason:
+            fewer = states.fitted(start, first.n - 1)
+            if _criteria(start, fewer)["bic"] <= _criteria(start, first)["bic"]:
+                reason = f"{first.n} states have a larger BIC than {fewer.n}"
+        if not reason:
+            tried += [fewer] if fewer else []
+            break
+        why = reason
+        tried.append(fewer or states.fitted(start, first.n - 1))
+    else:
+        first = tried[-1]
+    search = _Search(tuple(tried), first, np.arange(first.n))
+    if merge and start.has_memory and first.n > 1:
+        search = _shaped(start, search)
+    n_found = int(search.regime.max()) + 1
+    if n_found == n_regimes:
+        return search
+    why = why if n_found == first.n else "further states overlap and do not last, so they are one regime"
+    return replace(
+        search, told=(f"{n_regimes} regimes were asked for, but the times carry only {n_found}: {why}.",)
+    )
+
+
+def _shaped(start: states.Start, search: _Search) -> _Search:
+    """More states where one only shapes another's tail; fewer regimes if that does not help."""
+    first, tried = search.found, list(search.tried)
     found = first
-    while states.merged(found.hidden, found.share).max() + 1 < n_regimes:
-        if found.n == min(n_regimes + MORE_STATES, states.MAX_STATES):
-            return first, np.arange(first.n)
-        found = states.fitted(start, found.n + 1)
-        tried.append(found)
-    return found, states.merged(found.hidden, found.share, n_regimes)
+    while states.merged(found.hidden, found.share).max() + 1 < first.n:
+        more = states.fitted(start, found.n + 1) if found.n < states.MAX_STATES else None
+        if more:
+            tried.append(more)
+        if (
+            more is None
+            or more.n > first.n + MORE_STATES
+            or checks.degenerate(start, more)
+            or _criteria(start, more)["bic"] >= _criteria(start, found)["bic"]
+        ):
+            return _Search(tuple(tried), first, checks.levels(start, first))
+        found = more
+    return _Search(tuple(tried), found, states.merged(found.hidden, found.share, first.n))
 
 
-def _chosen(start: states.Start, tried: list[states.States]) -> tuple[states.States, np.ndarray]:
+def _chosen(start: states.Start) -> _Search:
     """The number of states of smallest BIC, and the regimes that they form."""
-    for n in range(1, MAX_CHOICE + 1):
-        tried.append(states.fitted(start, n))
-    best = tried[int(np.argmin([_criteria(start, one)["bic"] for one in tried]))]
-    return best, states.merged(best.hidden, best.share)
+    tried = [states.fitted(start, n) for n in range(1, MAX_CHOICE + 1)]
+    sound = [one for one in tried if not checks.degenerate(start, one)]
+    found = min(sound, key=lambda one: _criteria(start, one)["bic"])
+    regime = states.merged(found.hidden, found.share)
+    if regime.max() == 0:  # no memory anywhere: levels are told apart by their distance alone
+        regime = checks.levels(start, found)
+    return _Search(tuple(tried), found, regime)
 
 
 def _criteria(start: states.Start, found: states.States) -> dict[str, float]:
@@ -129,9 +164,9 @@ def _criteria(start: states.Start, found: states.States) -> dict[str, float]:
     }
 
 
-def _table(start: states.Start, tried: Sequence[states.States], chosen: states.States) -> pd.DataFrame:
+def _table(start: states.Start, search: _Search) -> pd.DataFrame:
     """What was tried, by the number of states."""
-    rows = [{**_criteria(start, found), "is_chosen": found is chosen} for found in tried]
+    rows = [{**_criteria(start, one), "is_chosen": one is search.found} for one in search.tried]
     return pd.DataFrame(rows).sort_values("n_states", ignore_index=True)
 
 
@@ -170,8 +205,6 @@ def fit_pooled(all_times: Sequence[xr.Dataset], n_regimes: int | None = None, **
         np.pad(values, ((0, 0), (0, n_steps - values.shape[1])), constant_values=np.nan)
         for _, values, _ in chosen
     ]
-    from perfield.analysis.regimes.timings import timings
-
     rows = np.vstack(padded)
     pooled = timings(rows, name=all_times[0][TIME].attrs.get("long_name", "time"))
     found = fit(pooled, n_regimes, n_sampled=len(rows), **options)

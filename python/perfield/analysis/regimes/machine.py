@@ -15,9 +15,11 @@ from perfield.analysis.plain import plain
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.model import Model
 from perfield.analysis.regimes.statistics import statistics
+from perfield.analysis.regimes.timings import REGIME, TIME
 from perfield.analysis.words import counted, in_list, in_number, in_percent, in_seconds
 
 KEY = "machine"
+FEWEST_TIMES = 50  # in a regime, from which their median is judged
 APART = 1.1  # times as long; means that are nearer are told as alike
 POINTS_APART = 0.05  # shares that are nearer are told as alike
 
@@ -125,6 +127,30 @@ def _for_all(values: np.ndarray, n_regimes: int) -> np.ndarray:
     return np.nan_to_num(np.pad(values, (0, n_regimes - len(values))), nan=0.0, posinf=np.inf)
 
 
+def misfit(classified: xr.Dataset, saved: Machine) -> str:
+    """Why timings that were classified with a saved pattern do not fit it, as a sentence; "" if they do.
+
+    A time far below the fast regime is unlikely in all regimes, and the widest one takes it: the slow one. So
+    the median time in each regime must lie between the saved means of its neighbours.
+    """
+    time_s, regime = classified[TIME].values, classified[REGIME].values
+    n = saved.model.n_regimes
+    for one in range(n):
+        here = time_s[regime == one]
+        if len(here) < FEWEST_TIMES:
+            continue
+        median = float(np.median(here))
+        for other, is_beyond in ((one - 1, np.less_equal), (one + 1, np.greater_equal)):
+            if 0 <= other < n and saved.share[other] > 0 and is_beyond(median, saved.mean_s[other]):
+                return (
+                    f"these times do not fit the pattern of {saved.name}: in its {regime_name(one, n)} "
+                    f"regime a step takes {in_seconds(median)} here, but {in_seconds(saved.mean_s[other])} "
+                    f"in its {regime_name(other, n)} regime when it was saved; a pattern is of one program "
+                    "on one machine, so save one of this program with `perfield regimes RUN --save FILE`."
+                )
+    return ""
+
+
 def compared(now: Machine, before: Machine) -> Iterator[str]:
     """Sentences on how a machine's pattern differs from a saved one.
 
@@ -157,9 +183,9 @@ def _lengths(name: str, now: Machine, before: Machine, one: int) -> Iterator[str
 
 
 def regime_name(regime: int, n_regimes: int) -> str:
-    """A regime in words: "fast" and "slow" at the ends, numbers between them, counted from 1."""
+    """A regime in words: "fast" and "slow" at the ends; between them "middle", or "2nd", "3rd" and so on."""
     if n_regimes == 1:
         return "only"
     if regime in (0, n_regimes - 1):
         return "slow" if regime else "fast"
-    return "middle" if n_regimes == 3 else f"{regime + 1}. fastest"
+    return "middle" if n_regimes == 3 else {1: "2nd", 2: "3rd"}.get(regime, f"{regime + 1}th")

@@ -60,8 +60,8 @@ def _of_unknown(rows: np.ndarray) -> tuple[str, ...]:
     for count, what in ((negative, "negative"), (zero, "0"), (missing, "missing or not finite")):
         if count:
             told.append(
-                f"{count} of {rows.size} sampled times are {what}: they belong to no regime, and the series "
-                "is split there."
+                f"{count} of {rows.size} sampled times {'is' if count == 1 else 'are'} {what}; such a time "
+                "belongs to no regime and splits its series."
             )
     return tuple(told)
 
@@ -83,15 +83,16 @@ def is_constant(values: np.ndarray) -> bool:
     return bool(high - low <= ALIKE * np.nanmedian(values))
 
 
-def resolution(values: np.ndarray) -> float:
-    """The least scale of a state: the spread within one tick of the clock, or a millionth of that of all.
+def resolution(values: np.ndarray) -> tuple[float, bool]:
+    """The least scale of a state, and whether that is the tick of a coarse clock.
 
     values : as the states see them, seconds or their logarithms. A clock that ticks coarsely gives the same
-    times again and again; a state of one tick would have no width at all, and any likelihood.
+    times again and again. A state of one tick would have no width, and any likelihood; its least scale is
+    that of times spread evenly within a tick. Otherwise it is a millionth of the spread of all.
     """
     some = values[np.isfinite(values)]
     different = np.unique(some)
     least = 1e-6 * float(np.std(some))
-    if len(different) < len(some) / 10:
-        least = max(least, float(np.median(np.diff(different))) / np.sqrt(12))
-    return least
+    if len(different) >= len(some) / 10:
+        return least, False
+    return max(least, float(np.median(np.diff(different))) / np.sqrt(12)), True

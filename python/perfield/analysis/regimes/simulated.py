@@ -14,7 +14,8 @@ def simulated(model: Model, n_ranks: int, n_steps: int, seed: int) -> xr.Dataset
     """Timings drawn from the model, independent for each rank, with the true regime of each point.
 
     Returns `time_s` and `regime` (rank, step). The same seed gives the same numbers. A Gaussian of seconds
-    may give negative times, as the paper's slow regime does; the caller decides what they mean.
+    may give negative times, as the paper's slow regime does; the caller decides what they mean. A Student's t
+    of logarithms has outliers without bound and no mean: fit "log-gaussian" to draw times that add up.
     """
     random = np.random.default_rng(seed)
     chosen = random.random((n_steps, n_ranks))

@@ -21,6 +21,7 @@ from perfield.analysis.regimes.bootstrap import (
     resampled_sums,
 )
 from perfield.analysis.regimes.errors import RegimeError
+from perfield.analysis.regimes.model import Model
 from perfield.analysis.regimes.places import places
 from perfield.analysis.regimes.timings import REGIME, TIME
 
@@ -33,13 +34,25 @@ PLACES_AT_ONCE = 512
 
 
 def n_regimes_of(classified: xr.Dataset) -> int:
-    """How many regimes classified timings have. Raises RegimeError if they are not classified."""
+    """How many regimes the model of classified timings has; without one, how many are there.
+
+    Raises RegimeError if they are not classified.
+    """
     if REGIME not in classified:
         raise RegimeError("these timings have no regimes yet; call `classify` with a fitted model first.")
     found = int(classified[REGIME].max()) + 1 if classified[REGIME].size else 0
     if found < 1:
         raise RegimeError("no point of these timings has a regime; all their times are unknown.")
-    return found
+    return Model.from_json(classified.attrs["model"]).n_regimes if "model" in classified.attrs else found
+
+
+def slow_points(classified: xr.Dataset) -> np.ndarray:
+    """Which points are in the slowest regime: bool (n_ranks, n_steps). None is, where there is one regime.
+
+    Raises RegimeError for timings without regimes.
+    """
+    n = n_regimes_of(classified)
+    return (classified[REGIME].transpose("rank", "step").values == n - 1) & (n > 1)
 
 
 def statistics(
@@ -92,7 +105,7 @@ def shares(
     seconds in the slow regime over all. Ranks without such a place are left out. Raises RegimeError for
     timings without regimes, an unknown level, or without a placement.
     """
-    slow = n_regimes_of(classified) - 1
+    is_slow = slow_points(classified)
     ranks = classified["rank"].values
     if level == "rank":
         number, names = np.arange(len(ranks)), [f"rank {rank}" if rank >= 0 else "longest" for rank in ranks]
@@ -100,7 +113,7 @@ def shares(
         number, names = places(placement, ranks, level)
     time_s = classified[TIME].transpose("rank", "step").values
     regime = classified[REGIME].transpose("rank", "step").values
-    is_slow, known = regime == slow, regime >= 0
+    known = regime >= 0
     counts = np.stack([_by_place(table, number, len(names)) for table in (is_slow, known)])
     some = np.unique(np.linspace(0, len(names) - 1, SAMPLED_PLACES).round().astype(int))
     length = max((block_length(_ratio(*counts[:, place])) for place in some if len(names)), default=1)

@@ -20,13 +20,15 @@ def timings(
 ) -> xr.Dataset:
     """Timings as a Dataset: `time_s` (rank, step) in seconds, NaN where unknown.
 
-    time_s : (n_ranks, n_steps), or (n_steps) of one series. rank, step : their numbers, from 0 if not given.
+    time_s : (n_ranks, n_steps), or (n_steps) of one series; a dask array stays one.
+    rank, step : their numbers, from 0 if not given.
     name : what was timed, for messages and titles; an attribute of `time_s`.
     Classified timings have also `regime` (rank, step), int8, from 0 for the fastest, UNKNOWN where there is
     no time; `probability` (rank, step), the posterior probability of that regime; and the attribute `model`,
     a Model as JSON. Raises RegimeError for other shapes.
     """
-    values = np.asarray(time_s, dtype=np.float64)
+    is_lazy = hasattr(time_s, "dask")
+    values = time_s.astype(np.float64) if is_lazy else np.asarray(time_s, dtype=np.float64)
     values = values[np.newaxis] if values.ndim == 1 else values
     if values.ndim != 2:
         raise RegimeError(f"timings have {values.ndim} dimensions; expected (rank, step) or (step).")

@@ -9,6 +9,7 @@ for a cluster of its nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp, lgamma
 from typing import TYPE_CHECKING
@@ -18,8 +19,7 @@ import xarray as xr
 from scipy.sparse import csr_matrix
 
 from perfield.analysis.regimes.places import LEVELS, places
-from perfield.analysis.regimes.statistics import n_regimes_of
-from perfield.analysis.regimes.timings import REGIME
+from perfield.analysis.regimes.statistics import slow_points
 from perfield.analysis.words import in_list, in_percent
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ CHANCE = 0.05  # of one false cluster on all levels together
 PLURAL = {"switch": "switches", "node": "nodes", "package": "packages"}
 STANDS_OUT = 2.0  # times as many slow steps as in any other place: such places are named
 _ENOUGH = 20  # permutations that cluster as much: no need for more (Besag and Clifford, 1991)
+_AT_ONCE = 100  # permutations
+_FEW_UNITS = 64  # whose products fit into memory, for all permutations at once
 _NUMBERS = 2**18  # of the table that is permuted: steps are joined beyond
 
 
@@ -113,10 +115,8 @@ def where(
     numbers, neighbouring steps are joined. The same seed gives the same answer. Ranks without a place are
     left out. Raises RegimeError for timings without regimes.
     """
-    slow = n_regimes_of(classified) - 1
-    regime = classified[REGIME].transpose("rank", "step").values
     ranks = classified["rank"].values
-    table = _joined(regime == slow) if slow else np.zeros((len(ranks), 1), np.float32)
+    table = _joined(slow_points(classified))
     number = {level: places(placement, ranks, level) for level in LEVELS}
     found = []
     for level in LEVELS:
@@ -159,22 +159,46 @@ def _cluster(
     apart = table - (in_stratum @ table / np.bincount(stratum)[:, np.newaxis])[stratum]
     rows = (_sums(unit, len(size)) @ apart).astype(np.float32)
 
-    def between(label: np.ndarray) -> float:
-        """The variance between places."""
-        n_ranks = np.maximum(np.bincount(label, size, n_places), 1)
-        return float(((_sums(label, n_places) @ rows) ** 2).sum(axis=1) @ (1 / n_ranks))
-
-    found = between(of_unit) * (1 - 1e-6)  # sums in another order differ by rounding
+    between = _measure(rows, size, n_places)
+    found = between(of_unit[np.newaxis])[0] * (1 - 1e-6)  # sums in another order differ by rounding
     random = np.random.default_rng(seed)
     order = np.argsort(stratum_of_unit, kind="stable")
-    label, hits, tried = np.empty_like(of_unit), 0, 0
+    hits = tried = 0
     while hits < _ENOUGH and tried < n_permutations:
-        label[np.lexsort((random.random(len(order)), stratum_of_unit))] = of_unit[order]
-        hits += between(label) >= found
-        tried += 1
+        keys = stratum_of_unit + random.random((min(_AT_ONCE, n_permutations - tried), len(order)))
+        labels = np.empty(keys.shape, of_unit.dtype)
+        np.put_along_axis(labels, np.argsort(keys, axis=1), of_unit[order][np.newaxis], axis=1)
+        does = np.cumsum(between(labels) >= found)
+        last = np.searchsorted(does, _ENOUGH - hits)
+        tried += min(last + 1, len(does))
+        hits += int(does[min(last, len(does) - 1)])
     chance = max(hits / tried if hits >= _ENOUGH else (hits + 1) / (tried + 1), least)
     cluster = Cluster(level, chance, least, (), np.nan, np.nan, n_places)
     return _with_places(cluster, names, table.mean(axis=1), place) if cluster.is_cluster else cluster
+
+
+def _measure(rows: np.ndarray, size: np.ndarray, n_places: int) -> Callable[[np.ndarray], np.ndarray]:
+    """A function that gives the variance between places of labels (n, n_units): float64 (n,).
+
+    rows : (n_units, n_parts), of what is exchanged. size : how many ranks each unit has.
+    """
+    if len(rows) <= _FEW_UNITS:
+        products = rows.astype(np.float64) @ rows.T.astype(np.float64)
+
+        def by_products(labels: np.ndarray) -> np.ndarray:
+            together = labels[:, :, np.newaxis] == labels[:, np.newaxis]
+            return (together * products / (together @ size)[:, :, np.newaxis]).sum(axis=(1, 2))
+
+        return by_products
+
+    def one_by_one(labels: np.ndarray) -> np.ndarray:
+        found = []
+        for label in labels:
+            n_ranks = np.maximum(np.bincount(label, size, n_places), 1)
+            found.append(((_sums(label, n_places) @ rows) ** 2).sum(axis=1) @ (1 / n_ranks))
+        return np.array(found)
+
+    return one_by_one
 
 
 def _with_places(cluster: Cluster, names: list[str], share: np.ndarray, place: np.ndarray) -> Cluster:

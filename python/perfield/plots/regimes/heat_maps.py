@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
-from perfield.analysis.words import start
+from perfield.analysis.words import in_seconds, start
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND
 from perfield.plots.regimes import shown
 from perfield.plots.style import head, map_of, new_axes, new_figure, whole_numbers
@@ -46,7 +46,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
     steps are joined: a cell shows the mean of those that it stands for.
     """
     from matplotlib.colors import LogNorm, Normalize
-    from matplotlib.ticker import LogLocator, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
     values = shown.known(times)
     axes = new_axes(axes)
@@ -63,13 +63,14 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
     bar = axes.figure.colorbar(image, ax=axes, extend="max" if most > high else "neither", pad=0.01)
     bar.ax.set_title(unit, fontsize=12)
     if by_log:
-        bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
-        bar.ax.yaxis.set_major_formatter(ScalarFormatter())
+        bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1,) if high > 100 * low else (1, 2, 5)))
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         bar.ax.yaxis.set_minor_locator(LogLocator(10, subs=()))
-    more = f"; orange: up to {most * factor:.3g} {unit}" if most > high else ""
+    more = f"; orange: up to {in_seconds(most)}" if most > high else ""
     more += "; grey: unknown" if np.isnan(cells).any() else ""
-    said = "; ".join(filter(None, (words, shown.size(times) + _in_words(joined, "; each cell: the mean of"))))
-    head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said + more)
+    size = shown.size(times) + _in_words(joined, "; each cell: the mean of")
+    said = shown.said(words, shown.origin(times), size) + more
+    head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said)
     return axes
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SIZE = (9.6, 11.4)  # inches
 PANEL = 5.2  # inches, of a scatter plot of one regime
 END = 98.0  # per cent of the times that the axes show
+BEGIN = 0.5  # per cent of the times that a logarithmic axis leaves out at its begin
 BINS, POINTS = 120, 300
 IN, OUT = "t_in", "t_out"
 
@@ -43,17 +44,15 @@ def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) ->
     factor, unit = _unit(window)
     _scatter(middle, found, shown.method_colours(named), window, (factor, unit))
     for name, rgb in shown.method_colours(named).items():
-        for part, axes, axis in ((0, above, "x"), (1, beside, "y")):
-            at = np.linspace(*window[part], POINTS)
-            values = found[name][part]
-            values = values[shown.thinned(len(values))]
-            curve = shown.density(values, at) / factor
+        for part, axes in ((0, above), (1, beside)):
+            at, curve = _density(found[name][part], window[part])
             axes.plot(
-                *((at * factor, curve) if axis == "x" else (curve, at * factor)), color=rgb, linewidth=1.6
+                *((at * factor, curve) if part == 0 else (curve, at * factor)), color=rgb, linewidth=1.6
             )
     for axes in (above, beside):
         axes.tick_params(labelbottom=axes is beside, labelleft=axes is above)
-        axes.locator_params(nbins=3)
+    above.set_yticks([])
+    beside.set_xticks([])
     above.tick_params(labelleft=False)
     beside.tick_params(labelbottom=False)
     above.set_ylabel("density")
@@ -77,11 +76,15 @@ def totals(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
     axes = new_axes(axes)
     everything = np.concatenate([*found.values()])
     low, high = float(everything.min()), shown.robust_end(everything, END)
+    high = max(high, low * 1.001 + 1e-12)
     factor, unit = shown.unit(everything)
-    bins = np.linspace(low, max(high, low * 1.001 + 1e-12), BINS + 1)
+    wide = shown.is_wide(low, high)
+    bins = (np.geomspace if wide else np.linspace)(low, high, BINS + 1)
     for (name, values), rgb in zip(found.items(), shown.method_colours(named).values()):
         share = 100 * np.histogram(values, bins)[0] / len(values)
         axes.stairs(share, bins * factor, color=rgb, linewidth=1.6, label=name)
+    if wide:
+        shown.by_logarithm(axes.xaxis)
     longer = 100 * float(np.mean(everything > bins[-1]))
     axes.set_xlim(bins[0] * factor, bins[-1] * factor)
     axes.set_ylim(bottom=0)
@@ -142,6 +145,10 @@ def _window(found: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[tuple[fl
     for part in (0, 1):
         values = np.concatenate([each[part] for each in found.values()])
         low, high = float(values.min()), shown.robust_end(values, END)
+        begin = float(np.percentile(values, BEGIN))
+        if shown.is_wide(begin, high):
+            window.append((begin / 1.1, high * 1.1))
+            continue
         room = 0.03 * (high - low) or 0.05 * high or 1.0
         window.append((low - room, high + room))
     return window
@@ -167,8 +174,21 @@ def _scatter(
     axes.scatter(points[:, 0], points[:, 1], s=6, c=points[:, 2:], **dots)
     axes.set_xlim(window[0][0] * factor, window[0][1] * factor)
     axes.set_ylim(window[1][0] * factor, window[1][1] * factor)
+    for part, axis in ((0, axes.xaxis), (1, axes.yaxis)):
+        if shown.is_wide(*window[part]):
+            shown.by_logarithm(axis)
     axes.set_xlabel(f"T_in, first half and its wait ({unit})")
     axes.set_ylabel(f"T_out, second half and its wait ({unit})")
+
+
+def _density(values: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Times in a window and the density of values there, of their logarithms where the axis has these."""
+    values = values[shown.thinned(len(values))]
+    if shown.is_wide(*window):
+        at = np.geomspace(*window, POINTS)
+        return at, shown.density(np.log(values[values > 0]), np.log(at))
+    at = np.linspace(*window, POINTS)
+    return at, shown.density(values, at)
 
 
 def _unit(window: list[tuple[float, float]]) -> tuple[float, str]:

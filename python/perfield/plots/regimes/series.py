@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
-from perfield.analysis.words import start
+from perfield.analysis.words import in_seconds, start
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, whole_numbers
@@ -57,7 +57,8 @@ def one_series(
     one = times.isel(rank=[_row(times, rank)])
     values = shown.known(one)
     low, top = window or _window(one)
-    factor, unit = shown.unit(np.array([(low + top) / 2]))
+    middle = np.sqrt(low * top) if low > 0 else (low + top) / 2  # the same for all that share the axis
+    factor, unit = shown.unit(np.array([middle]))
     axes = new_axes(axes)
     numbers, counted = shown.steps_of(one)
     time_s, regime = one[TIME].values[0], one[REGIME].values[0]
@@ -73,6 +74,8 @@ def one_series(
     size = float(np.clip(12_000 / max(len(some), 1), 3, 22))
     axes.scatter(numbers[inside], time_s[inside] * factor, s=size, c=colours[inside], **dots)
     axes.set_ylim(low * factor, top * factor)
+    if shown.is_wide(low, top):
+        shown.by_logarithm(axes.yaxis)
     axes.set_xlim(*shown.axis_of(numbers))
     if len(beyond):
         axes.plot(
@@ -88,7 +91,7 @@ def one_series(
     whole_numbers(axes.xaxis)
     shown.legend_of_regimes(axes, one)
     which = "longest of all ranks" if int(one["rank"][0]) < 0 else f"rank {int(one['rank'][0])}"
-    beyond_words = f"triangles: longer, up to {values.max() * factor:.3g} {unit}" if len(beyond) else ""
+    beyond_words = f"triangles: longer, up to {in_seconds(float(values.max()))}" if len(beyond) else ""
     what = words or start(shown.what(times))
     head(axes, f"{what}: {which}, step by step", shown.said(shown.origin(times), beyond_words))
     return axes
@@ -98,6 +101,8 @@ def _window(one: xr.Dataset) -> tuple[float, float]:
     """Ends of an axis that shows all but the longest times of a series, in s."""
     values = shown.known(one)
     low, high = float(values.min()), min(float(values.max()), shown.robust_end(values, 99.5))
+    if shown.is_wide(low, high):
+        return low / 1.15, high * 1.15
     room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     return low - room, high + room
 

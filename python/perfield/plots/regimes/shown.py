@@ -17,6 +17,7 @@ from perfield.plots.style import PlotError, scaled
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 RGB = tuple[float, ...]
 CHOSEN: dict[int, tuple[int, ...]] = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}
@@ -28,6 +29,7 @@ METHODS: tuple[RGB, ...] = (
     PALETTE[6],
 )  # none of the regimes' colours
 RAISED = 17  # points from the Axes to the line of their title
+WIDE = 8.0  # times that differ more than that many times need a logarithmic axis
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
 
 
@@ -167,3 +169,20 @@ def density(values: np.ndarray, at: np.ndarray) -> np.ndarray:
     if len(values) < 2 or float(np.ptp(values)) <= 1e-9 * abs(float(values[0])):
         return np.full(len(at), np.nan)
     return gaussian_kde(values)(at)
+
+
+def is_wide(low: float, high: float) -> bool:
+    """Whether an axis from one time to the other needs to be logarithmic."""
+    return low > 0 and high > WIDE * low
+
+
+def by_logarithm(axis: Axis) -> None:
+    """Makes an axis logarithmic, with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    subs = (1, 2, 5) if high < 60 * max(low, 1e-300) else (1,)
+    axis.set_major_locator(LogLocator(10, subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SIZE = (12.8, 9.6)  # inches
 BINS = 50
 END = 99.5  # per cent of the waits that the axis shows
+SMALL = 20  # eps that is that many times smaller than long waits needs a logarithmic axis
 EXCESS, MEAN = PALETTE[0], PALETTE[4]
 
 
@@ -69,6 +70,8 @@ def waits_and_splitting(
         raise PlotError(f"there is no rank {rank} in this study; choose one of {min(ranks)} to {max(ranks)}.")
     row = ranks.index(rank) if rank is not None else int(np.nansum(sum(waits.values()), axis=1).argmax())
     eps = eps_of(study) if eps_s is None else eps_s
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     figure = figure or new_figure(SIZE)
     into, out, below = figure.subplots(3, 1, sharex=True, height_ratios=(1, 1, 1))
     numbers, words = shown.steps_of(study)
@@ -89,6 +92,13 @@ def waits_and_splitting(
             mean * factor, color=MEAN, linestyle="--", linewidth=1.3, label=f"mean {in_seconds(mean)}"
         )
         axes.set_ylim(-0.03 * high * factor, 1.05 * high * factor)
+        if 0 < SMALL * eps < high:  # linear up to eps, then by the logarithm
+            axes.set_yscale("symlog", linthresh=eps * factor)
+            decades = np.arange(np.ceil(np.log10(eps * factor) - 1e-9), np.log10(high * factor) + 1)
+            axes.yaxis.set_major_locator(FixedLocator([0.0, *10.0**decades]))
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.set_ylim(-0.2 * eps * factor, 1.5 * high * factor)
         axes.set_ylabel(f"wait ({unit})")
         axes.legend(frameon=False, fontsize=10, ncol=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
         longer = int((one > 1.05 * high).sum())

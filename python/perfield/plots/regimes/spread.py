@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 400  # of a density
-WIDE = 6.0  # how many times the smallest box the largest times may be, before the axis becomes logarithmic
 
 
 def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
@@ -41,11 +40,16 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     low, high = float(everything.min()), float(everything.max())
     room = 0.35 * (high - low) or 0.05 * high or 1.0
     at = np.linspace(low - room, high + room, POINTS)
-    curves = {name: np.sqrt(shown.density(values, at) / factor) for name, values in medians.items()}
-    top = max((float(np.nanmax(each)) for each in curves.values() if np.isfinite(each).any()), default=1.0)
+    curves = {}
+    for name, values in medians.items():
+        own = 0.5 * float(np.ptp(values))
+        here = np.union1d(at, np.linspace(float(values.min()) - own, float(values.max()) + own, POINTS))
+        curves[name] = here * factor, np.sqrt(shown.density(values, here) / factor)
+    known = [curve[np.isfinite(curve)] for _, curve in curves.values()]
+    top = max((float(curve.max()) for curve in known if len(curve)), default=1.0)
     for number, (name, rgb) in enumerate(shown.method_colours(named).items()):
-        if np.isfinite(curves[name]).any():
-            axes.plot(at * factor, curves[name], color=rgb, linewidth=1.8, label=name)
+        if np.isfinite(curves[name][1]).any():
+            axes.plot(*curves[name], color=rgb, linewidth=1.8, label=name)
         else:
             axes.axvline(float(medians[name][0]) * factor, color=rgb, linewidth=1.8, label=name)
         dashes = medians[name][shown.thinned(len(medians[name]), 500)] * factor
@@ -103,8 +107,8 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
         drawn["fliers"][number].set(markeredgecolor=rgb)
     most = max(float(np.max(box["fliers"], initial=box["whishi"])) for box in rows)
     least = min(float(np.min(box["fliers"], initial=box["whislo"])) for box in rows)
-    if least > 0 and most > WIDE * min(float(box["med"]) for box in rows):
-        _by_logarithm(axes)
+    if least > 0 and shown.is_wide(min(float(box["med"]) for box in rows), most):
+        shown.by_logarithm(axes.yaxis)
     axes.set_xticks(np.arange(1, len(rows) + 1), ticks, fontsize=10.5)
     axes.set_ylabel(f"time ({unit})")
     axes.grid(axis="y", color="0.93")
@@ -114,13 +118,3 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     more = shown.said(shown.origins(named), "box: middle half; line: median; below: number of times")
     head(axes, what, more)
     return axes
-
-
-def _by_logarithm(axes: Axes) -> None:
-    """A logarithmic axis with plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIZE = (12.8, 8.4)  # inches
 SAVES = "Time saved against"
+UNLIKE = 1.5  # times the smallest mean of the fast regimes: the machine, not the methods, differed
 LEFT_OUT = 0.01  # of the fewest steps, at the begin, where the improvement is that of a few steps
 
 
@@ -63,7 +64,11 @@ def sums(
         axes.legend(frameon=False, fontsize=10, loc="upper left")
     else:
         axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
-    head(axes, words or "The K fastest steps together", "" if axes.lines else "nothing to add up")
+    head(
+        axes,
+        words or "The K fastest steps together",
+        shown.origins(named) if axes.lines else "nothing to add up",
+    )
     return axes
 
 
@@ -98,7 +103,12 @@ def improvements(
     _finish(axes, "time saved (%)")
     if len(axes.lines) > 1:
         axes.legend(frameon=False, fontsize=10, loc="upper left")
-    head(axes, f"{SAVES} {base}", "above 0: needs less time for as many of its fastest steps")
+    more = "above 0: needs less time for as many of its fastest steps"
+    means = [float(values.mean()) for values in found.values() if len(values)]
+    if regime is not None and means and max(means) > UNLIKE * min(means):
+        times = " and ".join(in_seconds(mean) for mean in (min(means), max(means)))
+        more = f"do not compare: their means are {times}"
+    head(axes, f"{SAVES} {base}", more)
     return axes
 
 

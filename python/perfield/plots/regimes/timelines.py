@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled
@@ -30,20 +31,21 @@ def timelines(
 ) -> Figure:
     """Draws one MatVec of each method, below one another on the same scale (Figure 3).
 
-    named : words to studies, as `timeline` takes them. step : which MatVec; None: the one with the median
-    time in the last quarter of the first study.
+    named : words to studies, as `timeline` takes them. step : which MatVec; None: one with the median time in
+    the last quarter; of models the same one, since their methods meet the same latencies.
     """
     if not named:
         raise PlotError("there is no study to draw; give at least one.")
-    chosen = usual_step(next(iter(named.values()))) if step is None else step
+    each = {name: step if step is not None else usual_step(study) for name, study in named.items()}
+    if step is None and all(study.attrs.get("source") == "model" for study in named.values()):
+        each = dict.fromkeys(named, next(iter(each.values())))
     rows = [min(study.sizes["rank"], MOST_RANKS) for study in named.values()]
     figure = figure or new_figure((WIDTH, max(sum(1.6 + 0.35 * count for count in rows), 4.4)))
     drawn = figure.subplots(len(named), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
-    factor, unit = scaled(
-        "s", max(float(np.nansum(parts_of(s, chosen), axis=0).max()) for s in named.values())
-    )
+    ends = [np.nansum(parts_of(study, each[name]), axis=0).max() for name, study in named.items()]
+    factor, unit = scaled("s", float(max(ends)))
     for (name, study), axes in zip(named.items(), drawn):
-        timeline(study, axes, chosen, name, (factor, unit))
+        timeline(study, axes, each[name], name, (factor, unit))
     drawn[0].set_xlim(left=0)
     for axes in drawn[1:]:
         axes.get_legend().remove()
@@ -65,13 +67,17 @@ def timeline(
     step : its number; None: one with the median time. scale : a factor for times, and its unit.
     Raises PlotError for a step that is not there.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     chosen = usual_step(study) if step is None else step
     parts = parts_of(study, chosen)
     axes = new_axes(axes)
     factor, unit = scale or scaled("s", float(np.nansum(parts, axis=0).max()))
     some = np.unique(np.linspace(0, parts.shape[1] - 1, MOST_RANKS).round().astype(int))
     begin = _begins(study, chosen)
-    left = begin - np.nanmin(begin)
+    left, apart = begin - np.nanmin(begin), float(np.ptp(begin))
+    far = apart > float(np.nansum(parts, axis=0).max())
+    left = np.zeros(len(begin)) if far else left  # else all would be thin strokes
     for name, width, rgb, hatch in zip(PARTS, parts, COLOURS, HATCHES):
         bars = {"color": rgb, "hatch": hatch, "edgecolor": "0.25", "linewidth": 0.5, "label": name}
         axes.barh(np.arange(len(some)), width[some] * factor, 0.72, left[some] * factor, **bars)
@@ -80,13 +86,24 @@ def timeline(
     axes.set_ylabel("rank")
     axes.invert_yaxis()
     axes.set_xlabel(f"time ({unit})")
-    axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    raised = axes.transAxes + ScaledTranslation(0, shown.RAISED / 72, axes.figure.dpi_scale_trans)
+    place = {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 1.0),
+        "bbox_transform": raised,
+        "borderaxespad": 0.0,
+    }
+    axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), **place)
     alpha = study["alpha"].sel(step=chosen).values[some] if "alpha" in study else np.array([])
-    told = f"alpha {np.nanmin(alpha):.2f} to {np.nanmax(alpha):.2f}" if np.isfinite(alpha).any() else ""
-    if len(alpha) and np.nanmin(alpha) == np.nanmax(alpha):
-        told = f"alpha {alpha[0]:.2f}"
+    ends = [f"{end:.2f}" for end in (np.nanmin(alpha), np.nanmax(alpha))] if np.isfinite(alpha).any() else []
+    told = f"alpha {' to '.join(dict.fromkeys(ends))}" if ends else ""
+    moved = f"each from its own begin, up to {in_seconds(apart)} apart" if far else ""
     guessed = "mirror elements estimated" if "n_mirror" in study else ""
-    head(axes, f"{words or 'One MatVec'}: MatVec {chosen}", shown.said(shown.origin(study), told, guessed))
+    head(
+        axes,
+        f"{words or 'One MatVec'}: MatVec {chosen}",
+        shown.said(shown.origin(study), told, guessed, moved),
+    )
     return axes
 
 

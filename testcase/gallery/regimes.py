@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The gallery's pages on regimes: timings of a shared machine, and methods that hide communication.
+
+The numbers R.1 to R.13 are those of the figures of Heldman, Rudi, Bessac, "Statistical Treatment of Variable
+MPI Latencies and MPI-Communication Hiding for Matrix-Free Finite Element Operators", ICS '25. Each image says
+whether a model made it, or whether it was measured.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pages import Page, Panel
+from runs import METHODS, STUDIES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PRESET, N_MATVECS, N_REPEATS, COMBINED = "often-congested", 4096, 5, 3
+MOST_IN_MAP = 600  # MatVecs, so that a cell is one
+REGIMES, OF_LONGEST = 3, 2  # as in the paper
+WORDS = {"fixed": "fixed alpha", "dynamic": "dynamic alpha", "test": "MPI test"}
+SOURCE = (
+    "*Model* is the discrete-event model of `perfield.analysis.hiding`: 64 ranks, with latencies and a "
+    "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on this "
+    "machine, whose messages pass through shared memory; nothing is injected. The paper used thousands of "
+    "cores, so compare shapes, not numbers. Regimes are fitted to each method by itself. Other programs may "
+    "have used the machine: where the fast regimes do not match, the plot says so."
+)
+CG, GMG = "poisson-cg", "poisson-gmg"
+
+
+def model(name: str, words: str) -> Panel:
+    """An image of the model."""
+    return Panel("", "regimes", (name,), f"Model: {words}")
+
+
+def measured(name: str, words: str, run: str = CG) -> Panel:
+    """An image of the solver's record."""
+    return Panel(run, "regimes", (name,), f"Measured: {words}")
+
+
+PAGES = (
+    Page(
+        "R.1",
+        "Times of ranks and steps, and their regimes",
+        "Columns are phases that all ranks met; spots are those of single ranks. Below, their regimes.",
+        (model("heat maps", "fixed alpha"), measured("heat maps", "fixed alpha, CG")),
+    ),
+    Page(
+        "R.2",
+        "Median times of ranks",
+        "Dynamic alpha and MPI test lie left of fixed alpha: most of their ranks are faster.",
+        (model("densities", "three methods"),),
+    ),
+    Page(
+        "R.3",
+        "What a rank does in a MatVec",
+        "Fixed alpha waits for the output; the others give the second half more elements, and wait less.",
+        (model("timelines", "the same MatVec of each method"), measured("timelines", "CG")),
+    ),
+    Page(
+        "R.4",
+        "The splitting parameter",
+        "Output takes longer than input, so that alpha moves below 1/2.",
+        (
+            model("splitting", "CG"),
+            measured("splitting", "CG"),
+            measured("splitting", "CG with multigrid, finest level", GMG),
+        ),
+    ),
+    Page(
+        "R.5",
+        "Waits, and how alpha follows them",
+        "Waits above eps are blue. Alpha moves until those for input and for output are rare.",
+        (model("waits", "dynamic alpha"), measured("waits", "dynamic alpha, CG")),
+    ),
+    Page(
+        "R.6",
+        "Times of a rank in their regimes",
+        "Colours are levels of time. A regime lasts for some steps.",
+        (
+            model("series", "the rank in the middle"),
+            measured("series", "CG"),
+            measured("series", "CG with multigrid, finest level", GMG),
+        ),
+    ),
+    Page(
+        "R.7",
+        "Both halves of a MatVec",
+        "On a line where T_in + T_out is constant, all waits are hidden. Above it, some are not.",
+        (
+            model("in and out", "three methods"),
+            measured("in and out", "CG"),
+            measured("in and out", "CG with multigrid, finest level", GMG),
+        ),
+    ),
+    Page(
+        "R.8",
+        "Both halves of a MatVec in each regime",
+        "Few MatVecs of the fast regime wait; congestion is in the slow one.",
+        (model("by regime", "three methods"), measured("by regime", "CG")),
+    ),
+    Page(
+        "R.9",
+        "Distributions of the ranks",
+        "A curve nearer to the upper left corner belongs to a faster method.",
+        (model("distributions", "three methods"),),
+    ),
+    Page(
+        "R.10",
+        "Distributions of the ranks in each regime",
+        "In the fast regime ranks differ little; the paper shows the same for multigrid.",
+        (model("distributions by regime", "three methods"),),
+    ),
+    Page(
+        "R.11",
+        "Sums of the fastest steps, three runs combined",
+        "Time saved is largest while the steps are fast. Long steps at the end cover it.",
+        (
+            model("sums of repeats", f"the {COMBINED} fastest of {N_REPEATS} runs of each method"),
+            model("boxes", "their longest times in two regimes"),
+        ),
+    ),
+    Page(
+        "R.12",
+        "The longest time of all ranks, step by step",
+        "Blue is the fast regime of two. Triangles are steps beyond the axis.",
+        (model("longest", "three methods"), measured("longest", "CG")),
+    ),
+    Page(
+        "R.13",
+        "Sums of the fastest steps, raw and in the fast regime",
+        "The right end of all steps is the luck of a run; steps of the fast regime compare the methods.",
+        (model("sums", "one run of each method"), measured("sums", "CG, one run of each method")),
+    ),
+)
+
+
+def draw(panel: Panel, run_path: Path | None, target: Path) -> None:
+    """Draws an image into its file."""
+    DRAWN[panel.fields[0]](run_path).savefig(target)
+
+
+def ending(panel: Panel) -> str:
+    """Of the image's file."""
+    return "png"
+
+
+def note(page: Page) -> str:
+    """A sentence on where the numbers of a page come from."""
+    return SOURCE
+
+
+@functools.cache
+def studies(run_path: Path | None, seed: int = 0) -> dict[str, xr.Dataset]:
+    """Classified MatVecs by method: of the model, or as the solver recorded them, on the finest level."""
+    from perfield.analysis.hiding import finest, read_study
+    from perfield.analysis.hiding.presets import preset
+
+    if run_path is not None:
+        return {WORDS[name]: _classified(finest(read_study(run_path / name)), REGIMES) for name in METHODS}
+    found = preset(PRESET).run(N_MATVECS, seed=seed)
+    chosen = {WORDS[name]: found.sel(splitting=name, drop=True) for name in METHODS}
+    return {words: _classified(study, REGIMES) for words, study in chosen.items()}
+
+
+@functools.cache
+def longest(run_path: Path | None) -> dict[str, xr.Dataset]:
+    """The longest time of all ranks in each step by method, in two regimes."""
+    return {name: _longest(study) for name, study in studies(run_path).items()}
+
+
+@functools.cache
+def repeated() -> dict[str, xr.Dataset]:
+    """The fastest runs of the model by method, one after the other, in two regimes."""
+    from perfield.analysis.hiding.presets import preset
+    from perfield.analysis.regimes import largest
+    from perfield.analysis.regimes.cumulative import combined, fastest
+
+    runs = [preset(PRESET).run(N_MATVECS, seed=seed) for seed in range(N_REPEATS)]
+    found = {}
+    for name in METHODS:
+        series = [largest(run.sel(splitting=name, drop=True)) for run in runs]
+        joined = combined([series[one] for one in fastest(series, COMBINED)])
+        found[WORDS[name]] = _classified(joined, OF_LONGEST).assign_attrs({"source": "model"})
+    return found
+
+
+def _longest(study: xr.Dataset) -> xr.Dataset:
+    from perfield.analysis.regimes import largest
+
+    series = largest(study)
+    return _classified(series, OF_LONGEST).assign_attrs({"source": study.attrs["source"]})
+
+
+def _classified(study: xr.Dataset, n_regimes: int) -> xr.Dataset:
+    """The same with `regime` and `probability` of a fit of its own."""
+    from perfield.analysis.regimes import PROBABILITY, REGIME, classify, fit
+
+    found = classify(study, fit(study, n_regimes).model)
+    attributes = {**study.attrs, "model": found.attrs["model"]}
+    return study.assign({name: found[name] for name in (REGIME, PROBABILITY)}).assign_attrs(attributes)
+
+
+def _of(name: str, first_of: str = "") -> Callable[[Path | None], Any]:
+    """Draws all methods by a function of `perfield.plots.regimes`, or one of them."""
+
+    def drawn(run_path: Path | None) -> Any:
+        from perfield.plots import regimes
+
+        found = studies(run_path)
+        return getattr(regimes, name)(found[first_of] if first_of else found)
+
+    return drawn
+
+
+def _of_longest(name: str) -> Callable[[Path | None], Any]:
+    def drawn(run_path: Path | None) -> Any:
+        from perfield.plots import regimes
+
+        return getattr(regimes, name)(longest(run_path))
+
+    return drawn
+
+
+def _on_axes(
+    name: str, found: Callable[[Path | None], dict[str, xr.Dataset]]
+) -> Callable[[Path | None], Any]:
+    def drawn(run_path: Path | None) -> Any:
+        from perfield.plots import regimes
+        from perfield.plots.style import new_figure
+
+        figure = new_figure((11.0, 6.0))
+        getattr(regimes, name)(found(run_path), figure.subplots())
+        return figure
+
+    return drawn
+
+
+def _heat_maps(run_path: Path | None) -> Any:
+    from perfield.plots import regimes
+
+    return regimes.heat_maps(studies(run_path)[WORDS["fixed"]].isel(step=slice(None, MOST_IN_MAP)))
+
+
+def _sums_of_repeats(run_path: Path | None) -> Any:
+    from perfield.plots import regimes
+
+    return regimes.cumulative(repeated())
+
+
+def _by_regime(run_path: Path | None) -> Any:
+    from perfield.plots import regimes
+
+    return regimes.cdfs(studies(run_path), by_regime=True)
+
+
+DRAWN: dict[str, Callable[[Path | None], Any]] = {
+    "heat maps": _heat_maps,
+    "densities": _on_axes("densities", studies),
+    "timelines": _of("timelines"),
+    "splitting": _on_axes("splitting", studies),
+    "waits": _of("waits_and_splitting", WORDS["dynamic"]),
+    "series": _of("series"),
+    "in and out": _of("in_and_out"),
+    "by regime": _of("in_and_out_by_regime"),
+    "distributions": _of("cdfs"),
+    "distributions by regime": _by_regime,
+    "sums of repeats": _sums_of_repeats,
+    "boxes": _on_axes("boxes", lambda _: repeated()),
+    "longest": _of_longest("series"),
+    "sums": _of_longest("cumulative"),
+}
+assert all(panel.run in ("", *STUDIES) for page in PAGES for panel in page.panels)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield regimes tells when the slow regime struck, where, and what it cost."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import rhythm_runs
+
+from perfield import commands
+
+N_RANKS, N_STEPS = 32, 600
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Eight nodes of four ranks, of which the second takes three times as long in steps 200 to 299 and 400
+    to 429."""
+    random = np.random.default_rng(0)
+    lengths = 1e-3 * np.exp(0.02 * random.standard_normal((N_RANKS, N_STEPS)))
+    lengths[4:8, 200:300] *= 3
+    lengths[4:8, 400:430] *= 3
+    starts = 4e-3 * np.arange(N_STEPS)
+    stamps = {rank: list(zip(starts, starts + one)) for rank, one in enumerate(lengths)}
+    hosts = tuple(f"n{number}" for number in range(1, 9))
+    return rhythm_runs.write(tmp_path_factory.mktemp("slow") / "run", stamps, hosts=hosts)
+
+
+@pytest.fixture
+def say(capsys, path):
+    def told(*options):
+        assert commands.main(["regimes", str(path), "--regimes", "2", *options]) == 0
+        return capsys.readouterr().out
+
+    return told
+
+
+def test_cost_dearest_event_and_node_are_told(say):
+    told = say()
+    assert "The slow regime cost 26" in told
+    assert "in 2 events; the dearest: steps 200 to 299 on node n2, " in told
+    assert "Slow phases cluster by node (ranks exchanged at random do as much in 0.02 % of cases): " in told
+    assert "node n2 was in the slow regime in 22 % of the steps, the others in 0 %." in told
+
+
+def test_events_are_listed_with_ranks_and_nodes(say):
+    rows = [
+        line.split() for line in say("--events").splitlines() if line.strip().startswith(("200-", "400-"))
+    ]
+    assert [(row[0], row[-2], row[-1]) for row in rows] == [
+        ("200-299", "4-7", "n2"),
+        ("400-429", "4-7", "n2"),
+    ]
+
+
+def test_shares_by_node_begin_with_the_slowest(say):
+    lines = say("--by", "node").splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("node"))
+    assert lines[at + 1].split()[:4] == ["n2", "4", "22", "%"]
+    assert len(lines) - at > 8
+
+
+def test_json_holds_events_shares_and_tests(say):
+    told = json.loads(say("--json"))
+    found = [(event["start"], event["end"], event["nodes"]) for event in told["events"]]
+    assert found == [(200, 299, ["n2"]), (400, 429, ["n2"])]
+    assert told["cost_s"] == pytest.approx(sum(event["cost_s"] for event in told["events"]))
+    assert {row["node"]: round(row["share_of_steps"], 2) for row in told["shares"]["node"]}["n2"] == 0.22
+    assert [cluster["level"] for cluster in told["clusters"] if cluster["is_cluster"]] == ["node"]
+
+
+def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):
+    values = np.exp(0.02 * np.random.default_rng(0).standard_normal((3, 600))) * 1e-3
+    values[1, 100:200] *= 3
+    np.save(tmp_path / "times.npy", values)
+    assert commands.main(["regimes", str(tmp_path / "times.npy"), "--regimes", "2"]) == 0
+    told = capsys.readouterr().out
+    assert "in 1 event; the dearest: steps 100 to 199, " in told
+    assert "cluster" not in told
