@@ -185,9 +185,8 @@ def repeated() -> dict[str, xr.Dataset]:
     found = {}
     for name in METHODS:
         series = [largest(run.sel(splitting=name, drop=True)) for run in runs]
-        found[WORDS[name]] = _classified(
-            combined([series[one] for one in fastest(series, COMBINED)]), OF_LONGEST
-        )
+        joined = combined([series[one] for one in fastest(series, COMBINED)])
+        found[WORDS[name]] = _classified(joined, OF_LONGEST).assign_attrs({"source": "model"})
     return found
 
 

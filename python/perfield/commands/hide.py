@@ -450,7 +450,7 @@ def _less(percent: float) -> str:
 def _interval(ends: tuple[float, float]) -> str:
     if not np.isfinite(ends).all():
         return ""
-    return f" ({ends[0]:+.2g} to {ends[1]:+.2g} %, 95 % interval over runs)"
+    return f" (gain {ends[0]:+.2g} to {ends[1]:+.2g} %, 95 % interval over runs)"
 
 
 def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:

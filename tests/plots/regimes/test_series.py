@@ -39,6 +39,15 @@ def test_methods_share_their_scale_and_longer_steps_are_triangles_at_its_end():
     assert "longer, up to 1 s" in below.get_title(loc="left")
 
 
+def test_methods_of_very_different_times_have_one_unit():
+    slow = longest(np.append(np.full(300, 2e-2), 3e-4), np.zeros(301))
+    quick = longest(np.full(301, 2e-4), np.zeros(301))
+    above, below = regimes.series({"slow": slow, "quick": quick}).axes
+    assert above.get_ylabel() == below.get_ylabel() == "time (ms)"
+    dots = [np.asarray(axes.collections[0].get_offsets())[:, 1] for axes in (above, below)]
+    assert (dots[0][0], dots[1][0]) == (pytest.approx(20), pytest.approx(0.2))
+
+
 @pytest.mark.parametrize("times", [classified(1, 1), in_one_regime(1), longest([np.nan, 1.0], [-1, 0])])
 def test_one_rank_one_step_and_empty_regimes_are_drawn(times):
     assert "step by step" in texts(regimes.series({"a": times}))

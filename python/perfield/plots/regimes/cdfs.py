@@ -88,6 +88,8 @@ def one_box(
     else:
         axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
     axes.set_xlim(at[0], at[-1])
+    if shown.is_wide(float(at[0]), float(at[-1])):
+        shown.by_logarithm(axes.xaxis)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel("share of steps not longer")
@@ -101,5 +103,7 @@ def _grid(named: Mapping[str, xr.Dataset], regime: int | None) -> np.ndarray:
     if not len(values):
         values = np.concatenate([shown.known(times) for times in named.values()])
     low, high = (float(end) for end in np.percentile(values, ENDS))
+    if shown.is_wide(low, high):
+        return np.geomspace(low / 1.1, high * 1.1, POINTS)
     room = 0.03 * (high - low) or 0.05 * high or 1.0
     return np.linspace(max(low - room, 0.0) if low >= 0 else low - room, high + room, POINTS)

@@ -57,7 +57,8 @@ def one_series(
     one = times.isel(rank=[_row(times, rank)])
     values = shown.known(one)
     low, top = window or _window(one)
-    factor, unit = shown.unit(values)
+    middle = np.sqrt(low * top) if low > 0 else (low + top) / 2  # the same for all that share the axis
+    factor, unit = shown.unit(np.array([middle]))
     axes = new_axes(axes)
     numbers, counted = shown.steps_of(one)
     time_s, regime = one[TIME].values[0], one[REGIME].values[0]

@@ -64,7 +64,11 @@ def sums(
         axes.legend(frameon=False, fontsize=10, loc="upper left")
     else:
         axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
-    head(axes, words or "The K fastest steps together", "" if axes.lines else "nothing to add up")
+    head(
+        axes,
+        words or "The K fastest steps together",
+        shown.origins(named) if axes.lines else "nothing to add up",
+    )
     return axes
 
 
@@ -103,7 +107,7 @@ def improvements(
     means = [float(values.mean()) for values in found.values() if len(values)]
     if regime is not None and means and max(means) > UNLIKE * min(means):
         times = " and ".join(in_seconds(mean) for mean in (min(means), max(means)))
-        more = f"do not compare: the fast regimes have means of {times}"
+        more = f"do not compare: their means are {times}"
     head(axes, f"{SAVES} {base}", more)
     return axes
 
