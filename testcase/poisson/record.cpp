@@ -49,22 +49,20 @@ void Record::add(MatVec one) {
   if (one.level == 0) ++n_finest_;
 }
 
-MatVec Record::mean(int level) const {
-  MatVec sum{};
-  int n = 0;
+Record::Mean Record::mean(int level, int phase) const {
+  Mean mean;
   for (const MatVec& one : all_) {
-    if (one.level != level) continue;
-    ++n;
-    sum.t_in += one.t_in;
-    sum.t_out += one.t_out;
-    sum.w_in += one.w_in;
-    sum.w_out += one.w_out;
-    sum.t_mirror += one.t_mirror;
-    sum.alpha += one.alpha;
+    if (one.level != level || (phase >= 0 && one.phase != phase)) continue;
+    ++mean.n;
+    mean.t_in += one.t_in;
+    mean.t_out += one.t_out;
+    mean.w_in += one.w_in;
+    mean.w_out += one.w_out;
+    mean.alpha += one.alpha;
   }
-  for (double* value : {&sum.t_in, &sum.t_out, &sum.w_in, &sum.w_out, &sum.t_mirror, &sum.alpha})
-    *value /= std::max(n, 1);
-  return sum;
+  for (double* value : {&mean.t_in, &mean.t_out, &mean.w_in, &mean.w_out, &mean.alpha})
+    *value /= std::max(mean.n, 1);
+  return mean;
 }
 
 bool Record::write(const std::string& path) const {

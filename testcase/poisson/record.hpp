@@ -49,8 +49,12 @@ class Record {
   bool full() const { return n_finest_ >= most_; }
   std::int64_t n_finest() const { return n_finest_; }
   const std::vector<MatVec>& all() const { return all_; }
-  // The mean of all recorded MatVecs of a level; 0 without any.
-  MatVec mean(int level) const;
+  // Means of all recorded MatVecs of a level, and of one phase or (-1) of all; 0 without any.
+  struct Mean {
+    int n = 0;
+    double t_in = 0, t_out = 0, w_in = 0, w_out = 0, alpha = 0;  // s
+  };
+  Mean mean(int level, int phase = -1) const;
   // Writes a NumPy file: a structured array whose fields are those of MatVec. Returns whether it
   // could.
   bool write(const std::string& path) const;

@@ -16,8 +16,8 @@ constexpr double kGrain = 1.0 / (std::int64_t(1) << 40);  // points that are clo
 // By places, not by nodes: so elements of any order, and hanging nodes, make the same picture.
 void show_mesh(const Mesh& mesh) {
   std::vector<double> points;
-  std::vector<std::int64_t> connectivity, offsets = {0};
-  std::map<std::array<std::int64_t, 3>, std::int64_t> numbers;
+  std::vector<std::int32_t> connectivity, offsets = {0};
+  std::map<std::array<std::int64_t, 3>, std::int32_t> numbers;
   const std::uint8_t hexahedron = 12;
   for (int e = 0; e < mesh.n_elements; ++e) {
     const double* corner = &mesh.corner[3 * size_t(e)];
@@ -28,18 +28,18 @@ void show_mesh(const Mesh& mesh) {
         at[axis] = corner[axis] + ((vertex >> axis) & 1) * mesh.size[size_t(e)];
         place[axis] = std::llround(at[axis] / kGrain);
       }
-      const auto [found, is_new] = numbers.emplace(place, std::int64_t(numbers.size()));
+      const auto [found, is_new] = numbers.emplace(place, std::int32_t(numbers.size()));
       if (is_new) points.insert(points.end(), at.begin(), at.end());
       connectivity.push_back(found->second);
     }
-    offsets.push_back(std::int64_t(connectivity.size()));
+    offsets.push_back(std::int32_t(connectivity.size()));
   }
   perfield_mesh_unstructured(0, perfield::array(points, 3), perfield::array(connectivity),
                              perfield::array(offsets), perfield::array(&hexahedron, 1), 0);
 }
 
-// One number for all elements of this rank.
-perfield_array same_for_all(const double* value, int n_elements) {
+// One number for all elements of this rank. perfield writes it for each of them, so it is short.
+perfield_array same_for_all(const float* value, int n_elements) {
   perfield_array array = perfield::array(value, n_elements);
   array.stride[0] = 0;
   return array;
@@ -50,7 +50,7 @@ perfield_array same_for_all(const double* value, int n_elements) {
 Show::Show(const Mesh& finest, bool steps_are_matvecs) : steps_are_matvecs_(steps_are_matvecs) {
   if (finest.n_elements > 0) {
     show_mesh(finest);
-    const auto field = [&](const char* name, const double* value) {
+    const auto field = [&](const char* name, const float* value) {
       perfield_field(0, name, PERFIELD_CELLS, same_for_all(value, finest.n_elements));
     };
     field("alpha", &alpha_);
@@ -62,9 +62,9 @@ Show::Show(const Mesh& finest, bool steps_are_matvecs) : steps_are_matvecs_(step
 
 void Show::matvec(const MatVec& one) {
   if (one.level != 0) return;
-  alpha_ = one.alpha;
-  wait_in_s_ = one.w_in;
-  wait_out_s_ = one.w_out;
+  alpha_ = float(one.alpha);
+  wait_in_s_ = float(one.w_in);
+  wait_out_s_ = float(one.w_out);
   if (steps_are_matvecs_) close();
 }
 

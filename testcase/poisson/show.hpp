@@ -23,7 +23,7 @@ class Show {
 
   const bool steps_are_matvecs_;
   std::int64_t step_ = 0;
-  double alpha_ = 0, wait_in_s_ = 0, wait_out_s_ = 0;  // of the last MatVec of the finest level
+  float alpha_ = 0, wait_in_s_ = 0, wait_out_s_ = 0;  // of the last MatVec of the finest level
 };
 
 }  // namespace poisson

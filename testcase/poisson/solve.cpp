@@ -47,6 +47,19 @@ std::string times(const std::array<int, 3>& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
 }
 
+constexpr std::pair<Phase, const char*> kPhases[] = {{kPreSmoothing, "before a correction"},
+                                                     {kResidual, "residual"},
+                                                     {kPostSmoothing, "after a correction"},
+                                                     {kEnergyProduct, "energy product"}};
+
+std::string times_of(const Record::Mean& mean) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "T_in %.4g us (waits %.4g), T_out %.4g us (waits %.4g), alpha %.3g\n",
+                mean.t_in * 1e6, mean.w_in * 1e6, mean.t_out * 1e6, mean.w_out * 1e6, mean.alpha);
+  return text;
+}
+
 // Ends the solve when the record is full, and else as PETSc does.
 struct Ending {
   const Record* record;
@@ -336,7 +349,6 @@ void Solver::write(const std::string& directory) const {
 
 std::string Solver::told() const {
   std::ostringstream text;
-  const MatVec mean = record_.mean(0);
   text << "poisson: " << (is_octree() ? std::to_string(n_elements_[0]) : times(box_.elements))
        << (n_elements_[0] == 1 ? " element of order " : " elements of order ") << box_.order
        << " on " << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (");
@@ -350,9 +362,11 @@ std::string Solver::told() const {
        << first_.residual << ", error " << error_ << " in L2\n";
   text << "MatVecs of the finest level: " << record_.n_finest() << " in " << n_solves_
        << (n_solves_ == 1 ? " solve and " : " solves and ") << seconds_ << " s\n";
-  text << "rank 0, in the mean of them: T_in " << mean.t_in * 1e6 << " us (waits "
-       << mean.w_in * 1e6 << "), T_out " << mean.t_out * 1e6 << " us (waits " << mean.w_out * 1e6
-       << "), alpha " << mean.alpha << '\n';
+  text << "rank 0, in the mean of them: " << times_of(record_.mean(0));
+  for (size_t level = 0; levels_.size() > 1 && level < levels_.size(); ++level)
+    for (const auto& [phase, name] : kPhases)
+      if (const Record::Mean mean = record_.mean(int(level), phase); mean.n > 0)
+        text << "  level " << level << ", " << name << ", " << mean.n << ": " << times_of(mean);
   if (!options_.injected.empty())
     text << "latencies were injected by " << options_.injected << '\n';
   return text.str();
