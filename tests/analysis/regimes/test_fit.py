@@ -199,6 +199,14 @@ def test_a_single_outlier_is_no_regime():
     assert fit(times).model.n_regimes == 1
 
 
+def test_a_state_of_almost_no_times_is_dropped():
+    times = timings(1e-3 * (1 + 0.01 * np.random.default_rng(1).standard_normal((1, 3000))))
+    times[TIME].values[0, [700, 1500]] = 1e-2
+    found = fit(times, 2, emission="log-gaussian", merge=False)  # without merging, nor by BIC
+    assert found.model.n_states == 1
+    assert "carry only 1: one of 2 states held less than 0.1 % of the times" in found.told[0]
+
+
 def test_one_long_event_is_a_regime():
     random = np.random.default_rng(1)
     times = timings(1e-3 * (1 + 0.01 * random.standard_normal((1, 2000))))
