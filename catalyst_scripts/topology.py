@@ -334,7 +334,8 @@ class Names:
             shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
             parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
             has_means = self._shown in self._pictures.arrays("topology/machine")
-            yield _words(layers["measurements"], "explained") or parts * has_means
+            told = _words(layers["measurements"], "explained")
+            yield (told or parts) if has_means else told.partition(";")[0]
         if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
