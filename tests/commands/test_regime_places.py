@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import rhythm_runs
 
+import perfield
 from perfield import commands
+from perfield.report import report
 
 N_RANKS, N_STEPS = 32, 600
 
@@ -25,7 +27,15 @@ def path(tmp_path_factory):
     starts = 4e-3 * np.arange(N_STEPS)
     stamps = {rank: list(zip(starts, starts + one)) for rank, one in enumerate(lengths)}
     hosts = tuple(f"n{number}" for number in range(1, 9))
-    return rhythm_runs.write(tmp_path_factory.mktemp("slow") / "run", stamps, hosts=hosts)
+
+    def only_computes(rank, step, values):
+        values.update(regions=[], calls=[], messages=[], waits=[], quantities=[], pu=rank % 4)
+
+    def bound(rank, values):
+        values.update(monotonic_ns=10**12, group="heat", cpuset=str(rank % 4))
+
+    path = tmp_path_factory.mktemp("slow") / "run"
+    return rhythm_runs.write(path, stamps, hosts=hosts, change=only_computes, change_rank=bound)
 
 
 @pytest.fixture
@@ -69,6 +79,13 @@ def test_json_holds_events_shares_and_tests(say):
     assert told["cost_s"] == pytest.approx(sum(event["cost_s"] for event in told["events"]))
     assert {row["node"]: round(row["share_of_steps"], 2) for row in told["shares"]["node"]}["n2"] == 0.22
     assert [cluster["level"] for cluster in told["clusters"] if cluster["is_cluster"]] == ["node"]
+
+
+def test_report_tells_the_slow_regime_first(path):
+    told = report(perfield.open(path)).findings[0]
+    assert (told.kind, told.hosts, told.ranks.tolist()) == ("slow regime", ("n2",), [4, 5, 6, 7])
+    assert "22 % of the steps take 3.06 ms, the others 1.04 ms" in told.words
+    assert told.words.endswith("They take longer in computing, on node n2.")
 
 
 def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):

@@ -235,7 +235,10 @@ def test_options_that_make_no_sense_are_refused(refused, run, tmp_path):
     assert "is no directory; make it first" in refused(run, "--save", tmp_path / "no" / "machine.json")
     (tmp_path / "there.json").write_text("{}")
     assert "exists already and was left as it is" in refused(run, "--save", tmp_path / "there.json")
-    assert refused(run, "--regimes", "40")
+    assert "40 regimes; expected 1 to" in refused(run, "--regimes", "40")
+    assert "the longest times of all ranks have no place in the machine" in refused(
+        run, "--regimes", 2, "--reduce", "max", "--by", "node"
+    )
 
 
 # --- patterns of machines -------------------------------------------------------------------------
@@ -289,6 +292,9 @@ def test_ranks_that_share_cpus_are_told(say, tmp_path):
 
 def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machine, tmp_path):
     assert "is a pattern of 'step_time_s'" in refused(run, "--field", "waiting_time_s", "--against", machine)
+    for option, value in (("--regimes", 3), ("--emission", "gaussian")):
+        told = refused(run, option, value, "--against", machine)
+        assert f"holds a fitted model, so {option} has no meaning; leave it out" in told
     assert "is of each rank's times" in refused(run, "--reduce", "max", "--against", machine)
     assert "does not exist; `perfield regimes RUN --save" in refused(run, "--against", tmp_path / "no.json")
     newer = {**json.loads(machine.read_text()), "perfield_regimes": 2}

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
     add("--reduce", choices=("max",), help=REDUCE_HELP)
     add("--regimes", metavar="N", default=AUTO, help=REGIMES_HELP)
-    add("--emission", choices=EMISSIONS, default=EMISSIONS[0], help=EMISSION_HELP)
+    add("--emission", choices=EMISSIONS, help=EMISSION_HELP)
     add("--save", metavar="FILE", type=Path, help=SAVE_HELP)
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
@@ -110,7 +110,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return _follow(arguments, saved)
     times, about = _timings(arguments, saved)
     if saved is None:
-        fitted = _fitted(times, n_regimes, arguments.emission)
+        fitted = _fitted(times, n_regimes, arguments.emission or EMISSIONS[0])
         model, choice, notes = fitted.model, fitted.choice, list(fitted.told)
     else:
         model, choice, notes = saved.model, None, []
@@ -119,7 +119,11 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(why)
     numbers = statistics(found)
     now = machine_of(found, model, **about)
-    places = Places(found, _placement(found))
+    placement = _placement(found)
+    if arguments.by in LEVELS and (placement is None or found["rank"].values[0] < 0):
+        why = "the longest times of all ranks have" if placement is not None else f"{arguments.run} has"
+        raise CommandError(f"--by {arguments.by}: {why} no place in the machine; use a run, rank by rank.")
+    places = Places(found, placement)
     lines = [*sentences(found, numbers, model), *places.sentences()]
     notes += filter(None, times.attrs.get("left_out", "").split("\n"))
     against = [] if saved is None else list(compared(now, saved))
@@ -400,6 +404,9 @@ def _what(arguments: argparse.Namespace, saved: Machine | None) -> tuple[str | N
         return arguments.field, arguments.reduce
     reduce = saved.reduced or None
     file = arguments.against or arguments.follow
+    for option, given in (("--regimes", arguments.regimes != AUTO), ("--emission", arguments.emission)):
+        if given:
+            raise CommandError(f"{file} holds a fitted model, so {option} has no meaning; leave it out.")
     if arguments.reduce and not reduce:
         raise CommandError(
             f"{file} is of each rank's times, not of the longest of all ranks; leave out --reduce, or save a "

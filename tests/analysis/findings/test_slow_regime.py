@@ -110,6 +110,12 @@ def test_busy_machine_is_left_to_what_makes_it_busy():
     assert list(find(slow_node(**{**busy, "involuntary_switches": 0})))
 
 
+def test_levels_as_near_as_the_steps_of_a_clock_are_not_told():
+    length = 1e-7 * (1 + in_phases()) + 1e-9 * noisy((600, 1))
+    assert levels(length[:, 0], np.ones(600, bool)) is not None
+    assert not list(find(observed_run(1, 600, step_time_s=length, compute_time_s=length)))
+
+
 def test_cheap_phases_are_not_told():
     assert not list(find(slow_node(phases=[(100, 105), (300, 305)])))
 

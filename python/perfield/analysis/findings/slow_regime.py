@@ -33,6 +33,7 @@ CHANCE = 1e-6  # that slow steps follow one another so often
 FEWEST = 100  # steps
 LEAST, LEAST_SHARE = 10, 0.02  # steps of a level, and their share
 SLOWER = 1.2  # times the fast level
+SLOWER_S = 2e-5  # than the fast level: what closing a step costs, and a clock's steps, are less
 APART = 2.0  # times the scatter inside both levels
 BETWEEN = 0.1  # of the steps may lie in the middle third between the levels
 LASTS = 4.0  # steps, on average: less is a matter of single steps
@@ -71,6 +72,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     if found is None or found.chance > CHANCE:
         return
     span = observed.span if len(observed.span) else np.ones(len(lengths))
+    if found.slow_s - found.fast_s < SLOWER_S:
+        return
     saved_s = float(((lengths - found.fast_s) * span)[found.slow].sum())
     if saved_s < WORTH_TELLING * observed.elapsed_s or _does_more(observed, found.slow, writes):
         return
@@ -213,7 +216,7 @@ def _ranks(observed: Observed, share: np.ndarray) -> tuple[np.ndarray, str]:
     """The columns that are slow in the slow steps, in words. share : of the slow steps, by column."""
     columns = np.flatnonzero(share >= HALF * share.max())
     if len(columns) == len(observed.ranks):
-        return columns, ", on all ranks"
+        return columns, ", on all ranks" if len(columns) > 1 else ""
     if len(columns) > HALF * len(observed.ranks):
         return np.arange(len(observed.ranks)), ", on changing ranks"
     return columns, f", on {in_ranks(observed.ranks[columns])}"
