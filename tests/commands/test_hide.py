@@ -66,7 +66,7 @@ def solver(tmp_path, monkeypatch):
 
 
 def test_model_keeps_hidden_share_and_share_of_the_fast_regime_apart(capsys):
-    assert hide("--matvecs", 400, "--repeats", 1, "--combine", 1, "--ranks", 8) == 0
+    assert hide("--matvecs", 250, "--repeats", 1, "--combine", 1, "--ranks", 8) == 0
     text = capsys.readouterr().out
     assert text.startswith("Model, congestion begins in 12 % of the MatVecs: 8 ranks (2 x 2 x 2) with ")
     assert "Hidden share, of MatVecs whose two waits stayed within 100 µs: " in text

@@ -2,9 +2,15 @@
 //
 // delaywire.c - delaywire A B TO FROM: a cable between two new network interfaces. What enters at A
 // leaves at B after TO microseconds; what enters at B leaves at A after FROM microseconds.
+//
+// delaywire A B states LOG SEED DWELL DELAY DELAY...: the same delay both ways, which changes among
+// these by chance. Each holds for DWELL milliseconds on average, and for a quarter of that at
+// least; the next is any other. Each line of LOG says when a state began, in nanoseconds of
+// CLOCK_MONOTONIC, its number and its delay.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <math.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -43,14 +49,46 @@ static int new_interface(const char* name) {
   return file;
 }
 
+static long long delay_ns[2];
+
+static struct {
+  FILE* log;
+  int n, at;
+  char** delays;
+  double dwell_ns;
+  long long until_ns;
+} states;
+
+static double chance(void) { return (random() + 0.5) / (RAND_MAX + 1.0); }
+
+static void begin_state(long long at_ns, int state) {
+  states.at = state;
+  delay_ns[0] = delay_ns[1] = atoll(states.delays[state]) * 1000;
+  states.until_ns = at_ns + (long long)(states.dwell_ns * (0.25 - 0.75 * log(chance())));
+  fprintf(states.log, "%lld %d %s\n", at_ns, state, states.delays[state]);
+  fflush(states.log);
+}
+
 int main(int n, char** words) {
-  if (n != 5) return 2;
+  if (n < 5) return 2;
   prctl(PR_SET_TIMERSLACK, 1);
   const int file[2] = {new_interface(words[1]), new_interface(words[2])};
-  const long long delay_ns[2] = {atoll(words[3]) * 1000, atoll(words[4]) * 1000};
+  if (strcmp(words[3], "states") == 0) {
+    if (n < 9 || !(states.log = fopen(words[4], "w"))) return 2;
+    srandom((unsigned)atoi(words[5]));
+    states.dwell_ns = atof(words[6]) * 1e6;
+    states.n = n - 7;
+    states.delays = words + 7;
+    begin_state(now_ns(), 0);
+  } else {
+    for (int side = 0; side < 2; side++) delay_ns[side] = atoll(words[3 + side]) * 1000;
+  }
   static char data[FRAME];
   for (;;) {
     long long next_ns = now_ns() + 1000000000LL;
+    if (states.n && states.until_ns <= now_ns())
+      begin_state(now_ns(), (states.at + 1 + (int)(chance() * (states.n - 1))) % states.n);
+    if (states.n && states.until_ns < next_ns) next_ns = states.until_ns;
     for (int side = 0; side < 2; side++)
       if (first[side] != last[side] && waiting[side][first[side] % ROOM].due_ns < next_ns)
         next_ns = waiting[side][first[side] % ROOM].due_ns;

@@ -66,7 +66,7 @@ def tools(tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("fakes")
     return {
         "FAKE_NODE": str(compiled("fakenode.c", folder)),
-        "MH_DELAYWIRE": str(compiled("delaywire.c", folder)),
+        "MH_DELAYWIRE": str(compiled("delaywire.c", folder, "-lm")),
         "PERFIELD_CLOCK": "monotonic",
         "UCX_TLS": "tcp,self,sysv",
     }

@@ -54,7 +54,7 @@ def test_best_alpha_takes_the_optimum_and_none_less(into, out):
                 "time_s"
             ].max()
         )
-        for alpha in np.arange(1, 144) / 144  # 18,720 elements divide by 144 and hold both optima below
+        for alpha in np.arange(1, 24) / 24  # 18,720 elements divide by 24
     ]
     into_share = into / C
     best = simulate(
