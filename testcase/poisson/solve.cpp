@@ -353,7 +353,7 @@ std::string Solver::told() const {
        << (n_elements_[0] == 1 ? " element of order " : " elements of order ") << box_.order
        << " on " << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (");
   if (is_octree())
-    text << "an octree of levels " << options_.octree[0] << " to " << options_.octree[1] << "; "
+    text << "octree levels " << options_.octree[0] << " to " << options_.octree[1] << "; "
          << n_elements_[1] << " elements have hanging nodes";
   else
     text << times(box_.ranks);
