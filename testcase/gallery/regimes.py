@@ -27,8 +27,9 @@ SOURCE = (
     "*Model* is the discrete-event model of `perfield.analysis.hiding`: 64 ranks, with latencies and a "
     "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on this "
     "machine, whose messages pass through shared memory; nothing is injected. The paper used thousands of "
-    "cores, so compare shapes, not numbers. Regimes are fitted to each method by itself. Other programs may "
-    "have used the machine: where the fast regimes do not match, the plot says so."
+    "cores, so compare shapes, not numbers. Regimes are fitted to each method by itself: three as in the "
+    "paper, or fewer where the times carry no more. Other programs may have used the machine: where the fast "
+    "regimes do not match, the plot says so."
 )
 CG, GMG = "poisson-cg", "poisson-gmg"
 

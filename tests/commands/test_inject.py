@@ -95,7 +95,7 @@ def test_trace_holds_latencies_of_the_model(injected):
         np.testing.assert_allclose(np.median(of_regime), middle, rtol=0.01)
 
 
-def test_run_info_and_pictures_say_that_latencies_were_injected(injected, perfield_cli):
+def test_run_info_report_and_pictures_say_that_latencies_were_injected(injected, perfield_cli):
     folder, result = injected
     sentence = "injected   latencies of "
     assert sentence in result.stderr
@@ -105,6 +105,9 @@ def test_run_info_and_pictures_say_that_latencies_were_injected(injected, perfie
     assert run.info["injected"]["seed"] == 7
     assert "latencies injected" in repr(run)
     assert "drawn from a model of 2 regimes of waits of a halo exchange, seed 7" in run._repr_html_()
+    report = perfield_cli("report", folder / "perfield-run", "--text").stdout
+    assert "40 steps, latencies injected" in report.splitlines()[0]
+    assert "All times contain them; they are not the machine's own." in " ".join(report.split())
     pictures = folder / "pictures"
     written = perfield_cli("render", folder / "perfield-run", "--output", pictures, "--steps", "3")
     assert written.returncode == 0, written.stderr

@@ -146,8 +146,7 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             "Heat maps of the time of steps and of their regimes: a row for each rank, a column for each "
             "step. Below, the sum of the fastest steps.",
             "A column in one colour is a phase that all ranks met; a spot is one of a single rank. The curve "
-            "below adds up the fastest steps first: where it bends upwards, slow steps begin. `perfield plot "
-            "--only regimes,regimes_spread` draws more.",
+            "below adds up the fastest steps first: where it bends upwards, slow steps begin.",
             regime_colours(found.n),
         )
 

@@ -19,6 +19,7 @@ from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.report.regimes import Regimes, regimes
 from perfield.run import RunDirectory, tables
+from perfield.run.injected import sentence
 from perfield.run.matching import program
 from perfield.run.observe import observe
 from perfield.run.region_sums import RegionSums
@@ -109,9 +110,13 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that limit what the report says: damage, a run that goes on, uneven steps."""
+        """Sentences that limit what the report says: injected latencies, damage, a run that goes on, ..."""
+        injected = sentence(self.run.info.get("injected"))
+        told = (
+            f"{injected[:1].upper()}{injected[1:]}. All times contain them; they are not the machine's own."
+        )
         notes = of_observed.notes(self.run, self.observed, dict(self.lines))
-        return (*notes, *([self.without_neighbours] if self.without_neighbours else []))
+        return (*([told] if injected else []), *notes, *filter(None, [self.without_neighbours]))
 
     @property
     def questions_without_findings(self) -> tuple[str, ...]:

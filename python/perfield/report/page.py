@@ -16,6 +16,7 @@ from perfield.report import sections as said
 from perfield.report.charts import Image
 from perfield.report.contents import Report
 from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, sections
+from perfield.run.injected import is_injected
 
 TEMPLATE = Path(__file__).with_name("page.html")
 NEEDS_JINJA = (
@@ -66,7 +67,8 @@ def title(report: Report) -> str:
     hosts = counted(len(report.placement.nodes), "host")
     ranks = counted(report.run.n_ranks, "rank")
     steps = "no steps" if report.is_whole else counted(len(report.run), "step")
-    return f"{printable(report.program)}: {ranks} on {hosts}, {steps}"
+    injected = ", latencies injected" if is_injected(report.run) else ""
+    return f"{printable(report.program)}: {ranks} on {hosts}, {steps}{injected}"
 
 
 def when(report: Report) -> str:

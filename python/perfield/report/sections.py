@@ -19,6 +19,7 @@ from perfield.analysis.words import (
     shortened,
     start,
 )
+from perfield.catalyst_scripts.ticks import unit_for
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -238,8 +239,8 @@ def _regimes(report: Report) -> Section | None:
     rows = tuple(
         (
             row["name"],
-            _between(row, "mean_s", in_seconds),
-            _between(row, "sd_s", in_seconds),
+            _between(row, "mean_s", _finely),
+            _between(row, "sd_s", _finely),
             _between(row, "share", in_percent),
             _between(row, "dwell_steps", "{:,.3g}".format),
         )
@@ -258,6 +259,12 @@ def _regimes(report: Report) -> Section | None:
         ),
     )
     return Section("regimes", "Fast and slow phases", (*words, *found.told), ("regimes",), tables)
+
+
+def _finely(time_s: float) -> str:
+    """A time in four digits, so that the ends of a narrow interval differ."""
+    factor, unit = unit_for("s", time_s)
+    return f"{time_s * factor:.4g} {unit}"
 
 
 def _between(row: dict[str, Any], name: str, said: Callable[[float], str]) -> str:

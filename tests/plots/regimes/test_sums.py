@@ -29,7 +29,7 @@ def test_sums_and_improvement_of_all_steps_and_of_the_fast_regime():
 
 def test_fast_regimes_that_do_not_match_are_not_to_be_compared():
     words = texts(regimes.cumulative({"fixed": FIXED, "MPI test": TEST}))
-    assert "do not compare: their means are 1 s and 2 s" in words
+    assert "do not compare: mean steps take 1 s and 2 s" in words
     near = longest([1.9, 2.1], [0, 0])
     assert "do not compare" not in texts(regimes.cumulative({"fixed": FIXED, "near": near}))
 

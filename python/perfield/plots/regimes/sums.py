@@ -107,7 +107,7 @@ def improvements(
     means = [float(values.mean()) for values in found.values() if len(values)]
     if regime is not None and means and max(means) > UNLIKE * min(means):
         times = " and ".join(in_seconds(mean) for mean in (min(means), max(means)))
-        more = f"do not compare: their means are {times}"
+        more = f"do not compare: mean steps take {times}"
     head(axes, f"{SAVES} {base}", more)
     return axes
 
