@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import subprocess
 from collections.abc import Callable
@@ -236,7 +237,8 @@ def test_dynamic_alpha_follows_the_waits_and_leaves_its_ends(first, precondition
     """
     eps, theta, cap = 2e-6, 0.3, 1.5
     words = ("--elements", 8, 8, 8, "--method", "dynamic", "--eps", eps, "--theta", theta, "--cap", cap)
-    words = *words, "--preconditioner", preconditioner
+    enough = 4000 if preconditioner == "none" else 500  # for some waits that are longer than eps
+    words = *words, "--preconditioner", preconditioner, "--matvecs", enough
     ranks, _study = record(2, *words, "--alpha", first)
     places = [
         one[(one["level"] == level) & (one["phase"] == phase)]
@@ -248,7 +250,7 @@ def test_dynamic_alpha_follows_the_waits_and_leaves_its_ends(first, precondition
         n_inner = one["n_inner1"][0] + one["n_inner2"][0]
         alpha, least = first, min(max(1 / n_inner, 0.02), 0.5)
         for row in one:
-            np.testing.assert_allclose(row["alpha"], alpha, rtol=1e-12)
+            assert math.isclose(row["alpha"], alpha, rel_tol=1e-9)  # the rounding of thousands of steps
             assert row["n_inner1"] == int(row["alpha"] * n_inner)
             inside = np.clip(alpha, least, 1 - least)
             ratio = inside / (1 - inside)
