@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perfield.analysis.regimes import REGIME, TIME, Model, RegimeError, simulated
+from perfield.analysis.words import in_seconds
 
 VERSION = 1
 START = "perfield-latencies"  # of the file
@@ -124,5 +125,5 @@ def sentence(injected: Mapping[str, Any] | None) -> str:
         source = f"drawn from a model of {n} regime{'s' * (n != 1)} of {model['field']}"
     if "seed" in injected:
         source += f", seed {injected['seed']}"
-    mean = f"; {1e6 * injected['mean_s']:.4g} us on average" if "mean_s" in injected else ""
-    return f"latencies in received messages: {source}{mean}"
+    mean = f"; {in_seconds(injected['mean_s'])} on average" if "mean_s" in injected else ""
+    return f"latencies injected into received messages: {source}{mean}"
