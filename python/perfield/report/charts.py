@@ -131,8 +131,8 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         )
 
     def regimes() -> Image:
+        from perfield.catalyst_scripts.palette import regime_colours
         from perfield.plots.regimes import cost_of_slow_steps, regimes_map, times_map
-        from perfield.plots.regimes.shown import regime_colours
 
         found, figure = report.regimes, _figure(9.0)
         above, middle, below = figure.subplots(3, 1, height_ratios=(1, 1, 0.9))

@@ -12,9 +12,8 @@ import xarray as xr
 from shown_regimes import classified, in_one_regime, longest, texts
 
 from perfield.analysis.regimes import timings
-from perfield.catalyst_scripts.palette import ABSENT
+from perfield.catalyst_scripts.palette import ABSENT, regime_colours
 from perfield.plots import regimes
-from perfield.plots.regimes.shown import regime_colours
 from perfield.plots.style import PlotError, new_figure
 
 

@@ -10,8 +10,8 @@ pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
 from shown_regimes import classified, in_one_regime, longest, texts
 
+from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots import regimes
-from perfield.plots.regimes.shown import regime_colours
 from perfield.plots.style import PlotError, new_figure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
 from perfield.analysis.words import in_seconds, start
-from perfield.catalyst_scripts.palette import ABSENT, BEYOND
+from perfield.catalyst_scripts.palette import ABSENT, BEYOND, regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import head, map_of, new_axes, new_figure, whole_numbers
 
@@ -89,7 +89,7 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     share = np.divide(held.max(axis=0), count, np.zeros(count.shape), where=count > 0)
     certain = np.clip((share - 1 / n) / (1 - 1 / n), 0, 1) if n > 1 else np.ones(share.shape)
     keep = (FAINT + (1 - FAINT) * certain)[..., np.newaxis]
-    cells = 1 - keep * (1 - np.array(shown.regime_colours(n))[commonest])
+    cells = 1 - keep * (1 - np.array(regime_colours(n))[commonest])
     cells[count == 0] = ABSENT
     axes.imshow(cells, **_place(axes, times, joined))
     shown.legend_of_regimes(axes, times)

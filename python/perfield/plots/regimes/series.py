@@ -10,7 +10,7 @@ import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
 from perfield.analysis.words import in_seconds, start
-from perfield.catalyst_scripts.palette import ABSENT, BEYOND
+from perfield.catalyst_scripts.palette import ABSENT, BEYOND, regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, whole_numbers
 
@@ -64,7 +64,7 @@ def one_series(
     time_s, regime = one[TIME].values[0], one[REGIME].values[0]
     sure = np.nan_to_num(one[PROBABILITY].values[0]) if PROBABILITY in one else np.ones(len(regime))
     certain = np.clip((sure - 1 / n) / (1 - 1 / n), 0.15, 1) if n > 1 else np.ones(len(regime))
-    colours = np.array([*shown.regime_colours(n), ABSENT])[regime]  # UNKNOWN is the last
+    colours = np.array([*regime_colours(n), ABSENT])[regime]  # UNKNOWN is the last
     colours = np.where((regime > UNKNOWN)[:, np.newaxis], 1 - certain[:, np.newaxis] * (1 - colours), colours)
     some = np.flatnonzero(np.isfinite(time_s))
     some = some[shown.thinned(len(some), MOST_STEPS)]

@@ -11,6 +11,7 @@ import numpy as np
 from perfield.analysis.regimes import REGIME, TIME
 from perfield.analysis.regimes.cumulative import known_times
 from perfield.analysis.words import counted
+from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes
 
@@ -94,7 +95,7 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
             alone = len(named) == 1 and regime_name
             ticks.append("\n".join(filter(None, ("" if alone else name, regime_name, f"{len(values):,}"))))
             colours.append(
-                shown.regime_colours(n)[number] if regimes and n > 1 else shown.method_colours(named)[name]
+                regime_colours(n)[number] if regimes and n > 1 else shown.method_colours(named)[name]
             )
     factor, unit = shown.unit(np.array([box["med"] for box in rows]))
     for box in rows:

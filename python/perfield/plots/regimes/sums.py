@@ -11,6 +11,7 @@ import numpy as np
 from perfield.analysis.regimes import REGIME
 from perfield.analysis.regimes.cumulative import cumulative_sums, improvement, known_times
 from perfield.analysis.words import counted, in_percent, in_seconds
+from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled, whole_numbers
 
@@ -127,7 +128,7 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     count = np.arange(1, len(total) + 1)
     mean = float(fast.mean())
     cost = float(total[-1]) - mean * len(total)
-    slow = shown.regime_colours(2)[1]
+    slow = regime_colours(2)[1]
     above = total > mean * count
     axes.fill_between(
         count, mean * count * factor, total * factor, where=above, color=slow, alpha=0.25, linewidth=0
@@ -137,7 +138,7 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     axes.plot(
         count,
         mean * count * factor,
-        color=shown.regime_colours(2)[0],
+        color=regime_colours(2)[0],
         linestyle="--",
         linewidth=1.8,
         label=label,
