@@ -227,15 +227,51 @@ def test_timings_that_carry_no_regimes_are_refused_in_a_sentence(refused, tmp_pa
     assert words in told and "Traceback" not in told and told.rstrip().endswith(".")
 
 
+@pytest.mark.parametrize("wrong", ["", "a", "0.5"])
+@pytest.mark.parametrize("axis", ["rank", "step"])
+def test_numbers_of_ranks_and_steps_that_are_none_are_refused(refused, tmp_path, axis, wrong):
+    rows = [{"rank": 0, "step": k, "time_ms": 1.0, axis: wrong if k == 3 else k % 2} for k in range(20)]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    (tmp_path / "bad.csv").write_text("\n".join(lines))
+    told = refused(tmp_path / "bad.csv")
+    assert f"'{axis}' in {tmp_path / 'bad.csv'} holds {wrong or 'nan'}; expected whole numbers" in told
+
+
+def test_complex_numbers_are_no_times(refused, tmp_path):
+    np.save(tmp_path / "bad.npy", np.full((2, 500), 1e-3j))
+    assert "'time' in" in refused(tmp_path / "bad.npy") and "holds no numbers" in refused(
+        tmp_path / "bad.npy"
+    )
+
+
+def test_infinite_and_negative_times_belong_to_no_regime(say, tmp_path):
+    values = np.where(np.arange(1000) % 100 < 50, 1e-3, 3e-3) * np.exp(
+        0.02 * np.random.default_rng(1).standard_normal((2, 1000))
+    )
+    values[0, :3] = np.inf, -1.0, -np.inf
+    np.save(tmp_path / "holes.npy", values)
+    told = json.loads(say(tmp_path / "holes.npy", "--regimes", 2, "--json"))
+    assert [one["mean_s"] for one in told["regimes"]] == pytest.approx([1e-3, 3e-3], rel=0.01)
+    assert all(np.isfinite(one["mean_s_interval"]).all() for one in told["regimes"])
+    assert "1 of 2000 sampled times is negative" in told["notes"][0]
+
+
+def test_constant_times_have_one_regime_and_no_table_of_choices(say, tmp_path):
+    np.save(tmp_path / "constant.npy", np.full((2, 500), 1e-3))
+    told = say(tmp_path / "constant.npy")
+    assert "one regime, and nothing was fitted" in told and "(none)" not in told
+
+
 def test_options_that_make_no_sense_are_refused(refused, run, tmp_path):
-    assert "--regimes many: expected a number from 1 on, or auto" in refused(run, "--regimes", "many")
+    assert "--regimes many: expected a number from 1 to 8, or auto" in refused(run, "--regimes", "many")
     assert "--regimes 0: expected a number" in refused(run, "--regimes", "0")
     assert "has no field or region 'wait'" in refused(run, "--field", "wait")
     assert "has no rank 9" in refused(run, "--ranks", "9")
     assert "is no directory; make it first" in refused(run, "--save", tmp_path / "no" / "machine.json")
     (tmp_path / "there.json").write_text("{}")
     assert "exists already and was left as it is" in refused(run, "--save", tmp_path / "there.json")
-    assert "40 regimes; expected 1 to" in refused(run, "--regimes", "40")
+    assert "--regimes 40: expected a number from 1 to 8" in refused(run, "--regimes", "40")
+    assert "--events -3: expected a number from 1 on" in refused(run, "--events", "-3")
     assert "the longest times of all ranks have no place in the machine" in refused(
         run, "--regimes", 2, "--reduce", "max", "--by", "node"
     )
@@ -305,6 +341,13 @@ def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machi
     model = {k: v for k, v in json.loads(machine.read_text()).items() if k != "machine"}
     (tmp_path / "model.json").write_text(json.dumps(model))
     assert "does not say where and when it was measured" in refused(run, "--against", tmp_path / "model.json")
+    broken = json.loads(machine.read_text())
+    broken["machine"]["share"] = [1, "half"]
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    assert "broken.json: this pattern of a machine has no list of hosts, or of numbers of share" in refused(
+        run, "--against", tmp_path / "broken.json"
+    )
+    assert f"{tmp_path} is no file" in refused(run, "--against", tmp_path)
     (tmp_path / "text.json").write_text("no JSON")
     assert "this is no model of regimes" in refused(run, "--against", tmp_path / "text.json")
 

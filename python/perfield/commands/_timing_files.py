@@ -55,7 +55,11 @@ def _of_arrays(path: Path, field: str | None) -> xr.Dataset:
         with loaded:
             arrays = {name: loaded[name] for name in loaded.files}
     name = _name(path, field, [each for each in arrays if each not in (RANK, STEP)], "array")
-    axes = {axis: arrays[axis] for axis in (RANK, STEP) if axis in arrays and arrays[axis].ndim == 1}
+    axes = {
+        axis: _whole_numbers(path, axis, arrays[axis])
+        for axis in (RANK, STEP)
+        if axis in arrays and arrays[axis].ndim == 1
+    }
     values = _numbers(path, name, arrays[name])
     if values.ndim == 1:  # one series
         axes.pop(RANK, None)
@@ -104,6 +108,7 @@ def _of_table(path: Path, table: pd.DataFrame, field: str | None) -> xr.Dataset:
         name = _name(path, field, columns, "column")
         if STEP not in table:
             table = table.assign(**{STEP: table.groupby(RANK).cumcount()})
+        table = table.assign(**{axis: _whole_numbers(path, axis, table[axis]) for axis in (RANK, STEP)})
         if (twice := table.duplicated([RANK, STEP])).any():
             row = table[twice].iloc[0]
             raise CommandError(
@@ -134,8 +139,22 @@ def _name(path: Path, field: str | None, names: list[str], kind: str) -> str:
     return field
 
 
+def _whole_numbers(path: Path, axis: str, values: Any) -> np.ndarray:
+    """The numbers of ranks or steps."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    if len(wrong):
+        told = np.asarray(values)[wrong[0]]
+        raise CommandError(f"'{axis}' in {path} holds {told}; expected whole numbers, from 0 on.")
+    return numbers.astype(np.int64)
+
+
 def _numbers(path: Path, name: str, values: Any) -> np.ndarray:
     try:
+        if np.iscomplexobj(values):
+            raise ValueError
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise CommandError(f"'{name}' in {path} holds no numbers; expected times in seconds.") from None

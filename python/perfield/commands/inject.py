@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from perfield.commands import CommandError, _launcher, run
+from perfield.commands._chosen import read_saved
 
 HELP = "run a program with latencies injected into its messages, and measure it"
 DESCRIPTION = """\
@@ -97,13 +98,18 @@ def trace_of(arguments: argparse.Namespace) -> Path:
         )
     path = Path(arguments.trace or TRACE)
     if arguments.model is None:
+        if not path.is_file():
+            raise CommandError(
+                f"--trace {path} {'is no file' if path.exists() else 'does not exist'}; name the trace of an "
+                "earlier `perfield inject --model FILE`."
+            )
         read_trace(path)
         return path
     if path.exists():
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
                 raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
-    model = Model.from_json(Path(arguments.model).read_text())
+    model = read_saved(Path(arguments.model), Model.from_json)
     latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, told=told)
     return path

@@ -16,7 +16,7 @@ import numpy as np
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds
 from perfield.commands import STEPS_HELP, CommandError
-from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes
+from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
@@ -97,15 +97,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and a table, or JSON; writes the Dataset and the machine's pattern."""
     from perfield.analysis.regimes import classify
-    from perfield.analysis.regimes.machine import compared, machine_of, misfit
+    from perfield.analysis.regimes.machine import Machine, compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
     from perfield.commands._regime_places import Places
     from perfield.commands.info import format_table
 
     check_target(arguments.output)
     _check_save(arguments.save)
+    if arguments.events is not None and arguments.events < 1:
+        raise CommandError(f"--events {arguments.events}: expected a number from 1 on.")
     n_regimes = number_of_regimes(arguments.regimes)
-    saved = _machine(arguments.against or arguments.follow)
+    file = arguments.against or arguments.follow
+    saved = None if file is None else read_saved(file, Machine.from_json)
     if arguments.follow and saved is not None:
         return _follow(arguments, saved)
     times, about = _timings(arguments, saved)
@@ -151,7 +154,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if saved is not None:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
-        elif n_regimes is None and choice is not None:
+        elif n_regimes is None and choice is not None and len(choice):
             print(f"\n{_choice(choice)}")
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
@@ -328,21 +331,6 @@ def _check_save(path: Path | None) -> None:
         raise CommandError(f"{path} exists already and was left as it is; remove it, or name another.")
     if not path.absolute().parent.is_dir():
         raise CommandError(f"{path.parent} is no directory; make it first.")
-
-
-def _machine(path: Path | None) -> Machine | None:
-    """The saved pattern in a file."""
-    from perfield.analysis.regimes import RegimeError
-    from perfield.analysis.regimes.machine import Machine
-
-    if path is None:
-        return None
-    if not path.exists():
-        raise CommandError(f"{path} does not exist; `perfield regimes RUN --save {path}` writes it.")
-    try:
-        return Machine.from_json(path.read_text(encoding="utf-8", errors="replace"))
-    except RegimeError as error:
-        raise CommandError(f"{path}: {error}") from error
 
 
 def _fitted(times: xr.Dataset, n_regimes: int | None, emission: str) -> Fit:

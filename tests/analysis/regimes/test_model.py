@@ -61,7 +61,21 @@ def test_a_model_of_another_version_is_told():
 
 
 @pytest.mark.parametrize(
-    "change", [{"scale": [0, 1]}, {"start": [1, 1]}, {"emission": "gamma"}, {"regime": [0]}]
+    "change",
+    [
+        {"scale": [0, 1]},
+        {"start": [1, 1]},
+        {"emission": "gamma"},
+        {"regime": [0]},
+        {"regime": [0, 2]},
+        {"regime": [-1, 0]},
+        {"start": [2, -1]},
+        {"location": "abc"},
+        {"transition": [[1], [0.5, 0.5]]},
+        {"dof": 2.0},
+        {"emission": "student-t", "dof": None},
+        {"emission": "student-t", "dof": "two"},
+    ],
 )
 def test_a_model_that_cannot_be_is_refused(change):
     with pytest.raises(RegimeError):

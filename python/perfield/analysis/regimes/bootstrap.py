@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfield.analysis.regimes.errors import RegimeError
+from perfield.analysis.words import counted
 
 N_RESAMPLES = 1000
 LEVEL = 0.95
@@ -28,7 +29,10 @@ def block_length(series: np.ndarray) -> int:
     values = np.asarray(series, dtype=np.float64)
     n = len(values)
     if n < FEWEST_STEPS:
-        raise RegimeError(f"{n} steps are too few for confidence intervals; give at least {FEWEST_STEPS}.")
+        raise RegimeError(
+            f"{counted(n, 'step')} {'is' if n == 1 else 'are'} too few for confidence intervals; give at "
+            f"least {FEWEST_STEPS}."
+        )
     apart = np.nan_to_num(values - (np.nanmean(values) if np.isfinite(values).any() else 0.0))
     power = np.abs(np.fft.rfft(apart, 2 * n)) ** 2
     covariance = np.fft.irfft(power)[:n] / n

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.regimes.errors import RegimeError
-from perfield.analysis.regimes.timings import REGIME, TIME, timings
+from perfield.analysis.regimes.timings import REGIME, TIME, known_points, timings
 
 
 def known_times(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
@@ -21,15 +21,7 @@ def known_times(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
 
     Raises RegimeError if a regime is asked for and the timings are not classified.
     """
-    values = times[TIME].values
-    known = np.isfinite(values)
-    if regime is not None:
-        if REGIME not in times:
-            raise RegimeError(
-                f"regime {regime} is asked for, but the timings are not classified; classify them."
-            )
-        known &= times[REGIME].values == regime
-    return values[known]
+    return times[TIME].values[known_points(times, regime)]
 
 
 def cumulative_sums(times_s: np.ndarray) -> np.ndarray:

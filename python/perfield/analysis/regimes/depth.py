@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.stats import rankdata
 
 from perfield.analysis.regimes.errors import RegimeError
-from perfield.analysis.regimes.timings import REGIME, TIME
+from perfield.analysis.regimes.timings import TIME, known_points
 
 FENCE = 1.5  # times the height of the middle half
 
@@ -47,14 +47,7 @@ def distributions(
     grid_s : ascending, in s. regime : counts only its steps. Raises RegimeError if that is asked for and the
     timings are not classified.
     """
-    values = times[TIME].values
-    known = np.isfinite(values)
-    if regime is not None:
-        if REGIME not in times:
-            raise RegimeError(
-                f"regime {regime} is asked for, but the timings are not classified; classify them."
-            )
-        known &= times[REGIME].values == regime
+    values, known = times[TIME].values, known_points(times, regime)
     some = np.flatnonzero(known.any(axis=1))
     curves = np.empty((len(some), len(grid_s)))
     for number, row in enumerate(some):

@@ -85,7 +85,7 @@ def _check(n_regimes: int | None, emission: str, dof: float, n_sampled: int, n_s
     if emission not in EMISSIONS:
         raise RegimeError(f"emission {emission!r} is unknown; expected one of {', '.join(EMISSIONS)}.")
     if n_regimes is not None and not 1 <= n_regimes <= states.MAX_STATES:
-        raise RegimeError(f"{n_regimes} regimes; expected 1 to {states.MAX_STATES}, or None to choose.")
+        raise RegimeError(f"{n_regimes} regimes; expected 1 to {states.MAX_STATES}.")
     if not dof > 0:
         raise RegimeError(f"dof is {dof}; expected degrees of freedom above 0.")
     if n_sampled < 1 or n_starts < 1:

@@ -50,9 +50,14 @@ class Machine:
 
     def __post_init__(self) -> None:
         """Makes arrays of lists, and checks them. Raises RegimeError."""
-        object.__setattr__(self, "hosts", tuple(self.hosts))
         for name in ("mean_s", "sd_s", "share", "dwell_steps"):
-            given = [np.inf if each is None else each for each in getattr(self, name)]
+            try:
+                given = [np.inf if each is None else float(each) for each in getattr(self, name)]
+                object.__setattr__(self, "hosts", tuple(self.hosts))
+            except (TypeError, ValueError):
+                raise RegimeError(
+                    f"this pattern of a machine has no list of hosts, or of numbers of {name}; save it again."
+                ) from None
             object.__setattr__(self, name, np.asarray(given, dtype=np.float64))
             if len(given) != self.model.n_regimes:
                 raise RegimeError(

@@ -41,7 +41,13 @@ class Model:
         """Makes arrays of lists, and checks that they fit together. Raises RegimeError."""
         for name in ("location", "scale", "start", "transition", "regime"):
             kind = np.int64 if name == "regime" else np.float64
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
+            try:
+                values = np.asarray(getattr(self, name), dtype=kind)
+            except (TypeError, ValueError):
+                raise RegimeError(
+                    f"{name} of a model is no array of numbers, one for each state; fit it again."
+                ) from None
+            object.__setattr__(self, name, values)
         object.__setattr__(self, "told", tuple(self.told))
         n = len(self.location)
         shapes = [self.scale.shape, self.start.shape, self.regime.shape, self.transition.shape]
@@ -50,11 +56,23 @@ class Model:
                 f"a model with emission {self.emission!r} and {n} states has arrays of shapes {shapes}; "
                 f"expected one of {', '.join(EMISSIONS)}, and one number per state (two for transition)."
             )
-        sums = np.append(self.transition.sum(axis=1), self.start.sum())
-        if not (np.isfinite(self.location).all() and (self.scale > 0).all() and np.allclose(sums, 1)):
+        has_dof = isinstance(self.dof, (int, float)) and 0 < self.dof < np.inf
+        if has_dof != (self.emission == "student-t") or not (has_dof or self.dof is None):
             raise RegimeError(
-                "a model has a scale that is not above 0, or probabilities that do not add up to 1; fit "
-                "it again."
+                f"a model with emission {self.emission} has dof {self.dof!r}; expected degrees of freedom "
+                "above 0 with student-t, and none with the others: fit it again."
+            )
+        chances = np.vstack([self.transition, self.start])
+        is_sound = np.isfinite(self.location).all() and (self.scale > 0).all() and (chances >= 0).all()
+        if not (is_sound and np.isfinite(self.scale).all() and np.allclose(chances.sum(axis=1), 1)):
+            raise RegimeError(
+                "a model has a location that is no number, a scale that is not above 0, or probabilities "
+                "below 0 or that do not add up to 1; fit it again."
+            )
+        if self.regime.min() < 0 or set(self.regime.tolist()) != set(range(self.regime.max() + 1)):
+            raise RegimeError(
+                f"the states of a model are of the regimes {self.regime.tolist()}; expected all numbers "
+                "from 0 on: fit it again."
             )
 
     @property

@@ -20,7 +20,7 @@ def timings(
 ) -> xr.Dataset:
     """Timings as a Dataset: `time_s` (rank, step) in seconds, NaN where unknown.
 
-    time_s : (n_ranks, n_steps), or (n_steps) of one series; a dask array stays one.
+    time_s : (n_ranks, n_steps), or (n_steps) of one series; a dask array stays one. Infinite is unknown.
     rank, step : their numbers, from 0 if not given.
     name : what was timed, for messages and titles; an attribute of `time_s`.
     Classified timings have also `regime` (rank, step), int8, from 0 for the fastest, UNKNOWN where there is
@@ -30,6 +30,8 @@ def timings(
     is_lazy = hasattr(time_s, "dask")
     values = time_s.astype(np.float64) if is_lazy else np.asarray(time_s, dtype=np.float64)
     values = values[np.newaxis] if values.ndim == 1 else values
+    if is_lazy or np.isinf(values).any():
+        values = np.where(np.isinf(values), np.nan, values)
     if values.ndim != 2:
         raise RegimeError(f"timings have {values.ndim} dimensions; expected (rank, step) or (step).")
     ranks = np.arange(values.shape[0]) if rank is None else np.asarray(rank)
@@ -41,6 +43,19 @@ def timings(
         )
     of_time = {"units": "s", "long_name": name}
     return xr.Dataset({TIME: (("rank", "step"), values, of_time)}, {"rank": ranks, "step": steps})
+
+
+def known_points(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
+    """Which times are known, bool as `time_s`; of one regime, if its number is given.
+
+    Raises RegimeError if a regime is asked for and the timings are not classified.
+    """
+    known = np.isfinite(times[TIME].values)
+    if regime is None:
+        return known
+    if REGIME not in times:
+        raise RegimeError(f"regime {regime} is asked for, but the timings are not classified; classify them.")
+    return known & (times[REGIME].values == regime)
 
 
 def largest(times: xr.Dataset) -> xr.Dataset:
