@@ -114,15 +114,22 @@ void bind_regimes(py::module_& module) {
       .def(py::init(&made), py::arg("is_log"), py::arg("dof"), py::arg("location"),
            py::arg("scale"), py::arg("start"), py::arg("transition"),
            "is_log : states are of the logarithm. dof : of Student's t, 0 for Gaussian.")
-      .def_property_readonly("location", [=](const HiddenMarkov& m) { return numbers(m.location); })
-      .def_property_readonly("scale", [=](const HiddenMarkov& m) { return numbers(m.scale); })
-      .def_property_readonly("start", [=](const HiddenMarkov& m) { return numbers(m.start); })
+      .def_property_readonly(
+          "location", [=](const HiddenMarkov& m) { return numbers(m.location); },
+          "Of each state: the middle of its emission, in seconds or their logarithm.")
+      .def_property_readonly(
+          "scale", [=](const HiddenMarkov& m) { return numbers(m.scale); },
+          "Of each state: how wide its emission is.")
+      .def_property_readonly(
+          "start", [=](const HiddenMarkov& m) { return numbers(m.start); },
+          "Of each state: the probability that a sequence begins there.")
       .def_property_readonly(
           "transition",
           [=](const HiddenMarkov& m) {
             const auto n = py::ssize_t(m.n_states());
             return py::array_t<double>(std::vector<py::ssize_t>{n, n}, m.transition.data());
-          })
+          },
+          "The probability that the state of a row is followed by that of a column.")
       .def("fit", &fit, py::arg("values"), py::arg("max_iterations"), py::arg("tolerance"),
            py::arg("min_scale"), py::arg("has_memory") = true,
            "(model, log-likelihood, iterations, whether it converged) of expectation and "
