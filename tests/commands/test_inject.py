@@ -128,7 +128,10 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
     ("options", "sentence"),
     [
         ([], "needs --model FILE, which `perfield regimes RUN --save FILE` writes, or --trace FILE"),
-        (["--trace", "absent"], "--trace absent does not exist; name the trace of an earlier `perfield inject"),
+        (
+            ["--trace", "absent"],
+            "--trace absent does not exist; name the trace of an earlier `perfield inject",
+        ),
         (["--model", "absent.json"], "absent.json does not exist; `perfield regimes RUN --save FILE` writes"),
         (["--model", "other.txt"], "other.txt: this is no model"),
         (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
