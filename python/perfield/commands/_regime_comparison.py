@@ -66,7 +66,7 @@ def _other_ranks(runs: list[RunDirectory], names: list[str]) -> Iterator[str]:
         told = [counted(run.n_ranks, "rank") for run in runs]
         yield (
             f"{names[0]} has {told[0]} and {names[1]} {told[1]}: the longest time of more ranks is slow more "
-            "often on the same machine, so shares and means over all steps say little; measure both on as many"
+            "often on the same machine, so means and shares of steps say little; measure on as many ranks"
         )
 
 
