@@ -139,6 +139,12 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
         (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
         (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is no trace"),
         (["--model", "model.json", "--messages", "0"], "0 is no number from 1 on"),
+        (["--model", "model.json", "--seed", "-1"], "-1 is no number from 0 on"),
+        (["--model", "model.json", "--trace", "no/trace"], "--trace no/trace: no is no directory"),
+        (
+            ["--model", "model.json", "--messages", "9999999"],
+            "are more than 100,000,000 latencies; draw fewer",
+        ),
         (["--trace", "cut"], "cut holds 15 latencies, but its first line says 1 times 16"),
     ],
 )

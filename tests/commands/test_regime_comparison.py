@@ -75,3 +75,9 @@ def test_runs_that_cannot_be_compared_by_regimes_are_refused(runs, capsys, tmp_p
     quiet = tmp_path / "quiet0", tmp_path / "quiet1"
     assert "are too few for 2 regimes" in refused(*quiet, "--regimes", "--steps", "0:300")
     assert "nothing tells the machine's state from the program's change" in refused(*quiet, "--regimes")
+
+
+def test_another_number_of_ranks_is_told(runs, tmp_path, capsys):
+    regime_runs.write(tmp_path / "three", regime_runs.planted(3, N_STEPS, seed=3), run_id=9)
+    assert compare(runs[0], tmp_path / "three", "--regimes", 2) == 0
+    assert "note: old has 2 ranks and three 3 ranks: the longest time of more" in capsys.readouterr().out

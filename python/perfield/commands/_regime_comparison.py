@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,12 +52,22 @@ def compare_by_regimes(arguments: argparse.Namespace) -> int:
         for run, some in zip(runs, steps)
     ]
     found = compare_regimes(*times, names, n_regimes)
-    notes = [*found.notes, *notes, *_left_out(times, names)]
+    notes = [*found.notes, *notes, *_other_ranks(runs, names), *_left_out(times, names)]
     if arguments.json:
         print(json.dumps(plain(as_json(found, notes)), indent=1, allow_nan=False))
     else:
         print("\n".join(in_words(found, times[0].attrs["field"], runs, notes)))
     return 0
+
+
+def _other_ranks(runs: list[RunDirectory], names: list[str]) -> Iterator[str]:
+    """What another number of ranks does to the longest time of all."""
+    if runs[0].n_ranks != runs[1].n_ranks:
+        told = [counted(run.n_ranks, "rank") for run in runs]
+        yield (
+            f"{names[0]} has {told[0]} and {names[1]} {told[1]}: the longest time of more ranks is slow more "
+            "often on the same machine, so means and shares of steps say little; measure on as many ranks"
+        )
 
 
 def in_words(found: RegimeComparison, field: str, runs: list[RunDirectory], notes: list[str]) -> list[str]:

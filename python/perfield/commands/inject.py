@@ -28,6 +28,7 @@ series. The run says everywhere that latencies were injected."""
 # Our options and the number of values each takes, besides those of `perfield run`.
 OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--messages": 1, "--series": 1, "--once": 0}
 TRACE = "perfield-latencies"
+MOST_LATENCIES = 10**8  # of a trace: 400 MB, which every node maps
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"the trace: written if there is a --model ({TRACE}), else read",
     )
-    add("--seed", metavar="N", type=int, default=0, help="the same seed draws the same latencies (0)")
+    add("--seed", metavar="N", type=_seed, default=0, help="the same seed draws the same latencies (0)")
     add(
         "--messages",
         metavar="N",
@@ -105,6 +106,13 @@ def trace_of(arguments: argparse.Namespace) -> Path:
             )
         read_trace(path)
         return path
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"--trace {path}: {path.parent} is no directory; make it first.")
+    if arguments.series * arguments.messages > MOST_LATENCIES:
+        raise CommandError(
+            f"--series {arguments.series} times --messages {arguments.messages} are more than "
+            f"{MOST_LATENCIES:,} latencies; draw fewer: a trace that ends starts again."
+        )
     if path.exists():
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
@@ -113,6 +121,12 @@ def trace_of(arguments: argparse.Namespace) -> Path:
     latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, told=told)
     return path
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is no number from 0 on")
+    return int(text)
 
 
 def _number(text: str) -> int:

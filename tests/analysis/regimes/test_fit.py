@@ -144,6 +144,12 @@ def test_the_same_seed_fits_the_same():
     np.testing.assert_array_equal(first.location, second.location)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (8, 7)])
+def test_a_few_times_that_are_the_same_are_too_few(shape):
+    with pytest.raises(RegimeError, match="too few"):
+        fit(timings(np.full(shape, 2e-3)))
+
+
 def test_constant_times_are_one_regime_without_a_fit():
     times = timings(np.full((3, 40), 2e-3))
     found = fit(times)

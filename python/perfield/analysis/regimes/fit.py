@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from perfield.analysis.regimes import checks, sampling, states
+from perfield.analysis.regimes.bootstrap import FEWEST_STEPS
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.model import EMISSIONS, Model
 from perfield.analysis.regimes.timings import TIME, timings
@@ -57,7 +58,7 @@ def fit(
     ranks, values, told = sampling.sampled(times, n_sampled)
     name = times[TIME].attrs.get("long_name", "time")
     _check(n_regimes, emission, dof, n_sampled, n_starts)
-    if sampling.is_constant(values):
+    if sampling.is_constant(values) and sampling.longest_row(values) >= FEWEST_STEPS:
         return _constant(values, emission, dof, name, told, ranks)
     sampling.check_enough(values, n_regimes or 2)
     least, has_ticks = sampling.resolution(values if emission == "gaussian" else np.log(values))

@@ -79,6 +79,11 @@ def check_enough(values: np.ndarray, n_regimes: int) -> None:
         )
 
 
+def longest_row(values: np.ndarray) -> int:
+    """How many times are known of the rank with the most."""
+    return int(np.isfinite(values).sum(axis=1).max())
+
+
 def is_constant(values: np.ndarray) -> bool:
     """Whether all known times are the same, but for rounding."""
     low, high = np.nanmin(values), np.nanmax(values)
