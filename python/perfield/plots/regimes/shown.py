@@ -11,7 +11,7 @@ import numpy as np
 from perfield.analysis.regimes import REGIME, TIME, UNKNOWN, Model, largest
 from perfield.analysis.regimes.machine import regime_name
 from perfield.analysis.words import counted, in_percent
-from perfield.catalyst_scripts.palette import PALETTE, TEXT
+from perfield.catalyst_scripts.palette import PALETTE, TEXT, regime_colours
 from perfield.plots.style import PlotError, scaled
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 RGB = tuple[float, ...]
-CHOSEN: dict[int, tuple[int, ...]] = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}
 METHODS: tuple[RGB, ...] = (
     TEXT,
     PALETTE[3],
@@ -29,15 +28,9 @@ METHODS: tuple[RGB, ...] = (
     PALETTE[6],
 )  # none of the regimes' colours
 RAISED = 17  # points from the Axes to the line of their title
+FEW = 4  # regimes whose legend has room for all words
 WIDE = 8.0  # times that differ more than that many times need a logarithmic axis
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
-
-
-def regime_colours(n: int) -> list[RGB]:
-    """The colour of each of n regimes: blue is the fastest, vermilion the slowest."""
-    return [PALETTE[number % len(PALETTE)] for number in CHOSEN.get(n, (0, 5, 2, 6, 1, 3, 4))[:n]] + [
-        TEXT
-    ] * max(0, n - 7)
 
 
 def regime_names(n: int) -> list[str]:
@@ -124,8 +117,9 @@ def legend_of_regimes(axes: Axes, times: xr.Dataset, inside: bool = False) -> No
     from matplotlib.transforms import ScaledTranslation
 
     n, of = n_regimes(times), shares(times)
+    of_steps = " of steps" if n <= FEW else ""
     rows = [
-        Patch(color=rgb, label=f"{name}, {in_percent(share)} of steps")
+        Patch(color=rgb, label=f"{name}, {in_percent(share)}{of_steps}")
         for name, rgb, share in zip(regime_names(n), regime_colours(n), of)
         if np.isfinite(share)
     ]
