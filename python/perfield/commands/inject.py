@@ -6,9 +6,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from perfield.analysis.words import in_seconds
 from perfield.commands import CommandError, _launcher, run
+
+if TYPE_CHECKING:
+    from perfield.analysis.regimes import Model
 
 HELP = "run a program with latencies injected into its messages, and measure it"
 DESCRIPTION = """\
@@ -17,7 +26,8 @@ from another rank of the same node: the message counts as arrived when the
 latency drawn for it has passed since it was sent. All options of `perfield run`
 hold, too.
 
-  perfield regimes perfield-run --save network.json
+  perfield regimes perfield-run --field waiting_time_s \\
+      --emission log-gaussian --save network.json
   perfield inject --model network.json -n 8 ./a.out
   perfield inject --trace perfield-latencies -n 8 ./a.out
 
@@ -27,6 +37,7 @@ series. The run says everywhere that latencies were injected."""
 # Our options and the number of values each takes, besides those of `perfield run`.
 OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--messages": 1, "--series": 1, "--once": 0}
 TRACE = "perfield-latencies"
+FAR = 1.5  # times the measured mean; a mean of draws beyond is told
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
@@ -87,7 +98,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def trace_of(arguments: argparse.Namespace) -> Path:
     """The trace that the options name, drawn if they name a model. Raises CommandError, RegimeError."""
-    from perfield.analysis.regimes import Model
     from perfield.run.injected import START, drawn, read_trace, write_trace
 
     if arguments.model is None and arguments.trace is None:
@@ -103,10 +113,56 @@ def trace_of(arguments: argparse.Namespace) -> Path:
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
                 raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
-    model = Model.from_json(Path(arguments.model).read_text())
+    model, measured_s = _model(Path(arguments.model))
     latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, told=told)
+    for line in sentences(latency_s, model, measured_s, path):
+        print(f"perfield inject: {line}", file=sys.stderr, flush=True)
     return path
+
+
+def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path) -> Iterator[str]:
+    """What was drawn into a trace, and where that is not what the user may expect.
+
+    latency_s : s, all latencies. measured_s : the mean of the times that the model was fitted to; NaN if it
+    is unknown.
+    """
+    mean_s, median_s = float(latency_s.mean()), float(np.median(latency_s))
+    yield (
+        f"drew {latency_s.size:,} latencies into {path}: median {in_seconds(median_s)}, mean "
+        f"{in_seconds(mean_s)}, longest {in_seconds(float(latency_s.max()))}."
+    )
+    if measured_s > 0 and not 1 / FAR < mean_s / measured_s < FAR:
+        yield (
+            f"{in_seconds(measured_s)} were measured on average. Student's t has longer outliers "
+            "than were measured; `perfield regimes --emission log-gaussian --save FILE` fits one with fewer."
+            if model.dof is not None
+            else f"{in_seconds(measured_s)} were measured on average, so the model does not fit those times."
+        )
+    if model.field.removeprefix("longest ") == "time of a step":
+        yield (
+            "this model is of the time of whole steps, which holds computation, and each message is now "
+            "delayed by as much; `perfield regimes RUN --field waiting_time_s --save FILE` fits waits."
+        )
+
+
+def _model(path: Path) -> tuple[Model, float]:
+    """A model of regimes, and the mean of the times that it was fitted to, s; NaN if that is unknown."""
+    from perfield.analysis.regimes import Model, RegimeError
+    from perfield.analysis.regimes.machine import Machine
+
+    if not path.is_file():
+        raise CommandError(f"{path} does not exist; `perfield regimes RUN --save {path}` writes a model.")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        model = Model.from_json(text)
+    except RegimeError as error:
+        raise CommandError(f"{path}: {error}") from error
+    try:
+        saved = Machine.from_json(text)
+    except RegimeError:
+        return model, float("nan")
+    return model, float(saved.share @ saved.mean_s)
 
 
 def _number(text: str) -> int:
