@@ -162,3 +162,25 @@ def test_bad_input_starts_nothing_and_says_what_to_do(
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "perfield-run").exists()
+
+
+def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
+    heavy = json.loads(MODEL.to_json())
+    heavy.update(emission="student-t", dof=2.0, scale=[1.0, 1.0], field="time of a step")
+    heavy["machine"] = {
+        **{"hosts": ["a"], "measured": "", "command": "", "field": "step_time_s", "reduced": ""},
+        **{"n_ranks": 2, "n_steps": 100, "sd_s": [1e-5, 1e-4], "dwell_steps": [10, 10]},
+        **{"mean_s": [200e-6, 3000e-6], "share": [0.5, 0.5]},
+    }
+    (tmp_path / "steps.json").write_text(json.dumps(heavy))
+    draw = ("inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
+    told = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
+    assert "drew 600 latencies into t: median " in told
+    assert "1.6 ms were measured on average. Student's t has longer outliers" in told
+    assert "this model is of the time of whole steps" in told
+
+
+def test_missing_model_is_a_sentence(perfield_cli, tmp_path):
+    told = perfield_cli("inject", "--model", "none.json", "-n", "2", "true", cwd=tmp_path)
+    assert told.returncode != 0
+    assert "none.json does not exist; `perfield regimes RUN --save none.json` writes a model." in told.stderr

@@ -98,7 +98,8 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
         head(axes, "One regime: no slow phases stand out", "; ".join(grey))
     else:
         pale = "pale: uncertain" + _in_words(joined, " or mixed, as a cell holds")
-        head(axes, f"The same times in {n} regimes", "; ".join([pale, *grey]))
+        shares = ["%: share of steps"] if n > shown.FEW else []
+        head(axes, f"The same times in {n} regimes", "; ".join([pale, *grey, *shares]))
     return axes
 
 

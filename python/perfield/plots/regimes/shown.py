@@ -28,6 +28,7 @@ METHODS: tuple[RGB, ...] = (
     PALETTE[6],
 )  # none of the regimes' colours
 RAISED = 17  # points from the Axes to the line of their title
+FEW = 4  # regimes whose legend has room for all words
 WIDE = 8.0  # times that differ more than that many times need a logarithmic axis
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
 
@@ -116,8 +117,9 @@ def legend_of_regimes(axes: Axes, times: xr.Dataset, inside: bool = False) -> No
     from matplotlib.transforms import ScaledTranslation
 
     n, of = n_regimes(times), shares(times)
+    of_steps = " of steps" if n <= FEW else ""
     rows = [
-        Patch(color=rgb, label=f"{name}, {in_percent(share)} of steps")
+        Patch(color=rgb, label=f"{name}, {in_percent(share)}{of_steps}")
         for name, rgb, share in zip(regime_names(n), regime_colours(n), of)
         if np.isfinite(share)
     ]
