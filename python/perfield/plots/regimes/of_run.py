@@ -60,7 +60,7 @@ def of_run(
     above = figure.add_subplot(grid[0, :])
     times_map(times, above, Path(run.path).resolve().name).set_xlabel("")
     regimes_map(times, figure.add_subplot(grid[1, :], sharex=above))
-    one_series(longest, figure.add_subplot(grid[2, :]), words="Each step")
+    one_series(longest, figure.add_subplot(grid[2, :]))
     cost_of_slow_steps(longest, figure.add_subplot(grid[3, 0]))
     boxes({"longest": longest}, figure.add_subplot(grid[3, 1]))
     return figure
@@ -91,5 +91,5 @@ def spread_of_run(
     for number, each in enumerate(words):
         axes = figure.add_subplot(grid[1, 2 * number : 2 * number + 2])
         one_box(times, axes, number - 1 if number else None, each)
-        axes.set_ylabel("share of steps not longer" if number == 0 else "")
+        axes.set_ylabel("share of steps up to that time" if number == 0 else "")
     return figure
