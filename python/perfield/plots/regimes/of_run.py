@@ -64,7 +64,7 @@ def of_run(
     name = Path(run.path).resolve().name + ", latencies injected" * is_injected(run)
     times_map(times, above, name).set_xlabel("")
     regimes_map(times, figure.add_subplot(grid[1, :], sharex=above))
-    one_series(longest, figure.add_subplot(grid[2, :]), words="Each step")
+    one_series(longest, figure.add_subplot(grid[2, :]))
     cost_of_slow_steps(longest, figure.add_subplot(grid[3, 0]))
     boxes({"longest": longest}, figure.add_subplot(grid[3, 1]))
     return figure
@@ -99,5 +99,5 @@ def spread_of_run(
         row, column = divmod(number, columns)
         axes = figure.add_subplot(grid[1 + row, 2 * column : 2 * column + 2])
         one_box(times, axes, number - 1 if number else None, each)
-        axes.set_ylabel("" if column else "share of steps not longer")
+        axes.set_ylabel("" if column else "share of steps up to that time")
     return figure
