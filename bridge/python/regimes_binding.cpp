@@ -116,20 +116,20 @@ void bind_regimes(py::module_& module) {
            "is_log : states are of the logarithm. dof : of Student's t, 0 for Gaussian.")
       .def_property_readonly(
           "location", [=](const HiddenMarkov& m) { return numbers(m.location); },
-          "Of each state: the middle of its emission, in seconds or their logarithm.")
+          "The centre of each state's density (n_states); of the logarithms if is_log.")
       .def_property_readonly(
           "scale", [=](const HiddenMarkov& m) { return numbers(m.scale); },
-          "Of each state: how wide its emission is.")
+          "The width of each state's density (n_states), in the units of location.")
       .def_property_readonly(
           "start", [=](const HiddenMarkov& m) { return numbers(m.start); },
-          "Of each state: the probability that a sequence begins there.")
+          "The probability of each state in the first step (n_states).")
       .def_property_readonly(
           "transition",
           [=](const HiddenMarkov& m) {
             const auto n = py::ssize_t(m.n_states());
             return py::array_t<double>(std::vector<py::ssize_t>{n, n}, m.transition.data());
           },
-          "The probability that the state of a row is followed by that of a column.")
+          "The probability of state j after state i (n_states, n_states).")
       .def("fit", &fit, py::arg("values"), py::arg("max_iterations"), py::arg("tolerance"),
            py::arg("min_scale"), py::arg("has_memory") = true,
            "(model, log-likelihood, iterations, whether it converged) of expectation and "
