@@ -134,21 +134,15 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
             "--trace absent does not exist; name the trace of an earlier `perfield inject",
         ),
         (["--model", "absent.json"], "absent.json does not exist; `perfield regimes RUN --save FILE` writes"),
-        (["--model", "other.txt"], "other.txt: this is no model"),
         (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
         (["--model", "other.txt"], "this is no model of regimes"),
         (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
         (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is no trace"),
-<<<<<<< HEAD
-        (["--model", "model.json", "--messages", "0"], "0 is no number from 1 on"),
-        (["--model", "model.json", "--seed", "-1"], "-1 is no number from 0 on"),
         (["--model", "model.json", "--trace", "no/trace"], "--trace no/trace: no is no directory"),
         (
             ["--model", "model.json", "--messages", "9999999"],
             "are more than 100,000,000 latencies; draw fewer",
         ),
-=======
->>>>>>> mends-q
         (["--trace", "cut"], "cut holds 15 latencies, but its first line says 1 times 16"),
     ],
 )
@@ -167,7 +161,6 @@ def test_bad_input_starts_nothing_and_says_what_to_do(
     assert not (tmp_path / "perfield-run").exists()
 
 
-<<<<<<< HEAD
 def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
     heavy = json.loads(MODEL.to_json())
     heavy.update(emission="student-t", dof=2.0, scale=[1.0, 1.0], field="time of a step")
@@ -184,13 +177,11 @@ def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
     assert "this model is of the time of whole steps" in told
 
 
-def test_missing_model_is_a_sentence(perfield_cli, tmp_path):
-    told = perfield_cli("inject", "--model", "none.json", "-n", "2", "true", cwd=tmp_path)
-    assert told.returncode != 0
-    assert "none.json does not exist; `perfield regimes RUN --save none.json` writes a model." in told.stderr
-=======
-def test_number_of_messages_below_one_is_refused(capsys):
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [("--messages", "0 is no number from 1 on"), ("--seed", "x is no number from 0 on")],
+)
+def test_numbers_that_cannot_be_are_refused(capsys, option, sentence):
     with pytest.raises(SystemExit, match="2"):
-        commands.main(["inject", "--model", "model.json", "--messages", "0", "./a.out"])
-    assert "argument --messages: 0 is no number from 1 on" in capsys.readouterr().err
->>>>>>> mends-q
+        commands.main(["inject", "--model", "model.json", option, sentence.split()[0], "./a.out"])
+    assert f"argument {option}: {sentence}" in capsys.readouterr().err
