@@ -30,9 +30,9 @@ SOURCE = (
     "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on this "
     "machine, whose messages pass through shared memory; nothing is injected. The paper used thousands of "
     "cores, so compare shapes, not numbers. A MatVec is a product of the matrix with a vector; alpha is the "
-    "share of a rank's inner elements that it computes before it waits for input. One fit to all methods together gives the "
-    "regimes, so that their shares compare: three as in the paper, or fewer where the times carry no more. "
-    "Of the longest times, the two regimes that are most alike count as one. "
+    "share of a rank's inner elements that it computes before it waits for input. One fit to all "
+    "methods together gives the regimes, so that their shares compare: three as in the paper, or fewer where "
+    "the times carry no more. Of the longest times, the two regimes that are most alike count as one. "
     "Other programs used the machine of the measured ones at the same time."
 )
 CG, GMG = "poisson-cg", "poisson-gmg"

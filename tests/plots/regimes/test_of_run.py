@@ -72,7 +72,7 @@ def test_injected_latencies_are_told_on_both_pages(tmp_path, times):
     (path / "run.json").write_text(json.dumps({**told, "injected": {"mean_s": 1e-3}}))
     run = perfield.open(path)
     assert "planted, latencies injected; 2 ranks" in texts(regimes.of_run(run, times=times))
-    assert "latencies injected; 2 ranks" in texts(regimes.spread_of_run(run, times=times))
+    assert "latencies injected; half of its steps" in texts(regimes.spread_of_run(run, times=times))
 
 
 def test_chosen_steps_are_classified_alone(run):

@@ -78,6 +78,7 @@ def _dots(named: Mapping[str, xr.Dataset], axes: Axes, factor: float, unit: str)
         median = np.nanmedian(values[some], axis=1) * factor
         axes.plot(median, named[name]["rank"].values[some], "o", color=rgb, markersize=8, label=name)
     axes.margins(0.12)
+    axes.ticklabel_format(axis="x", useOffset=False)
     axes.invert_yaxis()
     whole_numbers(axes.yaxis)
     axes.grid(axis="y", color="0.93")
