@@ -46,7 +46,8 @@ def colour_map(field: str) -> str:
 
 def regime_colours(n: int) -> list[tuple[float, ...]]:
     """The colours of n regimes: blue is the fastest, vermilion the slowest; at most 7 differ."""
-    return [PALETTE[number % len(PALETTE)] for number in _ORDERED.get(n, (0, 5, 2, 6, 1, 3, 4) * n)[:n]]
+    between = (5, 2, 6, 1, 3) * n
+    return [PALETTE[number] for number in _ORDERED.get(n, (0, *between[: n - 2], 4))]
 
 
 def pale(rgb: tuple[float, ...]) -> tuple[float, ...]:

@@ -277,10 +277,14 @@ def with_scorep(tmp_path_factory) -> Callable[..., Path]:
     return build
 
 
-def build_testcase(name: str, include: str, build: Path) -> Path:
-    """Builds testcase/<name> in the folder `build`, as users do, against the headers in `include`."""
+def build_testcase(name: str, include: str, build: Path, *options: str) -> Path:
+    """Builds testcase/<name> in the folder `build`, as users do, against the headers in `include`.
+
+    options : more words for CMake.
+    """
+    source = REPOSITORY / "testcase" / name
     for argv in (
-        ["cmake", "-S", REPOSITORY / "testcase" / name, "-B", build, f"-DPERFIELD_INCLUDE={include}"],
+        ["cmake", "-S", source, "-B", build, f"-DPERFIELD_INCLUDE={include}", *options],
         ["cmake", "--build", build, "--parallel", "2"],
     ):
         result = run_command(argv, None, build, 600)
@@ -304,9 +308,10 @@ def rhythm_programs(perfield_flags, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def poisson(perfield_flags, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The solver of testcase/poisson, built once."""
-    include = perfield_flags("--include")[0]
-    return build_testcase("poisson", include, tmp_path_factory.mktemp("poisson")) / "poisson"
+    """The solver of testcase/poisson, built once, in half the time: its files as one, little optimised."""
+    quick = "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
+    build = tmp_path_factory.mktemp("poisson")
+    return build_testcase("poisson", perfield_flags("--include")[0], build, *quick) / "poisson"
 
 
 @pytest.fixture(scope="session")

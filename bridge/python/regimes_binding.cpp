@@ -114,15 +114,22 @@ void bind_regimes(py::module_& module) {
       .def(py::init(&made), py::arg("is_log"), py::arg("dof"), py::arg("location"),
            py::arg("scale"), py::arg("start"), py::arg("transition"),
            "is_log : states are of the logarithm. dof : of Student's t, 0 for Gaussian.")
-      .def_property_readonly("location", [=](const HiddenMarkov& m) { return numbers(m.location); })
-      .def_property_readonly("scale", [=](const HiddenMarkov& m) { return numbers(m.scale); })
-      .def_property_readonly("start", [=](const HiddenMarkov& m) { return numbers(m.start); })
+      .def_property_readonly(
+          "location", [=](const HiddenMarkov& m) { return numbers(m.location); },
+          "The centre of each state's density (n_states); of the logarithms if is_log.")
+      .def_property_readonly(
+          "scale", [=](const HiddenMarkov& m) { return numbers(m.scale); },
+          "The width of each state's density (n_states), in the units of location.")
+      .def_property_readonly(
+          "start", [=](const HiddenMarkov& m) { return numbers(m.start); },
+          "The probability of each state in the first step (n_states).")
       .def_property_readonly(
           "transition",
           [=](const HiddenMarkov& m) {
             const auto n = py::ssize_t(m.n_states());
             return py::array_t<double>(std::vector<py::ssize_t>{n, n}, m.transition.data());
-          })
+          },
+          "The probability of state j after state i (n_states, n_states).")
       .def("fit", &fit, py::arg("values"), py::arg("max_iterations"), py::arg("tolerance"),
            py::arg("min_scale"), py::arg("has_memory") = true,
            "(model, log-likelihood, iterations, whether it converged) of expectation and "

@@ -94,6 +94,7 @@ def prefix(make, tmp_path_factory) -> Path:
     return prefix
 
 
+@pytest.mark.long
 def test_headers_and_files_for_builds_are_installed(prefix):
     for name in ("perfield.h", "perfield.hpp", "perfield.f90"):
         assert (prefix / "include" / name).exists()
@@ -108,6 +109,7 @@ def test_headers_and_files_for_builds_are_installed(prefix):
     assert folder == (prefix / "include").resolve()
 
 
+@pytest.mark.long
 def test_recorder_measures_and_installed_perfield_draws(prefix, mpi, perfield_cli, tmp_path):
     (tmp_path / "solver.c").write_text(PROGRAM)
     compile_it = [mpi.cc, "solver.c", f"-I{prefix}/include", "-o", "solver"]

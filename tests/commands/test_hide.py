@@ -71,9 +71,9 @@ def test_model_keeps_hidden_share_and_share_of_the_fast_regime_apart(capsys):
     assert text.startswith("Model, congestion begins in 12 % of the MatVecs: 8 ranks (2 x 2 x 2) with ")
     assert "Hidden share, of MatVecs whose two waits stayed within 100 µs: " in text
     assert "Share of steps in the fast regime, by a fit of each method: " in text
-    assert "The paper's shares of steps in the fast regime, on 7,168 cores of Anvil, are 47 % (fixed)" in text
+    assert "(Heldman, Rudi and Bessac, ICS '25), on 7,168 cores of Anvil, are 47 % (fixed)" in text
     assert "latencies drawn" in text
-    assert "hidden_%" in text and "fast_pooled_%" in text
+    assert "hidden_%" in text and "fast_pooled_%" in text and "gain: time saved against the first" in text
 
 
 def test_json_holds_each_method_and_which_runs_were_combined(capsys):
@@ -155,7 +155,7 @@ def test_page_holds_numbers_and_plots_and_says_model(capsys, tmp_path):
     assert hide(*SMALL, "--no-regimes", "--html", page, "--output", data) == 0
     text = page.read_text()
     assert "A discrete-event model under drawn latencies. Nothing here was measured." in text
-    assert text.count("<figure>") >= 4 and "gain_half_%" in text and "<style>" in text
+    assert text.count("<figure>") >= 4 and "gain, fastest half (%)" in text and "<style>" in text
     saved = xr.open_dataset(data, engine="scipy")
     assert list(saved["splitting"].values.astype(str)) == ["fixed", "dynamic", "test"]
     assert saved["time_s"].shape == (3, 8, 300)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import perfield
+from perfield import commands
 from perfield.analysis.regimes import Model
 from perfield.run.injected import is_injected, read_trace
 
@@ -72,14 +73,14 @@ def test_latency_of_each_rank_and_step_is_that_of_the_trace(injected):
     assert np.median(step_s.T[slow]) > 1.5e-3
 
 
-def test_same_seed_draws_the_same_trace(program, injected, perfield_cli, tmp_path):
+def test_same_seed_draws_the_same_trace(program, injected, tmp_path, monkeypatch):
     folder, _ = injected
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "model.json").write_text(MODEL.to_json())
     options = ["--model", "model.json", "--series", "2", "--trace", "t"]
     for seed, same in (("7", True), ("8", False)):
         dry = ["--seed", seed, "--dry-run", "-n", "2"]
-        result = perfield_cli("inject", *options, *dry, program, cwd=tmp_path)
-        assert result.returncode == 0, result.stderr
+        assert commands.main(["inject", *options, *dry, str(program)]) == 0
         assert ((tmp_path / "t").read_bytes() == (folder / "perfield-latencies").read_bytes()) is same
 
 
@@ -133,13 +134,10 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
             "--trace absent does not exist; name the trace of an earlier `perfield inject",
         ),
         (["--model", "absent.json"], "absent.json does not exist; `perfield regimes RUN --save FILE` writes"),
-        (["--model", "other.txt"], "other.txt: this is no model"),
         (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
         (["--model", "other.txt"], "this is no model of regimes"),
         (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
         (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is no trace"),
-        (["--model", "model.json", "--messages", "0"], "0 is no number from 1 on"),
-        (["--model", "model.json", "--seed", "-1"], "-1 is no number from 0 on"),
         (["--model", "model.json", "--trace", "no/trace"], "--trace no/trace: no is no directory"),
         (
             ["--model", "model.json", "--messages", "9999999"],
@@ -149,16 +147,41 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
     ],
 )
 def test_bad_input_starts_nothing_and_says_what_to_do(
-    program, injected, perfield_cli, tmp_path, options, sentence
+    program, tmp_path, monkeypatch, capsys, options, sentence
 ):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "model.json").write_text(MODEL.to_json())
     (tmp_path / "old.json").write_text(
         MODEL.to_json().replace('"perfield_regimes": 1', '"perfield_regimes": 0')
     )
     (tmp_path / "other.txt").write_text("something else\n")
     (tmp_path / "cut").write_bytes(b"perfield-latencies 1 100 1 16 1\n{}\n".ljust(100) + 60 * b"\0")
-    result = perfield_cli("inject", *options, "-n", "2", program, cwd=tmp_path)
-    assert result.returncode == 2
-    assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
+    assert commands.main(["inject", *options, "-n", "2", str(program)]) == 2
+    assert sentence in capsys.readouterr().err
     assert not (tmp_path / "perfield-run").exists()
+
+
+def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
+    heavy = json.loads(MODEL.to_json())
+    heavy.update(emission="student-t", dof=2.0, scale=[1.0, 1.0], field="time of a step")
+    heavy["machine"] = {
+        **{"hosts": ["a"], "measured": "", "command": "", "field": "step_time_s", "reduced": ""},
+        **{"n_ranks": 2, "n_steps": 100, "sd_s": [1e-5, 1e-4], "dwell_steps": [10, 10]},
+        **{"mean_s": [200e-6, 3000e-6], "share": [0.5, 0.5]},
+    }
+    (tmp_path / "steps.json").write_text(json.dumps(heavy))
+    draw = ("inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
+    told = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
+    assert "drew 600 latencies into t: median " in told
+    assert "1.6 ms were measured on average. Student's t has longer outliers" in told
+    assert "this model is of the time of whole steps" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [("--messages", "0 is no number from 1 on"), ("--seed", "x is no number from 0 on")],
+)
+def test_numbers_that_cannot_be_are_refused(capsys, option, sentence):
+    with pytest.raises(SystemExit, match="2"):
+        commands.main(["inject", "--model", "model.json", option, sentence.split()[0], "./a.out"])
+    assert f"argument {option}: {sentence}" in capsys.readouterr().err

@@ -64,10 +64,23 @@ def test_says_how_often_how_long_and_how_much_slower(run, say):
     assert "they would take 1 ms instead of" in told and "The slow regime lasts" in told
 
 
+def test_sentences_about_another_field_do_not_call_it_the_time_of_a_step(run, say):
+    told = say(run, "--field", "compute_time_s", "--regimes", 1)
+    assert told.startswith("2 ranks, 1,500 steps: compute_time_s per step.\n")
+    assert "All steps are of one regime; compute_time_s is " in told
+
+
 def test_table_has_statistics_and_the_transition_matrix(run, say):
     lines = say(run, "--regimes", 2).splitlines()
     head = next(line for line in lines if line.startswith("regime "))
-    assert re.split("  +", head) == ["regime", "mean", "sd", "share of steps", "lasts steps", "lasts"]
+    assert re.split("  +", head) == [
+        "regime",
+        "mean",
+        "sd",
+        "share of steps",
+        "lasts, in steps",
+        "lasts, in time",
+    ]
     at = lines.index("The next step's regime, by probability:")
     assert lines[at + 1].split() == ["from", "to", "fast", "to", "slow"]
     assert sum(map(float, lines[at + 2].split()[1:])) == pytest.approx(1, abs=2e-3)
@@ -75,7 +88,7 @@ def test_table_has_statistics_and_the_transition_matrix(run, say):
 
 def test_number_of_regimes_is_chosen_by_bic_and_the_table_shows_it(run, say):
     told = say(run)
-    assert "log-likelihood" in told and "BIC" in told
+    assert "log-likelihood" in told and "the one with the smallest BIC is taken." in told
     assert [line.split()[0] for line in told.splitlines() if line.endswith("chosen")] == ["2"]
     assert "BIC" not in say(run, "--regimes", 2)
 

@@ -18,7 +18,8 @@ ADAPTED = [(2, 4, 1, "ball"), (1, 3, 4, "plane")]  # coarsest and finest level, 
 @pytest.fixture(scope="module")
 def octree(poisson, build_c, mpirun):
     """octree(n_ranks, coarsest, finest, order, where): facts of that mesh; see programs/octree.cpp."""
-    flags = ["-DOMPI_SKIP_MPICXX", f"-I{CASE}", poisson.parent / "libsolver.a", "-lp4est", "-lsc"]
+    parts = CASE / "octree.cpp", CASE / "exchange.cpp", poisson.parent / "libsolver.a"  # for the elements
+    flags = ["-DOMPI_SKIP_MPICXX", f"-I{CASE}", *map(str, parts), "-lp4est", "-lsc"]
     program = build_c(HERE / "programs" / "octree.cpp", *flags)
     known: dict[tuple, dict[str, float]] = {}
 

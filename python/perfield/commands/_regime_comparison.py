@@ -129,8 +129,8 @@ def _between(low: float, high: float, unit: str = " %") -> str:
 
 
 def _signed(share: float) -> str:
-    text = f"{100 * share:+.0f}" if abs(share) >= 0.1 else f"{100 * share:+.1f}"
-    return "0" if float(text) == 0 else text
+    text = f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.1f}"
+    return "0" if float(text.replace(",", "")) == 0 else text
 
 
 def _left_out(times: list[Any], names: list[str]) -> list[str]:

@@ -43,8 +43,8 @@ class Places:
         where = f" on {in_list([f'node {name}' for name in first.nodes])}" if first.nodes else ""
         n_events = counted(len(self.events), "event")
         yield (
-            f"The slow regime cost {in_seconds(self.cost_s)}{share}, in {n_events}; the dearest: "
-            f"{steps}{where}, {in_seconds(first.cost_s)}."
+            f"The slow regime cost {in_seconds(self.cost_s)}{share} (slow steps against the "
+            f"median of the others), in {n_events}; the dearest: {steps}{where}, {in_seconds(first.cost_s)}."
         )
         yield from (cluster.words for cluster in self.clusters if cluster.n_places > 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +52,12 @@ PAPER = {"fixed": 0.47, "dynamic": 0.71, "test": 0.75}  # section 4.1: steps in 
 PAPER_ELEMENTS = 18_720
 ALL = "all"
 DISTURBED = 0.05  # of the MatVecs, from which it is told
+COLUMNS = """\
+hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method;
+fast_pooled: the same by one fit of all;
+T_max: the longest T_in + T_out of any rank in a step, mean over steps;
+gain: time saved against the first method, in the fastest half of the steps, in all,
+and in the fast regime."""
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
 ORIGIN = {
     "model": "A discrete-event model under drawn latencies. Nothing here was measured.",
@@ -138,12 +145,14 @@ def execute(arguments: argparse.Namespace) -> int:
     found: list[tuple[Case, Judged]] = []
     for case in _cases(arguments):
         told = list(notes(case))
+        _tell("" if arguments.no_regimes else f"{case.name}: fitting regimes, which takes longest")
         judged = judge(
             case.studies,
             eps_s=case.eps_s,
             n_combined=arguments.combine,
             with_regimes=not arguments.no_regimes,
         )
+        _tell("")
         found.append((case, replace(judged, told=(*told, *judged.told))))
     if arguments.json:
         told = [as_json(case, judged) for case, judged in found]
@@ -243,10 +252,13 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
                 n = n_elements if isinstance(n_elements, int) else int(np.prod(n_elements))
                 program = scaled(of.program, n_ranks, n)
                 program = _changed(program, arguments.eps, arguments.theta)
-                repeats = [
-                    simulate(program, arguments.matvecs, methods=methods, seed=arguments.seed + i)
-                    for i in range(arguments.repeats)
-                ]
+                repeats = []
+                for i in range(arguments.repeats):
+                    _tell(f"model {name}, {counted(n_ranks, 'rank')}: run {i + 1} of {arguments.repeats}")
+                    repeats.append(
+                        simulate(program, arguments.matvecs, methods=methods, seed=arguments.seed + i)
+                    )
+                _tell("")
                 studies = {
                     method: [each.sel(splitting=method, drop=True) for each in repeats] for method in methods
                 }
@@ -257,6 +269,12 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
                     eps_s=program.splitting.eps,
                     parameters={"setting": name, "seed": arguments.seed, **program.described()},
                 )
+
+
+def _tell(words: str) -> None:
+    """Shows at a terminal what is under way, in place of what was shown before; "" clears it."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
 
 
 def scaled(program: Program, n_ranks: int, n_elements: int) -> Program:
@@ -415,7 +433,10 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
     known = [name for name in judged.outcomes if name in PAPER]
     if has_regimes and known:
         paper = in_list([f"{in_percent(PAPER[name])} ({name})" for name in known], 9)
-        yield f"The paper's shares of steps in the fast regime, on 7,168 cores of Anvil, are {paper}."
+        yield (
+            "The paper's shares of steps in the fast regime (Heldman, Rudi and Bessac, ICS '25), on 7,168 "
+            f"cores of Anvil, are {paper}."
+        )
     for one in outcomes[1:]:
         fast = f"; {_less(one.gain_fast)} for a step of the fast regime" if np.isfinite(one.gain_fast) else ""
         yield (
@@ -448,13 +469,14 @@ def _percent(share: float) -> str:
 
 
 def _less(percent: float) -> str:
-    return f"{abs(percent):.2g} % {'less' if percent >= 0 else 'more'} time"
+    return f"{in_percent(abs(percent) / 100)} {'less' if percent >= 0 else 'more'} time"
 
 
 def _interval(ends: tuple[float, float]) -> str:
     if not np.isfinite(ends).all():
         return ""
-    return f" (gain {ends[0]:+.2g} to {ends[1]:+.2g} %, 95 % interval over runs)"
+    low, high = (f"{end:+.{2 if abs(end) < 99.5 else 0}{'g' if abs(end) < 99.5 else 'f'}}" for end in ends)
+    return f" (gain {low} to {high} %, 95 % interval over runs)"
 
 
 def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
@@ -485,6 +507,8 @@ def _print(found: Sequence[tuple[Case, Judged]]) -> None:
     if len(found) == 1:
         print("\n".join(sentences(*found[0])), end="\n\n")
     print(format_table(table(found)))
+    if len(found) == 1:
+        print(f"\n{COLUMNS}")
     for note in dict.fromkeys(note for _, judged in found for note in judged.told):
         print(f"note: {note}")
 

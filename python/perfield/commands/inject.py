@@ -6,10 +6,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from perfield.analysis.words import in_seconds
 from perfield.commands import CommandError, _launcher, run
 from perfield.commands._chosen import read_saved
+
+if TYPE_CHECKING:
+    from perfield.analysis.regimes import Model
 
 HELP = "run a program with latencies injected into its messages, and measure it"
 DESCRIPTION = """\
@@ -18,7 +27,8 @@ from another rank of the same node: the message counts as arrived when the
 latency drawn for it has passed since it was sent. All options of `perfield run`
 hold, too.
 
-  perfield regimes perfield-run --save network.json
+  perfield regimes perfield-run --field waiting_time_s \\
+      --emission log-gaussian --save network.json
   perfield inject --model network.json -n 8 ./a.out
   perfield inject --trace perfield-latencies -n 8 ./a.out
 
@@ -29,6 +39,7 @@ series. The run says everywhere that latencies were injected."""
 OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--messages": 1, "--series": 1, "--once": 0}
 TRACE = "perfield-latencies"
 MOST_LATENCIES = 10**8  # of a trace: 400 MB, which every node maps
+FAR = 1.5  # times the measured mean; a mean of draws beyond is told
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
@@ -89,7 +100,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def trace_of(arguments: argparse.Namespace) -> Path:
     """The trace that the options name, drawn if they name a model. Raises CommandError, RegimeError."""
-    from perfield.analysis.regimes import Model
     from perfield.run.injected import START, drawn, read_trace, write_trace
 
     if arguments.model is None and arguments.trace is None:
@@ -117,9 +127,11 @@ def trace_of(arguments: argparse.Namespace) -> Path:
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
                 raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
-    model = read_saved(Path(arguments.model), Model.from_json)
+    model, measured_s = _model(Path(arguments.model))
     latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, told=told)
+    for line in sentences(latency_s, model, measured_s, path):
+        print(f"perfield inject: {line}", file=sys.stderr, flush=True)
     return path
 
 
@@ -127,6 +139,44 @@ def _seed(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text} is no number from 0 on")
     return int(text)
+
+
+def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path) -> Iterator[str]:
+    """What was drawn into a trace, and where that is not what the user may expect.
+
+    latency_s : s, all latencies. measured_s : the mean of the times that the model was fitted to; NaN if it
+    is unknown.
+    """
+    mean_s, median_s = float(latency_s.mean()), float(np.median(latency_s))
+    yield (
+        f"drew {latency_s.size:,} latencies into {path}: median {in_seconds(median_s)}, mean "
+        f"{in_seconds(mean_s)}, longest {in_seconds(float(latency_s.max()))}."
+    )
+    if measured_s > 0 and not 1 / FAR < mean_s / measured_s < FAR:
+        yield (
+            f"{in_seconds(measured_s)} were measured on average. Student's t has longer outliers "
+            "than were measured; `perfield regimes --emission log-gaussian --save FILE` fits one with fewer."
+            if model.dof is not None
+            else f"{in_seconds(measured_s)} were measured on average, so the model does not fit those times."
+        )
+    if model.field.removeprefix("longest ") == "time of a step":
+        yield (
+            "this model is of the time of whole steps, which holds computation, and each message is now "
+            "delayed by as much; `perfield regimes RUN --field waiting_time_s --save FILE` fits waits."
+        )
+
+
+def _model(path: Path) -> tuple[Model, float]:
+    """A model of regimes, and the mean of the times that it was fitted to, s; NaN if that is unknown."""
+    from perfield.analysis.regimes import Model, RegimeError
+    from perfield.analysis.regimes.machine import Machine
+
+    model = read_saved(path, Model.from_json)
+    try:
+        saved = Machine.from_json(path.read_text(encoding="utf-8"))
+    except RegimeError:
+        return model, float("nan")
+    return model, float(saved.share @ saved.mean_s)
 
 
 def _number(text: str) -> int:

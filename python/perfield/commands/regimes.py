@@ -71,6 +71,9 @@ BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
 LEVELS = ("switch", "node", "package")
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
 EVERY_S = 1.0  # --follow looks for new steps
+CHOICE_HEAD = """\
+How many regimes: tried were models with 1, 2, ... states; the one with the smallest BIC is taken.
+A state that does not last belongs to the regime of a neighbour."""
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")
 
 
@@ -176,15 +179,24 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     from perfield.analysis.regimes import TIME
     from perfield.analysis.regimes.machine import regime_name
     from perfield.analysis.regimes.recurring import recurs_every
+    from perfield.run.regimes import STEP_TIME
 
     what = found[TIME].attrs.get("long_name", "time")
     n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
     ranks = counted(n_ranks, "rank") if n_ranks > 1 or found["rank"].values[0] >= 0 else "one series"
-    yield f"{ranks[0].upper()}{ranks[1:]}, {counted(found.sizes['step'], 'step')}: {what}."
+    field = str(found.attrs.get("field", ""))
+    of_steps = "run" not in found.attrs or field == STEP_TIME
+    per_step, takes, would = (
+        ("", "A step takes", "they would take") if of_steps else (" per step", f"{field} is", "it would be")
+    )
+    yield f"{ranks[0].upper()}{ranks[1:]}, {counted(found.sizes['step'], 'step')}: {what}{per_step}."
     n = model.n_regimes
     mean, share = numbers["mean_s"].values, numbers["share"].values
     if n == 1:
-        yield f"All steps are of one regime; they take {in_seconds(mean[0, 0])} on average."
+        yield (
+            f"All steps are of one regime; {'they take' if of_steps else takes} {in_seconds(mean[0, 0])} on "
+            "average."
+        )
         return
     if len(share) < n:
         yield (
@@ -199,13 +211,13 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     name = regime_name(slowest, n)
     yield (
         f"{in_percent(share[slowest, 0])} of the steps are in the {name} regime{_percents(share[slowest])}. "
-        f"A step takes {in_seconds(mean[slowest, 0])} there, "
+        f"{takes} {in_seconds(mean[slowest, 0])} there, "
         f"{in_number(mean[slowest, 0] / mean[0, 0])} times as long as in the fast one "
         f"({in_seconds(mean[0, 0])})."
     )
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
-        f"Were all steps as fast as those of the fast regime, they would take {in_seconds(mean[0, 0])} "
+        f"Were all steps as fast as those of the fast regime, {would} {in_seconds(mean[0, 0])} "
         f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
     )
     if slowest == n - 1 and (every := recurs_every(found)):
@@ -239,8 +251,8 @@ def tables(numbers: xr.Dataset, model: Model) -> str:
                 "mean": f"{_time(mean[0])}{_times(mean)}",
                 "sd": _time(sd[0]),
                 "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
-                "lasts steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
-                "lasts": _time(dwell[0] * mean[0]) if stays else "-",
+                "lasts, in steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
+                "lasts, in time": _time(dwell[0] * mean[0]) if stays else "-",
             }
         )
         chances = numbers["transition"].values[one, :, 0]
@@ -286,14 +298,14 @@ def _choice(choice: pd.DataFrame) -> str:
         {
             "regimes": int(row["n_regimes"]),
             "states": int(row["n_states"]),
-            "log-likelihood": f"{row['log_likelihood']:.1f}",
-            "AIC": f"{row['aic']:.1f}",
-            "BIC": f"{row['bic']:.1f}",
+            "log-likelihood": f"{row['log_likelihood']:,.0f}",
+            "AIC": f"{row['aic']:,.0f}",
+            "BIC": f"{row['bic']:,.0f}",
             "": "chosen" if row["is_chosen"] else "",
         }
         for row in choice.to_dict("records")
     ]
-    return format_table(rows)
+    return f"{CHOICE_HEAD}\n{format_table(rows)}"
 
 
 def _time(seconds: float) -> str:

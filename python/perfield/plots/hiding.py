@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from perfield.analysis.hiding.study import Judged
 
+MOST_IN_MAP = 600  # so that a cell of the heat map is one MatVec
+
 
 def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     """The name of each figure, what to look for, and what draws it, the most important first.
@@ -31,10 +33,14 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     )
     yield (
         "in-and-out",
-        "A MatVec whose waits are hidden lies on the line where both parts add up to C.",
+        "A MatVec whose waits are hidden lies on the dashed curve: both halves together take C.",
         lambda: regimes.in_and_out(times),
     )
-    yield "timelines", "One usual MatVec of each method.", lambda: regimes.timelines(times)
+    yield (
+        "timelines",
+        "One usual MatVec of each method, on the same scale of time.",
+        lambda: regimes.timelines(times),
+    )
     if DYNAMIC in times:
         yield (
             "alpha",
@@ -44,18 +50,23 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     if has_regimes:
         yield (
             "series",
-            "The rank with the median time; its steps in their regimes.",
+            "The rank with the median time of each method, and the regimes of its MatVecs.",
             lambda: regimes.series(times),
         )
         yield (
             "by-regime",
-            "The fast regime holds what was hidden, and more; the slowest what congestion did.",
+            "The fast regime holds MatVecs that hid their waits; the slow one those that congestion delayed.",
             lambda: regimes.in_and_out_by_regime(times),
         )
         first = next(iter(times))
         yield (
             "heat-map",
-            f"Times and regimes of all ranks with method {first}.",
-            lambda: regimes.heat_maps(times[first]),
+            f"Times and regimes of all ranks with method {first}, in at most the first {MOST_IN_MAP} "
+            "MatVecs. A column is a slow phase that all ranks met.",
+            lambda: regimes.heat_maps(times[first].isel(step=slice(None, MOST_IN_MAP))),
         )
-    yield "distributions", "How alike the ranks are.", lambda: regimes.cdfs(times)
+    yield (
+        "distributions",
+        "How alike the ranks are: a curve for each would lie in the band.",
+        lambda: regimes.cdfs(times),
+    )

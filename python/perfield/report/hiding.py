@@ -16,6 +16,23 @@ from perfield.report.page import NEEDS_JINJA, TEMPLATE, PageError
 if TYPE_CHECKING:
     from perfield.analysis.hiding.study import Judged
 
+WORDS = (
+    "A MatVec is a product of the matrix with a vector. A rank computes some of its inner elements while it "
+    "waits for input, then the others while it waits for output: alpha is the share of the first ones. A "
+    "wait is hidden if it is no longer than eps; C is the time of computing alone.",
+    "The method fixed halves the elements; dynamic lets alpha follow the waits; test asks MPI, again and "
+    "again, whether the input is there. T_max is the time of the rank that takes longest in a MatVec.",
+)
+HEADINGS = {
+    "hidden_%": "hidden (%)",
+    "fast_%": "fast, own fit (%)",
+    "fast_pooled_%": "fast, one fit of all (%)",
+    "median_ms": "median (ms)",
+    "T_max_ms": "mean T_max (ms)",
+    "gain_half_%": "gain, fastest half (%)",
+    "gain_all_%": "gain, all (%)",
+    "gain_fast_%": "gain, fast regime (%)",
+}  # of the table of `perfield hide`
 OWN_TEMPLATE = Path(__file__).with_name("hiding.html")
 
 
@@ -52,4 +69,6 @@ def page(title: str, origin: str, parts: Sequence[Part]) -> str:
     style = TEMPLATE.read_text(encoding="utf-8").partition("<style>\n")[2].partition("</style>")[0]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(OWN_TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(title=title, origin=origin, parts=parts, style=style)
+    return template.render(
+        title=title, origin=origin, parts=parts, style=style, words=WORDS, headings=HEADINGS
+    )

@@ -246,8 +246,8 @@ def _regimes(report: Report) -> Section | None:
         )
         for row in found.rows
     )
-    note = "in brackets: 95 % confidence, by a bootstrap of blocks of steps; lasts: for how many steps"
-    headings = ("regime", ">mean time of a step", ">standard deviation", ">share of steps", ">lasts")
+    note = "in brackets: 95 % confidence, by a bootstrap of blocks of steps"
+    headings = ("regime", ">mean time of a step", ">standard deviation", ">share of steps", ">lasts (steps)")
     follows = tuple((row["name"], *(in_percent(each) for each in row["next"])) for row in found.rows)
     tables = (
         Table(headings, rows, note),

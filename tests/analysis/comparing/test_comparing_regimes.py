@@ -49,7 +49,7 @@ def test_busier_machine_is_not_taken_for_a_slower_version():
         found.overall.share, abs=0.02
     )
     assert "do not differ by more than chance" in found.verdict
-    assert "because the slow regime struck more often (25 % of the steps, then 5" in found.verdict
+    assert "more: the slow regime had 25 % of the steps, then 5" in found.verdict
     assert found.shares[1].low > 0.1
 
 

@@ -121,6 +121,7 @@ def test_pooled_fit_serves_several_methods():
     for times in methods:
         assert accuracy(classify(times, found.model), times) >= 0.99
     assert found.ranks.tolist() == [*range(6), *range(4)]
+    assert not any("missing" in line for line in found.told)  # the shorter series lacks no time
 
 
 def test_ranks_are_sampled_evenly_by_their_medians():

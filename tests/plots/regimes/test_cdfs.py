@@ -12,7 +12,7 @@ from shown_regimes import classified, in_one_regime, longest, texts
 
 from perfield.analysis.regimes import timings
 from perfield.plots import regimes
-from perfield.plots.style import PlotError
+from perfield.plots.style import PlotError, new_figure
 
 
 def test_black_curve_is_the_distribution_of_the_rank_in_the_middle():
@@ -29,8 +29,36 @@ def test_rank_far_from_all_others_is_dashed():
     usual = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=2000) + np.linspace(0, 2e-6, 12)[:, None]
     times = timings(np.vstack([usual, usual[:1] + 5e-4]))
     figure = regimes.cdfs({"a": times})
-    assert "dashed: 1 of 13 ranks" in texts(figure)
+    assert "13 ranks; dashed: 1 that differs from the others" in texts(figure)
     assert sum(line.get_linestyle() == "--" for line in figure.axes[0].lines) == 1
+
+
+def test_few_ranks_are_all_drawn_and_none_is_called_an_outlier():
+    values = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=(4, 500)) + np.array([[0], [0], [0], [1e-3]])
+    figure = regimes.cdfs({"a": timings(values)})
+    assert len(figure.axes[0].lines) == 5  # each, and the one in the middle
+    words = texts(figure)
+    assert "grey: the others" in words and "dashed" not in words
+
+
+def test_slow_regime_of_two_stands_beside_the_slow_one_of_three():
+    two = longest(np.repeat([1e-3, 9e-3], 30), np.repeat([0, 1], 30))
+    three = longest(np.repeat([1e-3, 2e-3, 9e-3], 30), np.repeat([0, 1, 2], 30))
+    del three.attrs["model"]
+    figure = regimes.cdfs({"two": two, "three": three}, by_regime=True)
+    drawn = [bool(axes.lines) for axes in figure.axes]
+    assert drawn == [True, True, False, True, True, True]  # rows fast, middle, slow
+    ticks = texts(regimes.boxes({"two": two, "three": three}, new_figure().subplots()).figure)
+    assert "two\nslow\n30" in ticks and "three\nmiddle\n30" in ticks and "two\nmiddle" not in ticks
+
+
+def test_rank_with_few_steps_in_a_regime_has_no_curve_there():
+    times = classified(9, 100)
+    times["regime"][:] = 0
+    times["regime"][3, :19] = 1
+    assert "no rank has 20 steps in this regime" in texts(regimes.cdfs({"a": times}, by_regime=True))
+    times["regime"][4, :20] = 1
+    assert "1 rank" in texts(regimes.cdfs({"a": times}, by_regime=True))
 
 
 def test_each_regime_has_its_row_and_axis():
@@ -43,7 +71,7 @@ def test_each_regime_has_its_row_and_axis():
 @pytest.mark.parametrize("times", [longest([1.0], [0]), in_one_regime(), classified(1, 5)])
 def test_one_rank_and_empty_regimes_are_drawn(times):
     words = texts(regimes.cdfs({"a": times}, by_regime=True))
-    assert "black: rank" in words
+    assert "black: rank" in words or "no rank has 20 steps in this regime" in words
 
 
 def test_no_timings_and_no_regimes_are_refused():

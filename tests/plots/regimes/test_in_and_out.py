@@ -28,6 +28,16 @@ def test_dots_are_the_times_of_both_halves():
     assert "model; a dot is a MatVec of a rank" in texts(figure)
 
 
+def test_dashed_curve_is_where_both_halves_take_the_time_of_computing_alone():
+    (curve,) = regimes.in_and_out({"fixed alpha": study()}).axes[0].lines
+    assert curve.get_xdata() + curve.get_ydata() == pytest.approx(np.full(400, 1.0))  # ms
+
+
+def test_sides_show_where_the_dots_are_and_do_not_smooth():
+    above = regimes.in_and_out({"fixed alpha": study()}).axes[1].patches[0].get_data()
+    assert np.count_nonzero(above.values) == 2 and above.values.sum() == pytest.approx(100)
+
+
 def test_histogram_adds_up_to_all_matvecs_that_the_axis_shows():
     steps = regimes.totals({"fixed alpha": study()}).patches[0].get_data()
     assert steps.values.sum() == pytest.approx(100)

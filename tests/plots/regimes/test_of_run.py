@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 import regime_runs
 
@@ -11,6 +14,7 @@ import twin
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
+from matplotlib.text import Text
 from shown_regimes import texts
 
 from perfield.plots import regimes
@@ -33,12 +37,42 @@ def times(run):
 def test_page_shows_when_and_where_and_what_it_cost(run, times):
     words = texts(regimes.of_run(run, times=times))
     assert "planted; 2 ranks, 400 steps" in words and "2 regimes" in words
-    assert "All as fast as the fast regime" in words and "longest of all ranks" in words
+    assert "Slow steps cost" in words and "Longest time of a step, step by step" in words
 
 
 def test_second_page_shows_how_times_spread_in_each_regime(run, times):
     words = texts(regimes.spread_of_run(run, times=times))
-    assert all(part in words for part in ("Median times of ranks", "Regime: fast", "Regime: slow"))
+    assert all(part in words for part in ("Median time of each rank", "Regime: fast", "Regime: slow"))
+
+
+def test_many_regimes_have_panels_of_their_own_and_a_legend_beside_the_title(run, times):
+    model = json.loads(times.attrs["model"])
+    n = 6
+    rows = {name: [0.0] * n for name in ("location", "scale", "start")}
+    model.update(
+        rows, scale=[1.0] * n, start=[1 / n] * n, transition=[[1 / n] * n] * n, regime=list(range(n))
+    )
+    times = times.assign(regime=times["regime"].copy(data=np.arange(800).reshape(2, 400) % n))
+    times.attrs["model"] = json.dumps(model)
+    figure = regimes.spread_of_run(run, times=times)
+    panels = [axes.get_position() for axes in figure.axes]
+    assert len(panels) == 2 + 1 + n and {round(panel.y0, 3) for panel in panels[2:]} != {panels[2].y0}
+    page = regimes.of_run(run, times=times)
+    page.canvas.draw()
+    for axes in page.axes:
+        for title in axes.findobj(lambda drawn: isinstance(drawn, Text) and "6 regimes" in drawn.get_text()):
+            assert title.get_window_extent().x1 < axes.get_legend().get_window_extent().x0
+            return
+    raise AssertionError("no title says 6 regimes")
+
+
+def test_injected_latencies_are_told_on_both_pages(tmp_path, times):
+    path = regime_runs.write(tmp_path / "planted", regime_runs.planted(n_steps=400))
+    told = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**told, "injected": {"mean_s": 1e-3}}))
+    run = perfield.open(path)
+    assert "planted, latencies injected; 2 ranks" in texts(regimes.of_run(run, times=times))
+    assert "latencies injected; 2 ranks" in texts(regimes.spread_of_run(run, times=times))
 
 
 def test_chosen_steps_are_classified_alone(run):

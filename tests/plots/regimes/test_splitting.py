@@ -18,12 +18,15 @@ def test_histogram_counts_the_ranks_by_their_mean_alpha():
     axes = regimes.splitting(
         {"fixed alpha": study(5), "MPI test": study(3, alpha=0.3)}, new_figure().subplots()
     )
-    outlines = [patch.get_data() for patch in axes.patches[1::2]]
-    for steps, count, alpha in zip(outlines, (5, 3), (0.5, 0.3)):
-        at = int(np.argmax(steps.values))
-        assert steps.values[at] == steps.values.sum() == count
-        assert (steps.edges[at] + steps.edges[at + 1]) / 2 == pytest.approx(alpha)
+    for bar, count, alpha in zip(axes.patches, (5, 3), (0.5, 0.3)):
+        assert bar.get_height() == count
+        assert bar.get_x() + bar.get_width() / 2 == pytest.approx(alpha)
     assert "fixed alpha: mean 0.50" in texts(axes.figure)
+
+
+def test_bars_of_methods_at_the_same_alpha_do_not_hide_one_another():
+    of_a, of_b = regimes.splitting({"a": study(), "b": study()}, new_figure().subplots()).patches
+    assert of_b.get_width() < 0.9 * of_a.get_width() and of_a.get_zorder() == of_b.get_zorder()
 
 
 def test_waits_above_eps_are_in_excess_and_the_others_hidden():
@@ -34,7 +37,7 @@ def test_waits_above_eps_are_in_excess_and_the_others_hidden():
     assert len(out.collections[0].get_offsets()) == 0  # 0.3 ms and more
     assert alpha.lines[0].get_ydata() == pytest.approx(np.full(60, 0.5))
     words = texts(figure)
-    assert "eps = 100 µs" in words and "50 % hidden" in words and "mean 400 µs" in words
+    assert "eps = 100 µs" in words and "50 % are hidden" in words and "mean 400 µs" in words
 
 
 def test_rank_that_waits_longest_is_shown_unless_another_is_chosen():
@@ -47,7 +50,7 @@ def test_rank_that_waits_longest_is_shown_unless_another_is_chosen():
 def test_one_rank_and_waits_of_zero_are_drawn():
     none = study(1, 3)
     none = none.assign(w_in=none["w_in"] * 0, w_out=none["w_out"] * 0)
-    assert "100 % hidden" in texts(regimes.waits_and_splitting(none))
+    assert "100 % are hidden" in texts(regimes.waits_and_splitting(none))
 
 
 def test_unknown_ranks_and_timings_without_waits_are_refused():

@@ -24,10 +24,18 @@ def test_squared_density_holds_all_ranks():
 
 
 def test_equal_medians_are_a_line_at_their_time():
-    axes = regimes.densities({"a": timings(np.full((3, 4), 2e-3))}, new_figure().subplots())
+    axes = regimes.densities({"a": timings(np.full((8, 4), 2e-3))}, new_figure().subplots())
     assert axes.lines[0].get_xdata() == pytest.approx([2, 2]) and "median time of a rank (ms)" in texts(
         axes.figure
     )
+
+
+def test_few_ranks_have_a_dot_each_at_their_median():
+    times = timings(np.array([[1e-3, 2e-3, 9e-3], [4e-3, 5e-3, 6e-3]]), [3, 7])
+    axes = regimes.densities({"a": times}, new_figure().subplots())
+    (dots,) = axes.lines
+    assert dots.get_xdata() == pytest.approx([2, 5]) and dots.get_ydata().tolist() == [3, 7]
+    assert "density" not in texts(axes.figure)
 
 
 def test_boxes_of_regimes_have_their_medians_and_counts():

@@ -51,7 +51,7 @@ def test_regime_without_a_step_is_said_to_be_empty():
 def test_cost_is_the_time_beyond_steps_that_take_the_mean_of_the_fast_regime():
     axes = regimes.cost_of_slow_steps(FIXED, new_figure().subplots())
     words = texts(axes.figure)
-    assert "8 s less" in words and "50 % of the time" in words  # 16 s instead of 4 x 2 s
+    assert "Slow steps cost 8 s" in words and "50 % of the time" in words  # 16 s instead of 4 x 2 s
 
 
 def test_cost_without_a_fast_step_is_refused():

@@ -363,17 +363,16 @@ def _verdict(
         else f"In the fast regime {before} and {after} do not differ by more than chance ({_range(fast)})."
     )
     if overall.beyond_chance:
-        yield f"Over all steps it {_takes(overall)} ({_range(overall)})."
+        yield f"Over all steps {after} {_takes(overall)} ({_range(overall)})."
     elif fast.beyond_chance:
         yield f"Over all steps the difference may be chance ({_range(overall)})."
     slow = shares[-1]
     if from_shares.beyond_chance and abs(from_shares.share) >= abs(overall.share) / 4:
-        word = "more" if slow.after > slow.before else "less"
         yield (
-            f"{in_percent(abs(from_shares.share))} of the time per step changed because the {slow.words} "
-            f"regime struck {word} often ({in_percent(slow.before)} of the steps, then "
-            f"{in_percent(slow.after)}): "
-            "that is the machine, unless the change itself makes waits shorter."
+            f"Had only the shares of the regimes changed, a step would take "
+            f"{in_percent(abs(from_shares.share))} {'less' if from_shares.share > 0 else 'more'}: the "
+            f"{slow.words} regime had {in_percent(slow.before)} of the steps, then {in_percent(slow.after)}. "
+            "That is the machine, unless the change itself makes slow steps rarer or more frequent."
         )
 
 
@@ -388,5 +387,5 @@ def _range(change: Improvement) -> str:
 
 
 def _signed(share: float) -> str:
-    text = f"{100 * share:+.3g}"
-    return "0" if float(text) == 0 else text
+    text = f"{100 * share:+,.0f}" if abs(share) >= 1 else f"{100 * share:+.3g}"
+    return "0" if float(text.replace(",", "")) == 0 else text

@@ -209,6 +209,8 @@ def fit_pooled(all_times: Sequence[xr.Dataset], n_regimes: int | None = None, **
     rows = np.vstack(padded)
     pooled = timings(rows, name=all_times[0][TIME].attrs.get("long_name", "time"))
     found = fit(pooled, n_regimes, n_sampled=len(rows), **options)
-    told = tuple(dict.fromkeys([*(line for _, _, lines in chosen for line in lines), *found.told]))
+    of_padding = sampling.of_unknown(rows)  # a shorter series lacks no time
+    found_told = [line for line in found.told if line not in of_padding]
+    told = tuple(dict.fromkeys([*(line for _, _, lines in chosen for line in lines), *found_told]))
     ranks = np.concatenate([ranks for ranks, _, _ in chosen])
     return replace(found, told=told, ranks=ranks, model=replace(found.model, told=told))

@@ -50,10 +50,10 @@ def sampled(times: xr.Dataset, n_sampled: int) -> tuple[np.ndarray, np.ndarray, 
     chosen = order[np.unique(np.round(np.linspace(0, len(order) - 1, n_sampled)).astype(np.int64))]
     rows = np.asarray(data[np.sort(chosen)], dtype=np.float64)
     values = known(rows)
-    return times["rank"].values[np.sort(chosen)], values, _of_unknown(rows)
+    return times["rank"].values[np.sort(chosen)], values, of_unknown(rows)
 
 
-def _of_unknown(rows: np.ndarray) -> tuple[str, ...]:
+def of_unknown(rows: np.ndarray) -> tuple[str, ...]:
     """Sentences about the times that count as unknown."""
     told = []
     negative, zero = int((rows < 0).sum()), int((rows == 0).sum())

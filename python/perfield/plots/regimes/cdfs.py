@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.regimes import REGIME, TIME
 from perfield.analysis.regimes.cumulative import known_times
 from perfield.analysis.regimes.depth import distributions, functional_box
 from perfield.analysis.words import counted
@@ -24,6 +25,7 @@ PANEL = (4.6, 3.8)  # inches
 POINTS = 200  # of a curve
 ENDS = (0.1, 99.0)  # per cent of all times that the axis shows
 LEAST = 0.01  # of the steps, by which an outlier at least differs from the middle half
+LEAST_STEPS = 20  # of a rank in a regime that has a curve there
 MOST_OUTLIERS = 30  # curves of outlying ranks that are drawn
 
 
@@ -44,7 +46,8 @@ def cdfs(named: Mapping[str, xr.Dataset], figure: Figure | None = None, by_regim
         regime = number if by_regime else None
         for (name, times), axes in zip(named.items(), row):
             regime_name = f", {shown.regime_names(n)[number]}" if by_regime and n > 1 else ""
-            one_box(times, axes, regime, f"{name}{regime_name}", _grid(named, regime), scale)
+            own = None if regime is None else shown.number_among(times, regime, n)
+            one_box(times, axes, own, f"{name}{regime_name}", _grid(named, regime, n), scale)
             axes.label_outer()
         for axes in row:
             axes.xaxis.set_tick_params(labelbottom=True)
@@ -62,44 +65,63 @@ def one_box(
     """Draws the functional box plot of the ranks' cumulative distributions.
 
     Black is the rank in the middle of all, violet the middle half of the ranks, thin lines the ends of the
-    others; dashed ranks are outliers. regime : only its steps. grid_s : s, where curves are computed.
+    others; dashed ranks are outliers. Of fewer than 8 ranks each has its line. In a regime, ranks with fewer
+    than 20 steps have none. regime : only its steps. grid_s : s, where curves are computed.
     scale : a factor for times and its unit.
     """
     shown.known(times, words or "these timings")
     axes = new_axes(axes)
-    grid = _grid({words: times}, regime) if grid_s is None else grid_s
+    grid = (
+        _grid({words: times}, regime, shown.n_regimes(times) if regime is not None else 1)
+        if grid_s is None
+        else grid_s
+    )
     curves, ranks = distributions(times, grid, regime)
+    if regime is not None:  # a curve of a few steps is no distribution
+        held = ((times[REGIME].values == regime) & np.isfinite(times[TIME].values)).sum(axis=1)
+        some = held[np.isin(times["rank"].values, ranks)] >= LEAST_STEPS
+        curves, ranks = curves[some], ranks[some]
     factor, unit = scale or shown.unit(grid)
     at = grid * factor
     told = []
     if len(curves):
         box = functional_box(curves, LEAST)
-        violet = (0.55, 0.40, 0.70)
-        axes.fill_between(at, box.lower, box.upper, color=violet, alpha=0.55, linewidth=0)
-        for edge in (box.least, box.most):
-            axes.plot(at, edge, color="0.55", linewidth=0.9)
-        for row in box.outliers[:MOST_OUTLIERS]:
-            axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
+        told = [counted(len(curves), "rank")]
+        middle = f"black: rank {int(ranks[box.median])}, in the middle"
+        if len(curves) < shown.FEW_RANKS:
+            for curve in curves:
+                axes.plot(at, curve, color="0.55", linewidth=0.9)
+            middle += "\ngrey: the others" if len(curves) > 1 else ""
+        else:
+            violet = (0.55, 0.40, 0.70)
+            axes.fill_between(at, box.lower, box.upper, color=violet, alpha=0.55, linewidth=0)
+            for edge in (box.least, box.most):
+                axes.plot(at, edge, color="0.55", linewidth=0.9)
+            for row in box.outliers[:MOST_OUTLIERS]:
+                axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
+            if len(box.outliers):
+                differ = "differs" if len(box.outliers) == 1 else "differ"
+                told.append(f"dashed: {len(box.outliers)} that {differ} from the others")
+            middle += "\nviolet: middle half"
         axes.plot(at, curves[box.median], color="black", linewidth=1.8)
-        n_ranks, n_out = counted(len(curves), "rank"), len(box.outliers)
-        told = [f"dashed: {n_out} of {n_ranks}" if n_out else n_ranks]
-        middle = f"black: rank {int(ranks[box.median])}\nviolet: middle half"
         axes.text(0.97, 0.06, middle, transform=axes.transAxes, ha="right", fontsize=10.5, color="0.35")
     else:
-        axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
+        few = f"no rank has {LEAST_STEPS} steps in this regime" if regime is not None else "no step is known"
+        axes.text(0.5, 0.5, few, transform=axes.transAxes, ha="center", color="0.35")
     axes.set_xlim(at[0], at[-1])
     if shown.is_wide(float(at[0]), float(at[-1])):
         shown.by_logarithm(axes.xaxis)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"time ({unit})")
-    axes.set_ylabel("share of steps not longer")
+    axes.set_ylabel("share of steps up to that time")
     head(axes, words or "Distributions of ranks", shown.said(shown.origin(times), *told))
     return axes
 
 
-def _grid(named: Mapping[str, xr.Dataset], regime: int | None) -> np.ndarray:
-    """The times at which curves of several methods are computed, s."""
-    values = np.concatenate([known_times(times, regime) for times in named.values()])
+def _grid(named: Mapping[str, xr.Dataset], regime: int | None, n: int) -> np.ndarray:
+    """The times at which curves of several methods are computed, s; of the regime shown as that of n."""
+    numbers = [None if regime is None else shown.number_among(times, regime, n) for times in named.values()]
+    values = np.concatenate([known_times(times, own) for times, own in zip(named.values(), numbers)])
     if not len(values):
         values = np.concatenate([shown.known(times) for times in named.values()])
     low, high = (float(end) for end in np.percentile(values, ENDS))

@@ -22,7 +22,7 @@ SIZE = (12.8, 9.0)  # inches
 MOST_RANKS, MOST_STEPS = 512, 1024  # rows and columns; more are joined
 ENDS = (1.0, 99.0)  # per cent of the times that colours tell apart
 WIDE = 4.0  # times that differ more than that many times have colours by their logarithm
-FAINT = 0.12  # of its colour that a regime keeps where it is a mere guess
+FAINT = 0.25  # of its colour that a regime keeps where it is a mere guess
 
 
 def heat_maps(times: xr.Dataset, figure: Figure | None = None, words: str = "") -> Figure:
@@ -66,7 +66,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
         bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1,) if high > 100 * low else (1, 2, 5)))
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         bar.ax.yaxis.set_minor_locator(LogLocator(10, subs=()))
-    more = f"; orange: up to {in_seconds(most)}" if most > high else ""
+    more = f"; orange: longer, up to {in_seconds(float(values.max()))}" if most > high else ""
     more += "; grey: unknown" if np.isnan(cells).any() else ""
     size = shown.size(times) + _in_words(joined, "; each cell: the mean of")
     said = shown.said(words, shown.origin(times), size) + more
@@ -77,7 +77,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
 def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     """Draws regimes as colours: a row for each rank, a column for each step; the less certain, the paler.
 
-    Where cells are joined, one shows the commonest regime, paler the more steps of others it holds.
+    Where cells are joined, one has the mean colour of the steps that it stands for.
     """
     n = shown.n_regimes(times)
     axes = new_axes(axes)
@@ -85,11 +85,13 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     sure = np.nan_to_num(times[PROBABILITY].values) if PROBABILITY in times else np.ones(regime.shape)
     count, joined = _joined((regime > UNKNOWN).astype(np.float64))
     held = np.stack([_joined(np.where(regime == number, sure, 0.0))[0] for number in range(n)])
-    commonest = held.argmax(axis=0)
-    share = np.divide(held.max(axis=0), count, np.zeros(count.shape), where=count > 0)
+    total = held.sum(axis=0)
+    parts = np.divide(held, total, np.zeros(held.shape), where=total > 0)
+    colour = np.moveaxis(parts, 0, -1) @ np.array(regime_colours(n))
+    share = np.divide(total, count, np.zeros(count.shape), where=count > 0)
     certain = np.clip((share - 1 / n) / (1 - 1 / n), 0, 1) if n > 1 else np.ones(share.shape)
     keep = (FAINT + (1 - FAINT) * certain)[..., np.newaxis]
-    cells = 1 - keep * (1 - np.array(regime_colours(n))[commonest])
+    cells = 1 - keep * (1 - colour)
     cells[count == 0] = ABSENT
     axes.imshow(cells, **_place(axes, times, joined))
     shown.legend_of_regimes(axes, times)
@@ -97,8 +99,9 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     if n == 1:
         head(axes, "One regime: no slow phases stand out", "; ".join(grey))
     else:
-        pale = "pale: uncertain" + _in_words(joined, " or mixed, as a cell holds")
-        head(axes, f"The same times in {n} regimes", "; ".join([pale, *grey]))
+        mixed = _in_words(joined, "mixed colours: a cell stands for")
+        shares = ["%: share of steps"] if n > shown.FEW else []
+        head(axes, f"The same times in {n} regimes", shown.said("pale: uncertain", mixed, *grey, *shares))
     return axes
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 SIZE = (9.6, 11.4)  # inches
 PANEL = 5.2  # inches, of a scatter plot of one regime
 END = 98.0  # per cent of the times that the axes show
 BEGIN = 0.5  # per cent of the times that a logarithmic axis leaves out at its begin
-BINS, POINTS = 120, 300
+BINS, SIDE_BINS = 120, 90
 IN, OUT = "t_in", "t_out"
 
 
@@ -43,23 +44,25 @@ def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) ->
     window = _window(found)
     factor, unit = _unit(window)
     _scatter(middle, found, shown.method_colours(named), window, (factor, unit))
+    drawn = _all_hidden(middle, named, window, factor)
     for name, rgb in shown.method_colours(named).items():
-        for part, axes in ((0, above), (1, beside)):
-            at, curve = _density(found[name][part], window[part])
-            axes.plot(
-                *((at * factor, curve) if part == 0 else (curve, at * factor)), color=rgb, linewidth=1.6
-            )
+        for part, axes, way in ((0, above, "vertical"), (1, beside, "horizontal")):
+            bins = _bins(window[part], SIDE_BINS)
+            count = np.histogram(found[name][part], bins)[0] / len(found[name][part])
+            axes.stairs(100 * count, bins * factor, orientation=way, color=rgb, linewidth=1.4)
+    above.set_ylim(bottom=0)
+    beside.set_xlim(left=0)
     for axes in (above, beside):
         axes.tick_params(labelbottom=axes is beside, labelleft=axes is above)
     above.set_yticks([])
     beside.set_xticks([])
     above.tick_params(labelleft=False)
     beside.tick_params(labelbottom=False)
-    above.set_ylabel("density")
-    beside.set_xlabel("density")
+    above.set_ylabel("MatVecs")
+    beside.set_xlabel("MatVecs")
     corner = figure.add_subplot(grid[0, 1])
     corner.axis("off")
-    _legend(corner, shown.method_colours(named))
+    _legend(corner, shown.method_colours(named), drawn)
     head(
         above,
         "Time of both halves of a MatVec",
@@ -79,7 +82,7 @@ def totals(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
     high = max(high, low * 1.001 + 1e-12)
     factor, unit = shown.unit(everything)
     wide = shown.is_wide(low, high)
-    bins = (np.geomspace if wide else np.linspace)(low, high, BINS + 1)
+    bins = _bins((low, high), BINS)
     for (name, values), rgb in zip(found.items(), shown.method_colours(named).values()):
         share = 100 * np.histogram(values, bins)[0] / len(values)
         axes.stairs(share, bins * factor, color=rgb, linewidth=1.6, label=name)
@@ -106,7 +109,9 @@ def in_and_out_by_regime(named: Mapping[str, xr.Dataset], figure: Figure | None 
     figure = figure or new_figure((max(PANEL * n, 7.0), PANEL))
     scale = _unit(_window({name: _halves(name, study) for name, study in named.items()}))
     for number, axes in enumerate(figure.subplots(1, n, squeeze=False)[0]):
-        found = {name: _halves(name, study, number) for name, study in named.items()}
+        found = {
+            name: _halves(name, study, shown.number_among(study, number, n)) for name, study in named.items()
+        }
         some = {name: halves for name, halves in found.items() if len(halves[0])}
         words = f"Regime: {shown.regime_names(n)[number]}" if n > 1 else "All MatVecs"
         counts = ", ".join(f"{name} {len(found[name][0]):,}" for name in named)
@@ -181,14 +186,26 @@ def _scatter(
     axes.set_ylabel(f"T_out, second half and its wait ({unit})")
 
 
-def _density(values: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Times in a window and the density of values there, of their logarithms where the axis has these."""
-    values = values[shown.thinned(len(values))]
-    if shown.is_wide(*window):
-        at = np.geomspace(*window, POINTS)
-        return at, shown.density(np.log(values[values > 0]), np.log(at))
-    at = np.linspace(*window, POINTS)
-    return at, shown.density(values, at)
+def _bins(window: tuple[float, float], n: int) -> np.ndarray:
+    """Ends of n bins of equal width on an axis with these ends."""
+    return (np.geomspace if shown.is_wide(*window) else np.linspace)(*window, n + 1)
+
+
+def _all_hidden(
+    axes: Axes, named: Mapping[str, xr.Dataset], window: list[tuple[float, float]], factor: float
+) -> list[Line2D]:
+    """Draws where T_in + T_out is the median time of computing alone, if studies tell their waits."""
+    computing = [
+        (study[IN] + study[OUT] - study["w_in"] - study["w_out"]).values.ravel()
+        for study in named.values()
+        if "w_in" in study and "w_out" in study
+    ]
+    known = np.concatenate([each[np.isfinite(each)] for each in computing]) if computing else np.array([])
+    if not len(known) or (total := float(np.median(known))) <= 0:
+        return []
+    into = np.geomspace(max(window[0][0], total * 1e-3), total * (1 - 1e-3), 400)
+    look = {"color": "0.35", "linestyle": "--", "linewidth": 1.3, "label": "no wait, all hidden"}
+    return axes.plot(into * factor, (total - into) * factor, **look)
 
 
 def _unit(window: list[tuple[float, float]]) -> tuple[float, str]:
@@ -196,9 +213,9 @@ def _unit(window: list[tuple[float, float]]) -> tuple[float, str]:
     return shown.unit(np.array([min(end for _, end in window)]))
 
 
-def _legend(axes: Axes, colours: Mapping[str, shown.RGB]) -> None:
-    """Names the methods by dots that are large enough to see their colour."""
+def _legend(axes: Axes, colours: Mapping[str, shown.RGB], lines: Sequence[Line2D] = ()) -> None:
+    """Names the methods by dots that are large enough to see their colour, and lines."""
     from matplotlib.lines import Line2D
 
     dots = [Line2D([], [], marker="o", linestyle="", color=rgb, label=name) for name, rgb in colours.items()]
-    axes.legend(handles=dots, frameon=False, fontsize=11)
+    axes.legend(handles=[*dots, *lines], frameon=False, fontsize=11)

@@ -15,6 +15,7 @@ from perfield.plots.regimes.shown import n_regimes, regime_names
 from perfield.plots.regimes.spread import boxes, densities
 from perfield.plots.regimes.sums import cost_of_slow_steps
 from perfield.plots.style import PlotError, Steps, frames_of, new_figure
+from perfield.run.injected import is_injected
 from perfield.run.regimes import regimes_of_run
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from perfield.run import RunDirectory
 
-SIZE, SPREAD_SIZE = (14.4, 15.2), (14.4, 10.4)  # inches
+SIZE = (14.4, 15.2)  # inches
+SPREAD_WIDTH, ROW_HEIGHT = 14.4, 5.2  # inches
+MOST_IN_ROW = 4  # distributions
 
 
 def classified(run: RunDirectory, steps: Steps = None, field: str | None = None) -> xr.Dataset:
@@ -58,9 +61,10 @@ def of_run(
     figure.set_size_inches(*SIZE)
     grid = figure.add_gridspec(4, 2, height_ratios=(1.15, 1.15, 0.9, 1))
     above = figure.add_subplot(grid[0, :])
-    times_map(times, above, Path(run.path).resolve().name).set_xlabel("")
+    name = Path(run.path).resolve().name + ", latencies injected" * is_injected(run)
+    times_map(times, above, name).set_xlabel("")
     regimes_map(times, figure.add_subplot(grid[1, :], sharex=above))
-    one_series(longest, figure.add_subplot(grid[2, :]), words="Each step")
+    one_series(longest, figure.add_subplot(grid[2, :]))
     cost_of_slow_steps(longest, figure.add_subplot(grid[3, 0]))
     boxes({"longest": longest}, figure.add_subplot(grid[3, 1]))
     return figure
@@ -81,15 +85,19 @@ def spread_of_run(
     times = classified(run, steps, field) if times is None else times
     name = Path(run.path).resolve().name
     n = n_regimes(times)
-    figure = figure or new_figure(SPREAD_SIZE)
-    figure.set_size_inches(*SPREAD_SIZE)
-    columns = n + 1 if n > 1 else 1
-    grid = figure.add_gridspec(2, 2 * columns)
-    densities({name: times}, figure.add_subplot(grid[0, :columns]))
-    boxes({name: times}, figure.add_subplot(grid[0, columns:]))
     words = ["All steps", *(f"Regime: {each}" for each in regime_names(n))] if n > 1 else ["All steps"]
+    columns = min(len(words), MOST_IN_ROW)
+    rows = -(-len(words) // columns)
+    size = (SPREAD_WIDTH, ROW_HEIGHT * (1 + rows))
+    figure = figure or new_figure(size)
+    figure.set_size_inches(*size)
+    grid = figure.add_gridspec(1 + rows, 2 * columns)
+    told = times.assign_attrs(source="measured", injected=True) if is_injected(run) else times
+    densities({name: told}, figure.add_subplot(grid[0, :columns]))
+    boxes({name: told}, figure.add_subplot(grid[0, columns:]))
     for number, each in enumerate(words):
-        axes = figure.add_subplot(grid[1, 2 * number : 2 * number + 2])
-        one_box(times, axes, number - 1 if number else None, each)
-        axes.set_ylabel("share of steps not longer" if number == 0 else "")
+        row, column = divmod(number, columns)
+        axes = figure.add_subplot(grid[1 + row, 2 * column : 2 * column + 2])
+        one_box(told, axes, number - 1 if number else None, each)
+        axes.set_ylabel("" if column else "share of steps up to that time")
     return figure

@@ -93,7 +93,9 @@ def one_series(
     which = "longest of all ranks" if int(one["rank"][0]) < 0 else f"rank {int(one['rank'][0])}"
     beyond_words = f"triangles: longer, up to {in_seconds(float(values.max()))}" if len(beyond) else ""
     what = words or start(shown.what(times))
-    head(axes, f"{what}: {which}, step by step", shown.said(shown.origin(times), beyond_words))
+    alone = not words and int(one["rank"][0]) < 0  # then its name says that it is the longest
+    said = shown.said(shown.origin(times), "of all ranks" if alone else "", beyond_words)
+    head(axes, f"{what}{'' if alone else f': {which}'}, step by step", said)
     return axes
 
 

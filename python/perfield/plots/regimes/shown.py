@@ -28,7 +28,9 @@ METHODS: tuple[RGB, ...] = (
     PALETTE[6],
 )  # none of the regimes' colours
 RAISED = 17  # points from the Axes to the line of their title
+FEW = 4  # regimes whose legend has room for all words
 WIDE = 8.0  # times that differ more than that many times need a logarithmic axis
+FEW_RANKS = 8  # fewer are shown one by one: a curve of their spread would be made up
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
 
 
@@ -51,6 +53,17 @@ def n_regimes(times: xr.Dataset) -> int:
     return max(1, int(times[REGIME].values.max(initial=0)) + 1)
 
 
+def number_among(times: xr.Dataset, number: int, n: int) -> int:
+    """Which regime of these timings is shown as number `number` of n; a number of nobody if they lack it.
+
+    The fastest is shown as fast and the slowest as slow, also beside timings that are divided into more.
+    """
+    own = n_regimes(times)
+    if number == n - 1:
+        return own - 1 if own > 1 or n == 1 else UNKNOWN - 1
+    return number if number < max(own - 1, 1) else UNKNOWN - 1
+
+
 def shares(times: xr.Dataset) -> np.ndarray:
     """The share of steps of all ranks that are in each regime, (n_regimes); NaN without a known regime."""
     regime = times[REGIME].values
@@ -68,13 +81,16 @@ def known(times: xr.Dataset, words: str = "these timings") -> np.ndarray:
 
 
 def what(times: xr.Dataset) -> str:
-    """What was timed, in words."""
-    return str(times[TIME].attrs.get("long_name", "time"))
+    """What was timed, in words: "time of a step", "time of a MatVec"."""
+    name = str(times[TIME].attrs.get("long_name", "time"))
+    return "time of a MatVec" if name == "MatVec" else name
 
 
 def unit(*all_times_s: np.ndarray) -> tuple[float, str]:
-    """A factor for times and the unit that suits their medians: (1000.0, "ms")."""
-    return scaled("s", float(np.median(np.concatenate([np.ravel(each) for each in all_times_s]))))
+    """A factor for times and the unit that suits both usual and long ones: (1000.0, "ms")."""
+    values = np.concatenate([np.ravel(each) for each in all_times_s])
+    usual, long = (float(end) for end in np.percentile(values, (50, 99)))
+    return scaled("s", float(np.sqrt(usual * long)) if usual > 0 else long)
 
 
 def size(times: xr.Dataset) -> str:
@@ -116,8 +132,9 @@ def legend_of_regimes(axes: Axes, times: xr.Dataset, inside: bool = False) -> No
     from matplotlib.transforms import ScaledTranslation
 
     n, of = n_regimes(times), shares(times)
+    of_steps = " of steps" if n <= FEW else ""
     rows = [
-        Patch(color=rgb, label=f"{name}, {in_percent(share)} of steps")
+        Patch(color=rgb, label=f"{name}, {in_percent(share)}{of_steps}")
         for name, rgb, share in zip(regime_names(n), regime_colours(n), of)
         if np.isfinite(share)
     ]
@@ -174,7 +191,7 @@ def by_logarithm(axis: Axis) -> None:
 
     low, high = axis.get_view_interval()
     (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
-    subs = (1, 2, 5) if high < 60 * max(low, 1e-300) else (1,)
+    subs = (1, 2, 5) if high < 150 * max(low, 1e-300) else (1,)
     axis.set_major_locator(LogLocator(10, subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.set_minor_formatter(NullFormatter())

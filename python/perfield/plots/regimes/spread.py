@@ -13,7 +13,7 @@ from perfield.analysis.regimes.cumulative import known_times
 from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots.regimes import shown
-from perfield.plots.style import PlotError, head, new_axes
+from perfield.plots.style import PlotError, head, new_axes, whole_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +26,8 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     """Draws how the median times of ranks are spread, as square roots of probability densities (Figure 2).
 
     named : words to timings of several ranks. A dash below the curves is a rank. Where all ranks have the
-    same median there is a line instead of a curve. Raises PlotError if one has no known time.
+    same median there is a line instead of a curve. Where no method has 8 ranks, each rank is a dot.
+    Raises PlotError if one has no known time.
     """
     if not named:
         raise PlotError("there are no timings to draw; give at least one.")
@@ -38,6 +39,8 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
         medians[name] = np.nanmedian(values[np.isfinite(values).any(axis=1)], axis=1)
     everything = np.concatenate([*medians.values()])
     factor, unit = shown.unit(everything)
+    if max(map(len, medians.values())) < shown.FEW_RANKS:
+        return _dots(named, axes, factor, unit)
     low, high = float(everything.min()), float(everything.max())
     room = 0.35 * (high - low) or 0.05 * high or 1.0
     at = np.linspace(low - room, high + room, POINTS)
@@ -67,6 +70,25 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     return axes
 
 
+def _dots(named: Mapping[str, xr.Dataset], axes: Axes, factor: float, unit: str) -> Axes:
+    """Draws the median time of each rank as a dot in the row of the rank."""
+    for name, rgb in shown.method_colours(named).items():
+        values = named[name][TIME].values
+        some = np.flatnonzero(np.isfinite(values).any(axis=1))
+        median = np.nanmedian(values[some], axis=1) * factor
+        axes.plot(median, named[name]["rank"].values[some], "o", color=rgb, markersize=8, label=name)
+    axes.margins(0.12)
+    axes.invert_yaxis()
+    whole_numbers(axes.yaxis)
+    axes.grid(axis="y", color="0.93")
+    axes.set_xlabel(f"median time of a rank ({unit})")
+    axes.set_ylabel("rank")
+    if len(named) > 1:
+        axes.legend(frameon=False, fontsize=11)
+    head(axes, "Median time of each rank", shown.said(shown.origins(named), "half of its steps take longer"))
+    return axes
+
+
 def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: bool = True) -> Axes:
     """Draws a box for the times of each method, or for each of its regimes (Figure 11, right).
 
@@ -85,7 +107,7 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     for number in range(n):
         for name, times in named.items():
             shown.known(times, f"timings of {name}")
-            values = known_times(times, number if regimes else None)
+            values = known_times(times, shown.number_among(times, number, n) if regimes else None)
             if not len(values):
                 continue
             box = boxplot_stats(values)[0]
@@ -97,7 +119,7 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
             colours.append(
                 regime_colours(n)[number] if regimes and n > 1 else shown.method_colours(named)[name]
             )
-    factor, unit = shown.unit(np.array([box["med"] for box in rows]))
+    factor, unit = shown.unit(*(shown.known(times) for times in named.values()))
     for box in rows:
         for key in ("med", "q1", "q3", "whislo", "whishi", "fliers", "mean", "cilo", "cihi"):
             box[key] = np.asarray(box[key]) * factor
@@ -116,6 +138,6 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     longest = all(int(times["rank"][0]) < 0 for times in named.values())
     what = "Longest times of steps" if longest else "Times"
     what += " in each regime" if regimes and n > 1 else ""
-    more = shown.said(shown.origins(named), "box: middle half; line: median; below: number of times")
+    more = shown.said(shown.origins(named), "box: middle half; line: median; below: how many")
     head(axes, what, more)
     return axes

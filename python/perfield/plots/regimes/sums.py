@@ -95,7 +95,7 @@ def improvements(
             color=rgb[name],
             linestyle=(0, (4, 1.5)),
             linewidth=1.8,
-            label=f"{name}: {saved[-1]:+.2g} % at K = {len(saved):,}",
+            label=f"{name}: {_signed(saved[-1])} at K = {len(saved):,}",
         )
         seen += [float(np.nanmin(saved[first:])), float(np.nanmax(saved[first:]))]
     low, high = min(seen), max(seen)
@@ -147,7 +147,7 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     axes.legend(frameon=False, fontsize=10, loc="upper left")
     part = in_percent(max(cost, 0.0) / float(total[-1]))
     more = shown.said(shown.origin(times), f"{counted(len(total), 'step')}, each as long as its longest rank")
-    head(axes, f"All as fast as the fast regime: {in_seconds(max(cost, 0.0))} less, {part} of the time", more)
+    head(axes, f"Slow steps cost {in_seconds(max(cost, 0.0))}, {part} of the time", more)
     return axes
 
 
@@ -156,6 +156,11 @@ def _series(named: Mapping[str, xr.Dataset], regime: int | None) -> dict[str, np
     for name, times in named.items():
         shown.known(times, f"timings of {name}")
     return {name: known_times(times, regime) for name, times in named.items()}
+
+
+def _signed(percent: float) -> str:
+    """A difference in per cent: "+1.0 %", "-23 %"."""
+    return f"{percent:+.{1 if abs(percent) < 9.95 else 0}f} %"
 
 
 def _finish(axes: Axes, label: str) -> None:

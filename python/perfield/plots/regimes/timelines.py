@@ -97,8 +97,10 @@ def timeline(
     axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), **place)
     alpha = study["alpha"].sel(step=chosen).values[some] if "alpha" in study else np.array([])
     ends = [f"{end:.2f}" for end in (np.nanmin(alpha), np.nanmax(alpha))] if np.isfinite(alpha).any() else []
-    told = f"alpha {' to '.join(dict.fromkeys(ends))}" if ends else ""
-    moved = f"each from its own begin, up to {in_seconds(apart)} apart" if far else ""
+    told = (
+        f"alpha {' to '.join(dict.fromkeys(ends))}, share of inner elements in the first half" if ends else ""
+    )
+    moved = f"each from its own start, up to {in_seconds(apart)} apart" if far else ""
     head(
         axes,
         f"{words or 'One MatVec'}: MatVec {chosen}",
