@@ -168,6 +168,13 @@ def test_study_is_never_overwritten(capsys, solver):
     assert "exists already and was left as it is; name another --records" in capsys.readouterr().err
 
 
+def test_model_to_inject_is_read_before_anything_runs(capsys, solver, tmp_path):
+    (tmp_path / "old.json").write_text('{"perfield_regimes": 0}')
+    assert hide("--solver", solver(), *ONCE, "--inject", tmp_path / "old.json", "--records", "none") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("perfield hide: ") and "old.json: this model of regimes has version 0" in said
+
+
 def test_solver_that_fails_is_quoted(capsys, solver):
     words = ("--solver", solver(), "--launcher", "", "--methods", "broken", "--repeats", 1, "--combine", 1)
     assert hide(*words) == 2

@@ -89,7 +89,7 @@ def find_program(words: list[str], program: list[str]) -> None:
     """
     if not program:
         raise CommandError(
-            f"found no program in '{' '.join(words)}'; write perfield run -n 8 -- PROGRAM ARGS"
+            f"found no program in '{' '.join(words)}'; write the program last, as in -n 8 -- PROGRAM ARGS"
         )
     if (name := Path(program[0]).name) in LAUNCHERS:
         raise CommandError(

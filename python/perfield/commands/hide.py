@@ -16,6 +16,7 @@ import numpy as np
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_percent, in_seconds
 from perfield.commands import CommandError, words
+from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
 
 if TYPE_CHECKING:
@@ -325,8 +326,11 @@ def _in_words(program: Program) -> str:
 
 
 def _run(arguments: argparse.Namespace) -> Iterator[Case]:
+    from perfield.analysis.regimes import Model
     from perfield.commands import _solver
 
+    if arguments.inject is not None:
+        read_saved(arguments.inject, Model.from_json)  # each run reads it again
     methods = _methods(arguments.methods)
     more = arguments.solver_options.split()
     for name in ("eps", "theta"):

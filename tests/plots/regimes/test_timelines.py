@@ -22,13 +22,10 @@ def test_bars_follow_one_another_with_the_mirror_between_both_halves():
     assert "model; alpha 0.50" in axes.get_title(loc="left")
 
 
-def test_mirror_of_a_record_is_estimated_from_its_elements():
-    of = study(2)
-    counts = {"n_inner1": 50, "n_inner2": 50, "n_mirror": 10}
-    of = of.assign({name: (("rank", "step"), np.full((2, 60), n)) for name, n in counts.items()})
+def test_mirror_of_a_record_takes_what_was_recorded():
+    of = study(2).assign(t_mirror=(("rank", "step"), np.full((2, 60), 1e-4)))
     axes = regimes.timeline(of, new_figure().subplots(), step=0)
-    assert axes.patches[4].get_width() == pytest.approx(0.1)  # 1 ms for 100 elements
-    assert "mirror elements estimated" in axes.get_title(loc="left")
+    assert axes.patches[4].get_width() == pytest.approx(0.1)  # ms
 
 
 def test_ranks_that_start_later_are_drawn_later():

@@ -63,7 +63,8 @@ def timeline(
 ) -> Axes:
     """Draws one MatVec as bars, a row for each rank: computing and waiting one after the other.
 
-    study : `t_in`, `t_out`, `w_in`, `w_out` in s, (rank, step); `t_start` if ranks did not start together.
+    study : `t_in`, `t_out`, `w_in`, `w_out` in s, (rank, step); `t_mirror` of a record;
+    `t_start` if ranks did not start together.
     step : its number; None: one with the median time. scale : a factor for times, and its unit.
     Raises PlotError for a step that is not there.
     """
@@ -100,11 +101,10 @@ def timeline(
         f"alpha {' to '.join(dict.fromkeys(ends))}, share of inner elements in the first half" if ends else ""
     )
     moved = f"each from its own start, up to {in_seconds(apart)} apart" if far else ""
-    guessed = "mirror elements estimated" if "n_mirror" in study else ""
     head(
         axes,
         f"{words or 'One MatVec'}: MatVec {chosen}",
-        shown.said(shown.origin(study), told, guessed, moved),
+        shown.said(shown.origin(study), told, moved),
     )
     return axes
 
@@ -122,8 +122,7 @@ def usual_step(study: xr.Dataset) -> int:
 def parts_of(study: xr.Dataset, step: int) -> np.ndarray:
     """How long each rank took for each of PARTS in a MatVec, (5, n_ranks) s.
 
-    The time of mirror elements is no part of T and is not recorded: of the model it is its parameter; of a
-    record it is that of the other elements, by their numbers.
+    The time of mirror elements is no part of T: a record holds it; of the model it is a parameter.
     """
     if step not in study["step"].values:
         numbers = study["step"].values
@@ -137,9 +136,8 @@ def parts_of(study: xr.Dataset, step: int) -> np.ndarray:
             f"this study has no {', '.join(lacks)}; give the record of a solver, or of the model."
         )
     first, second = one["t_in"] - one["w_in"], one["t_out"] - one["w_out"]
-    if "n_mirror" in one:
-        inner = one["n_inner1"] + one["n_inner2"]
-        mirror = ((first + second) / inner.where(inner > 0) * one["n_mirror"]).fillna(0.0)
+    if "t_mirror" in one:
+        mirror = one["t_mirror"]
     else:
         told = json.loads(study.attrs.get("parameters", "{}")).get("mirror_s", 0.0)
         mirror = first * 0 + float(told)
