@@ -156,6 +156,7 @@ def test_page_holds_numbers_and_plots_and_says_model(capsys, tmp_path):
     text = page.read_text()
     assert "A discrete-event model under drawn latencies. Nothing here was measured." in text
     assert text.count("<figure>") >= 4 and "gain_half_%" in text and "<style>" in text
+    assert "gain: time saved against the first method" in text
     saved = xr.open_dataset(data, engine="scipy")
     assert list(saved["splitting"].values.astype(str)) == ["fixed", "dynamic", "test"]
     assert saved["time_s"].shape == (3, 8, 300)

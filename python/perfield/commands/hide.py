@@ -52,9 +52,9 @@ PAPER_ELEMENTS = 18_720
 ALL = "all"
 DISTURBED = 0.05  # of the MatVecs, from which it is told
 COLUMNS = """\
-hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method, fast_pooled: of all;
+hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method (pooled: of all);
 T_max: the longest T_in + T_out of any rank in a step, mean over steps;
-gain: time saved against the first method, in the fastest half of the steps, in all, and in the fast regime."""
+gain: time saved against the first method in the fastest half of the steps, in all, in the fast regime."""
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
 ORIGIN = {
     "model": "A discrete-event model under drawn latencies. Nothing here was measured.",
@@ -183,6 +183,7 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
                 table([(case, judged)]),
                 judged.told,
                 images_of(judged),
+                COLUMNS,
             )
             for case, judged in found
         ]

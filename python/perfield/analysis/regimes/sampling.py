@@ -8,6 +8,7 @@ import xarray as xr
 
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.timings import TIME
+from perfield.analysis.words import counted
 
 MIN_STEPS_PER_REGIME = 50  # of a rank
 MIN_TIMES = 500  # of all sampled ranks
@@ -71,8 +72,8 @@ def check_enough(values: np.ndarray, n_regimes: int) -> None:
     per_rank = np.isfinite(values).sum(axis=1)
     if per_rank.max() < MIN_STEPS_PER_REGIME * n_regimes or per_rank.sum() < MIN_TIMES:
         raise RegimeError(
-            f"{per_rank.sum()} known times in {len(values)} ranks, at most {per_rank.max()} of one rank, are "
-            f"too few for {n_regimes} regimes; expected {MIN_TIMES} in all and "
+            f"{per_rank.sum()} known times in {counted(len(values), 'rank')}, at most {per_rank.max()} of "
+            f"one rank, are too few for {n_regimes} regimes; expected {MIN_TIMES} in all and "
             f"{MIN_STEPS_PER_REGIME * n_regimes} of a rank: measure more steps, or ask for fewer regimes."
         )
 

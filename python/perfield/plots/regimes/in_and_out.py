@@ -182,11 +182,15 @@ def _scatter(
 
 
 def _density(values: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Times in a window and the density of values there, of their logarithms where the axis has these."""
+    """Times in a window and the density of values there, of their logarithms where the axis has these.
+
+    Values beyond the window are left out: a few long waits would smear the density over the whole axis.
+    """
+    values = values[(values >= window[0]) & (values <= window[1])]
     values = values[shown.thinned(len(values))]
     if shown.is_wide(*window):
         at = np.geomspace(*window, POINTS)
-        return at, shown.density(np.log(values[values > 0]), np.log(at))
+        return at, shown.density(np.log(values), np.log(at))
     at = np.linspace(*window, POINTS)
     return at, shown.density(values, at)
 

@@ -88,13 +88,14 @@ def improvements(
             continue
         first = int(LEFT_OUT * len(saved))
         count = np.arange(1, len(saved) + 1)
+        sign = "+" if saved[-1] > 0 else ""
         axes.plot(
             count[first:],
             saved[first:],
             color=rgb[name],
             linestyle=(0, (4, 1.5)),
             linewidth=1.8,
-            label=f"{name}: {saved[-1]:+.2g} % at K = {len(saved):,}",
+            label=f"{name}: {sign}{in_percent(saved[-1] / 100)} at K = {len(saved):,}",
         )
         seen += [float(np.nanmin(saved[first:])), float(np.nanmax(saved[first:]))]
     low, high = min(seen), max(seen)
