@@ -156,10 +156,10 @@ def misfit(classified: xr.Dataset, saved: Machine) -> str:
         median = float(np.median(slowest))
         if median > FAR_BEYOND * saved.mean_s[-1] > 0:
             return (
-                f"these times do not fit the pattern of {saved.name}: nearly all are in its slow regime, and a "
-                f"step takes {in_seconds(median)} here, but {in_seconds(saved.mean_s[-1])} when it was saved; a "
-                "pattern is of one program on one machine, so save one of this program with `perfield regimes "
-                "RUN --save FILE`."
+                f"these times do not fit the pattern of {saved.name}: nearly all are in its slow regime, and "
+                f"a step takes {in_seconds(median)} here, but {in_seconds(saved.mean_s[-1])} when saved; "
+                "a pattern is of one program on one machine, so save one of this program with `perfield "
+                "regimes RUN --save FILE`."
             )
     return ""
 
