@@ -321,6 +321,15 @@ def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
     assert against["machine"]["hosts"] == ["alpha"] and against["sentences"]
 
 
+def test_times_far_beyond_the_slow_regime_do_not_fit(refused, machine, tmp_path):
+    path = regime_runs.write(tmp_path / "longer", regime_runs.planted(seed=3, faster=0.01).round(9))
+    told = refused(path, "--against", machine)
+    assert (
+        "do not fit the pattern of alpha, 2023-11-14: nearly all are in its slow regime, and a step takes"
+        in told
+    )
+
+
 def test_times_of_another_program_are_not_taken_for_slow_ones(refused, machine, tmp_path):
     path = regime_runs.write(tmp_path / "faster", regime_runs.planted(seed=3, faster=2.0).round(9))
     for option in ("--against", "--follow"):

@@ -186,6 +186,7 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
                 table([(case, judged)]),
                 judged.told,
                 images_of(judged),
+                COLUMNS,
             )
             for case, judged in found
         ]

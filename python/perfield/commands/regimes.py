@@ -323,7 +323,7 @@ def _times(bounds: np.ndarray) -> str:
 def _percents(bounds: np.ndarray) -> str:
     if not np.isfinite(bounds[1:]).all():
         return ""
-    return f" ({100 * bounds[1]:.3g} to {in_percent(bounds[2], 3)})"
+    return f" ({100 * bounds[1] + 0.0:.3g} to {in_percent(bounds[2], 3)})"
 
 
 def _numbers(bounds: np.ndarray) -> str:

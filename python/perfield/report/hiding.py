@@ -38,13 +38,15 @@ OWN_TEMPLATE = Path(__file__).with_name("hiding.html")
 
 @dataclass(frozen=True)
 class Part:
-    """A setting of a study on the page. rows : of its table, the same names in each."""
+    """A setting of a study on the page. rows : of its table, the same names in each; columns : what they
+    are."""
 
     title: str
     sentences: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
     images: Sequence[Image] = field(default=())
+    columns: str = ""
 
 
 def images_of(judged: Judged) -> list[Image]:

@@ -20,6 +20,8 @@ from perfield.analysis.words import counted, in_list, in_number, in_percent, in_
 
 KEY = "machine"
 FEWEST_TIMES = 50  # in a regime, from which their median is judged
+FAR_BEYOND = 3.0  # times the slow regime's mean, where hardly a step is in another one
+NEARLY_ALL = 0.99
 APART = 1.1  # times as long; means that are nearer are told as alike
 POINTS_APART = 0.05  # shares that are nearer are told as alike
 
@@ -136,7 +138,8 @@ def misfit(classified: xr.Dataset, saved: Machine) -> str:
     """Why timings that were classified with a saved pattern do not fit it, as a sentence; "" if they do.
 
     A time far below the fast regime is unlikely in all regimes, and the widest one takes it: the slow one. So
-    the median time in each regime must lie between the saved means of its neighbours.
+    the median time in each regime must lie between the saved means of its neighbours. Nor may nearly all
+    times lie far beyond the slow regime.
     """
     time_s, regime = classified[TIME].values, classified[REGIME].values
     n = saved.model.n_regimes
@@ -153,6 +156,16 @@ def misfit(classified: xr.Dataset, saved: Machine) -> str:
                     f"in its {regime_name(other, n)} regime when it was saved; a pattern is of one program "
                     "on one machine, so save one of this program with `perfield regimes RUN --save FILE`."
                 )
+    slowest = time_s[regime == n - 1]
+    if n > 1 and len(slowest) >= max(FEWEST_TIMES, NEARLY_ALL * (regime >= 0).sum()):
+        median = float(np.median(slowest))
+        if median > FAR_BEYOND * saved.mean_s[-1] > 0:
+            return (
+                f"these times do not fit the pattern of {saved.name}: nearly all are in its slow regime, and "
+                f"a step takes {in_seconds(median)} here, but {in_seconds(saved.mean_s[-1])} when saved; "
+                "a pattern is of one program on one machine, so save one of this program with `perfield "
+                "regimes RUN --save FILE`."
+            )
     return ""
 
 
