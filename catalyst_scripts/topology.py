@@ -308,6 +308,8 @@ class Names:
         if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
+        if np.count_nonzero(values == values[order[0]]) > NAMED:  # which of them is named would be chance
+            return
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         if rank is None:  # a frame says that a node stands out
             order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]
