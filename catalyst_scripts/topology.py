@@ -28,6 +28,7 @@ from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
+from mesh_values import nameable
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -305,10 +306,11 @@ class Names:
         """The names of the ranks, or in an overview of the nodes, with the largest values."""
         values = _column(measurements, self._field)
         about = self._pictures.arrays("topology/measurements").get(self._field)
-        if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
+        if values is None or about is None:
             return
-        order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
-        if np.count_nonzero(values == values[order[0]]) > NAMED:  # which of them is named would be chance
+        known = np.flatnonzero(np.isfinite(values)).tolist()
+        order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
+        if not len(order):
             return
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         if rank is None:  # a frame says that a node stands out
