@@ -42,6 +42,7 @@ UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
+REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
 KEPT_FREE = 256  # labels may cover the cells of more ranks
 PIECES = 16  # in which names avoid a switch
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
@@ -277,7 +278,9 @@ class Names:
 
     @property
     def _field(self) -> str:
-        """The array by which ranks are dear; empty if the pictures have none."""
+        """The array by which ranks are dear; empty if the pictures have none, or show slow ranks anyway."""
+        if self._layer == "measurements" and self._shown in REGIMES:
+            return ""
         if self._is_shown:
             return self._shown
         return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
