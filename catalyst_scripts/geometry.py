@@ -23,7 +23,7 @@ from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
 from follow import follow
 from in_program import Program, is_pipeline
-from mesh_values import OFFSET, MeshValues, dearest, outstanding
+from mesh_values import OFFSET, MeshValues, dearest, nameable, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
 from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import amount, unit_for
@@ -197,7 +197,7 @@ class Names:
             return []
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
-        named = dearest(of_rank) if len(set(of_rank.values())) > 1 else []
+        named = nameable(of_rank)
         front = (outstanding(of_rank) or dearest(of_rank)) if self.front is not None else []
         if self.front is not None:
             self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]

@@ -93,6 +93,13 @@ def dearest(values: Mapping[int, float], most: int = 3) -> list[int]:
     return sorted(values, key=lambda rank: (-values[rank], rank))[:most]
 
 
+def nameable(values: Mapping[int, float], most: int = 3) -> list[int]:
+    """The dearest ranks; none if more than so many share the largest value, as then chance would choose."""
+    largest = max(values.values(), default=0.0)
+    some = sum(value == largest for value in values.values()) <= min(most, len(values) - 1)
+    return dearest(values, most) if some else []
+
+
 def outstanding(values: Mapping[int, float]) -> list[int]:
     """The few ranks that are far dearer than most, the dearest first; empty if there are none.
 

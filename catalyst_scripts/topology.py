@@ -28,6 +28,7 @@ from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
+from mesh_values import nameable
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -41,6 +42,7 @@ UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
+REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
 KEPT_FREE = 256  # labels may cover the cells of more ranks
 PIECES = 16  # in which names avoid a switch
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
@@ -276,7 +278,9 @@ class Names:
 
     @property
     def _field(self) -> str:
-        """The array by which ranks are dear; empty if the pictures have none."""
+        """The array by which ranks are dear; empty if the pictures have none, or show slow ranks anyway."""
+        if self._layer == "measurements" and self._shown in REGIMES:
+            return ""
         if self._is_shown:
             return self._shown
         return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
@@ -305,9 +309,12 @@ class Names:
         """The names of the ranks, or in an overview of the nodes, with the largest values."""
         values = _column(measurements, self._field)
         about = self._pictures.arrays("topology/measurements").get(self._field)
-        if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
+        if values is None or about is None:
             return
-        order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
+        known = np.flatnonzero(np.isfinite(values)).tolist()
+        order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
+        if not len(order):
+            return
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         if rank is None:  # a frame says that a node stands out
             order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]

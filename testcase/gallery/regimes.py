@@ -27,13 +27,13 @@ REGIMES = 3  # as in the paper; the longest times have two there, here made of t
 WORDS = {"fixed": "fixed alpha", "dynamic": "dynamic alpha", "test": "MPI test"}
 SOURCE = (
     "*Model* is the discrete-event model of `perfield.analysis.hiding`: 64 ranks, with latencies and a "
-    "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on this "
-    "machine, whose messages pass through shared memory; nothing is injected. The paper used thousands of "
-    "cores, so compare shapes, not numbers. A MatVec is a product of the matrix with a vector; alpha is the "
-    "share of a rank's inner elements that it computes before it waits for input. One fit to all "
-    "methods together gives the regimes, so that their shares compare: three as in the paper, or fewer where "
-    "the times carry no more. Of the longest times, the two regimes that are most alike count as one. "
-    "Other programs used the machine of the measured ones at the same time."
+    "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on "
+    "this machine, whose messages pass through shared memory; nothing is injected. The paper used "
+    "thousands of cores, so compare shapes, not numbers. A MatVec is a product of the matrix with a "
+    "vector; alpha is the share of a rank's inner elements that it computes before it waits for input. "
+    "One fit to all methods together gives the regimes, so that their shares compare: three as in the "
+    "paper, or fewer where the times carry no more. Of the longest times, the two regimes that are most "
+    "alike count as one. Other programs may have used the machine, too."
 )
 CG, GMG = "poisson-cg", "poisson-gmg"
 
@@ -86,8 +86,8 @@ PAGES = (
     Page(
         "R.6",
         "Times of a rank in their regimes",
-        "Colours are levels of time. Fixed alpha is hardly ever fast in the model: it waits in most MatVecs, "
-        "in the middle regime. Congestion makes all methods slow.",
+        "Colours are levels of time. In the model fixed alpha waits in most MatVecs, in the middle "
+        "regime. Congestion makes all methods slow.",
         (
             model("series", "the rank in the middle"),
             measured("series", "CG"),

@@ -139,6 +139,15 @@ result.append(dearest({3: 1.0, 1: 2.0, 2: 2.0, 0: 0.5}))
     assert in_paraview(script, tmp_path) == [*few, [1, 2, 3]]
 
 
+def test_ranks_are_named_unless_many_share_the_largest_value(tmp_path):
+    script = """
+from mesh_values import nameable
+cases = ([1, 3, 2, 0], [3, 3, 1, 3], [3, 3, 3, 3, 1], [2, 2], [7], [])
+result = [nameable(dict(enumerate(case))) for case in cases]
+"""
+    assert in_paraview(script, tmp_path) == [[1, 2, 0], [0, 1, 3], [], [], [], []]
+
+
 def test_the_gui_shows_the_exploded_view_if_ranks_would_be_hidden(cubes):
     script = f"""
 exec(open("{perfield.__path__[0]}/catalyst_scripts/geometry.py").read(), {{"__name__": "__main__"}})

@@ -395,7 +395,7 @@ def test_regimes_are_on_both_pictures_where_asked_for(perfield_cli, tmp_path):
     layers = json.loads((path / "pictures/pictures.json").read_text())["layers"]
     for layer in ("geometry", "topology/measurements"):
         about = layers[layer]["arrays"]
-        assert about["regime_shade"]["names"]["3"] == "slow: 3 ms"
+        assert about["regime_shade"]["names"]["3"] == "slow: mean 3 ms"
         assert about["slow_share"]["range"] == pytest.approx([0, 1 / 6], abs=0.01)
     assert layers["topology/machine"]["arrays"]["slow_share"]["range"][1] == pytest.approx(1 / 6, abs=0.01)
     assert "regime_shade" not in layers["topology/machine"]["arrays"]

@@ -39,7 +39,12 @@ def test_each_frame_says_which_ranks_are_slow_and_how_sure_that_is(tmp_path):
 
 def test_legend_names_each_regime_with_its_mean_time(tmp_path):
     meanings = frames_of(tmp_path, planted(4, 10, [([2, 3], 4, 8)], noise=0)).meanings["regime_shade"]
-    assert meanings == {0: "fast, uncertain", 1: "fast: 1 ms", 2: "slow, uncertain", 3: "slow: 3 ms"}
+    assert meanings == {
+        0: "fast, uncertain",
+        1: "fast: mean 1 ms",
+        2: "slow, uncertain",
+        3: "slow: mean 3 ms",
+    }
 
 
 def test_telling_frame_is_the_one_with_most_slow_ranks(tmp_path):

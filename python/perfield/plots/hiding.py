@@ -61,8 +61,8 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
         first = next(iter(times))
         yield (
             "heat-map",
-            f"Times and regimes of all ranks with method {first}, in at most the first {MOST_IN_MAP} "
-            "MatVecs. A column is a slow phase that all ranks met.",
+            f"Times and regimes of all ranks with method {first}, of at most {MOST_IN_MAP} MatVecs. "
+            "A column is a slow phase that all ranks met.",
             lambda: regimes.heat_maps(times[first].isel(step=slice(None, MOST_IN_MAP))),
         )
     yield (

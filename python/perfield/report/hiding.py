@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from perfield.analysis.hiding.study import Judged
 
 WORDS = (
-    "A MatVec is a product of the matrix with a vector. A rank computes some of its inner elements while it "
-    "waits for input, then the others while it waits for output: alpha is the share of the first ones. A "
-    "wait is hidden if it is no longer than eps; C is the time of computing alone.",
-    "The method fixed halves the elements; dynamic lets alpha follow the waits; test asks MPI, again and "
-    "again, whether the input is there. T_max is the time of the rank that takes longest in a MatVec.",
+    "A MatVec is a product of the matrix with a vector. A rank computes some inner elements "
+    "while it waits for input, then the others while it waits for output: alpha is the share of the "
+    "first ones. A wait is hidden if it is no longer than eps; C is the time of computing alone.",
+    "The method fixed halves the elements; dynamic lets alpha follow the waits; test asks MPI again and "
+    "again whether the input is there. T_max is the time of the rank that takes longest in a MatVec.",
 )
 HEADINGS = {
     "hidden_%": "hidden (%)",

@@ -57,6 +57,6 @@ class RegimeFrames(AddedFields):
         self.meanings = {SHADE: {}}
         for one in range(n):
             here = time_s[regime == one]
-            name = regime_name(one, n) + (f": {in_seconds(float(here.mean()))}" if len(here) else "")
+            name = regime_name(one, n) + (f": mean {in_seconds(float(here.mean()))}" if len(here) else "")
             self.meanings[SHADE].update({2 * one: f"{regime_name(one, n)}, uncertain", 2 * one + 1: name})
         self.telling = [int(rows[(is_slow * sure).sum(axis=0).argmax()])] if is_slow.any() else []

@@ -119,7 +119,7 @@ def one_box(
 
 
 def _grid(named: Mapping[str, xr.Dataset], regime: int | None, n: int) -> np.ndarray:
-    """The times at which curves of several methods are computed, s; of the regime shown as that of n."""
+    """The times at which curves of several methods are computed, s; regime : as shown, of n."""
     numbers = [None if regime is None else shown.number_among(times, regime, n) for times in named.values()]
     values = np.concatenate([known_times(times, own) for times, own in zip(named.values(), numbers)])
     if not len(values):
