@@ -215,6 +215,8 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         f"{in_number(mean[slowest, 0] / mean[0, 0])} times as long as in the fast one "
         f"({in_seconds(mean[0, 0])})."
     )
+    if share[slowest, 0] > 0.5:
+        yield f"So the {name} regime is the usual state of this run; fast steps are the exception."
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
         f"Were all steps as fast as those of the fast regime, {would} {in_seconds(mean[0, 0])} "
