@@ -12,7 +12,7 @@ import twin
 from perfield.report import regimes as of_report
 from perfield.report import report
 from perfield.report.facts import facts
-from perfield.report.sections import sections
+from perfield.report.sections import nothing_found, sections
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,10 @@ def test_facts_hold_the_same_numbers(made):
     assert sum(fast["next"]) == pytest.approx(1) and fast["share"] + slow["share"] == pytest.approx(1)
 
 
+def test_report_without_findings_points_to_the_slow_phases(made):
+    assert nothing_found(made).endswith('see "Fast and slow phases".')
+
+
 def test_image_shows_the_heat_maps_and_the_sums(made):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from perfield.report.charts import plots
@@ -63,6 +67,7 @@ def test_run_of_few_steps_has_no_regimes(tmp_path):
 def test_equal_steps_are_said_to_form_one_regime(tmp_path):
     level = report(perfield.open(regime_runs.write(tmp_path / "run", np.full((2, 600), 1e-3))))
     assert "no slow phases stand out" in section(level).words[0] and not section(level).images
+    assert "see" not in nothing_found(level)
 
 
 def test_of_many_times_some_ranks_are_taken_and_it_is_said(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from perfield.topology import ranges
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
 WIDEST = 60  # characters of a name in a table
 UNKNOWN = "-"
+PHASES = "Fast and slow phases"  # the section of regimes
 KINDS_OF_TIME = {  # of Report.shares -> words
     "computing": "computing",
     "waiting": "MPI calls that may wait for other ranks",
@@ -127,7 +128,10 @@ def nothing_found(report: Report) -> str:
         return "perfield could not look for anything, as no step is finished that all ranks did."
     if report.observed.n_steps == 1:
         return "perfield found nothing, but most costs show only where several steps can be compared."
-    return "Nothing that perfield looks for costs this run time."
+    nothing = "Nothing that perfield looks for costs this run time."
+    if report.regimes is not None and report.regimes.n > 1:
+        return f'{nothing} Some of its steps take longer than others: see "{PHASES}".'
+    return nothing
 
 
 def list_of_ranks(ranks: Sequence[int]) -> str:
@@ -229,7 +233,7 @@ def _regimes(report: Report) -> Section | None:
     of = "" if n_ranks == found.n_ranks else f" of {counted(n_ranks, 'rank')}"
     if found.n == 1:
         words = [f"The times of {counted(n_steps, 'step')}{of} form one regime: no slow phases stand out."]
-        return Section("regimes", "Fast and slow phases", (*words, *found.told))
+        return Section("regimes", PHASES, (*words, *found.told))
     words = [
         f"The times of {counted(n_steps, 'step')}{of} fall into {found.n} regimes: phases in which a rank's "
         "steps take about the same time. Noise of a shared machine looks like this; so does a program whose "
@@ -258,7 +262,7 @@ def _regimes(report: Report) -> Section | None:
             folded="How regimes follow one another",
         ),
     )
-    return Section("regimes", "Fast and slow phases", (*words, *found.told), ("regimes",), tables)
+    return Section("regimes", PHASES, (*words, *found.told), ("regimes",), tables)
 
 
 def _finely(time_s: float) -> str:
