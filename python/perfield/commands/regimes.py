@@ -200,9 +200,9 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         return
     if len(share) < n:
         yield (
-            f"The model has {n} regimes, but no step is of the {regime_name(n - 1, n)} one."
+            f"The model has {n} regimes, but no step is in the {regime_name(n - 1, n)} one."
             if len(share) == n - 1
-            else f"The model has {n} regimes, but steps are of the {len(share)} fastest only."
+            else f"The model has {n} regimes, but steps are in the {len(share)} fastest only."
         )
     slowest = len(share) - 1
     if slowest == 0 or not share[0, 0] > 0:
@@ -219,7 +219,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         yield f"So the {name} regime is the usual state of this run; fast steps are the exception."
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
-        f"Were all steps as fast as those of the fast regime, {would} {in_seconds(mean[0, 0])} "
+        f"If all steps were as fast as those of the fast regime, {would} {in_seconds(mean[0, 0])} "
         f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
     )
     if slowest == n - 1 and (every := recurs_every(found)):
