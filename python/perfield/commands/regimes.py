@@ -462,9 +462,9 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     from perfield.analysis.regimes.machine import misfit
     from perfield.run.regimes import Arriving
 
-    if arguments.steps or arguments.save:
-        option = "--steps" if arguments.steps else "--save"
-        raise CommandError(f"--follow classifies all steps as they arrive; leave out {option}.")
+    for option in ("steps", "save", "events", "by"):
+        if getattr(arguments, option) is not None:
+            raise CommandError(f"--follow classifies all steps as they arrive; leave out --{option}.")
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
         raise CommandError(f"--follow needs a run, but {arguments.run} is a file; --against classifies it.")
     run = perfield.open(_run_path(arguments.run))
