@@ -100,7 +100,7 @@ void Receives::start(Handle handle) noexcept {
   if (it.sends)
     leave_stamp(it.peer, it.tag, it.bytes, it.comm);
   else
-    join(at);
+    leave(at), join(at);  // its last end may have been missed, as in a call that failed
 }
 
 void Receives::settle(int32_t peer, uint32_t communicator, int tag, uint64_t post) noexcept {
