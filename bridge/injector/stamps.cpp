@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,8 +68,9 @@ Stamps::Ring* Stamps::open_ring(int from, int to) noexcept {
   const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return nullptr;
   // Takes the memory now: a full /dev/shm would end the program at the first write instead.
-  const bool has_memory = posix_fallocate(file, 0, sizeof(Ring)) == 0;
-  void* place = has_memory
+  int failure = EINTR;  // by a signal, as a profiler's timer sends them
+  while (failure == EINTR) failure = posix_fallocate(file, 0, sizeof(Ring));
+  void* place = failure == 0
                     ? mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
                     : MAP_FAILED;
   close(file);
