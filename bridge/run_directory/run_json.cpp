@@ -66,11 +66,10 @@ std::string told_by_trace(const std::string& path) {
 }  // namespace
 
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
-                     const std::string& working_directory) {
+                     const std::string& working_directory, const std::string& trace) {
   int rank = 0, size = 0;
   const bool known = rank_from_environment(&rank, &size);
-  const ConfigResult configuration = load_config();
-  const std::string injected = told_by_trace(configuration.config.inject);
+  const std::string injected = told_by_trace(trace);
   std::ostringstream json;
   json << "{\n"
        << "  \"run_id\": \"" << hex16(facts.run_id) << "\",\n"
@@ -85,7 +84,7 @@ std::string run_json(const RunFacts& facts, const std::vector<std::string>& comm
        << (injected.empty() ? "" : "  \"injected\": " + injected + ",\n")
        << "  \"configuration\": {";
   const char* separator = "\n";
-  for (const ConfigOrigin& key : configuration.origins) {
+  for (const ConfigOrigin& key : load_config().origins) {
     json << separator << "    " << quoted(key.key) << ": " << key.value;
     separator = ",\n";
   }
