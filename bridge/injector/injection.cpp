@@ -139,8 +139,10 @@ void clean_up() noexcept { stamps.remove(); }
 
 void leave_stamp(int dest, int tag, uint64_t bytes, MPI_Comm comm) noexcept {
   if (dest < 0) return;  // MPI_PROC_NULL
-  const uint32_t communicator = name_of(comm);
-  const int32_t peer = world_rank(comm, dest);
+  leave_stamp_for(world_rank(comm, dest), name_of(comm), tag, bytes);
+}
+
+void leave_stamp_for(int32_t peer, uint32_t communicator, int tag, uint64_t bytes) noexcept {
   if (communicator != kNoName && peer != me) stamps.leave(peer, communicator, tag, bytes);
 }
 

@@ -28,6 +28,8 @@ void clean_up() noexcept;
 
 // Before a message is sent to `dest` of that communicator.
 void leave_stamp(int dest, int tag, uint64_t bytes, MPI_Comm comm) noexcept;
+// The same of a persistent send, whose communicator may be freed by now: by world rank and name.
+void leave_stamp_for(int32_t peer, uint32_t communicator, int tag, uint64_t bytes) noexcept;
 
 // When a message that MPI has delivered counts as arrived: a stamp of now_ns, 0 if at once. Each
 // message is asked for once. bytes: Stamps::kAnyBytes if not known yet.

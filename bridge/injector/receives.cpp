@@ -98,9 +98,9 @@ void Receives::start(Handle handle) noexcept {
   if (at < 0) return;
   const Receive& it = receives_[at];
   if (it.sends)
-    leave_stamp(it.peer, it.tag, it.bytes, it.comm);
+    leave_stamp_for(it.peer, it.communicator, it.tag, it.bytes);
   else
-    join(at);
+    leave(at), join(at);  // its last end may have been missed, as in a call that failed
 }
 
 void Receives::settle(int32_t peer, uint32_t communicator, int tag, uint64_t post) noexcept {

@@ -21,8 +21,7 @@ struct Receive {
   uint64_t post = 0;          // when it was posted, as a number that grows
   uint64_t due_ns = 0;        // once `settled`
   uint64_t bytes = 0;         // of a persistent send
-  MPI_Comm comm{};            // of a persistent send
-  int32_t peer = -1;          // world rank; of a persistent send: the rank in its communicator
+  int32_t peer = -1;          // world rank
   uint32_t communicator = 0;  // its name
   int tag = -1;               // negative: any
   bool sends = false;

@@ -61,10 +61,10 @@ inline void after_keep_send(const Call&, int dest, int tag, MPI_Count count, MPI
   injector::Receive send;
   send.handle = *request;
   send.sends = send.kept = true;
-  send.peer = dest;
+  send.peer = world_rank(comm, dest);
+  send.communicator = name_of(comm);
   send.tag = tag;
   send.bytes = bytes_of(count, type);
-  send.comm = comm;
   injector::receives.add(send);
 }
 

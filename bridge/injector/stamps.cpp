@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,8 +68,9 @@ Stamps::Ring* Stamps::open_ring(int from, int to) noexcept {
   const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return nullptr;
   // Takes the memory now: a full /dev/shm would end the program at the first write instead.
-  const bool has_memory = posix_fallocate(file, 0, sizeof(Ring)) == 0;
-  void* place = has_memory
+  int failure = EINTR;  // by a signal, as a profiler's timer sends them
+  while (failure == EINTR) failure = posix_fallocate(file, 0, sizeof(Ring));
+  void* place = failure == 0
                     ? mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
                     : MAP_FAILED;
   close(file);
@@ -98,6 +100,8 @@ void Stamps::leave(int32_t peer, uint32_t communicator, int32_t tag, uint64_t by
   Ring* ring = outgoing(peer);
   if (!ring) return;
   const uint64_t n = ring->n_left.load(kRelaxed);
+  // A receiver that reads some of what follows also sees n: that this place is written over.
+  std::atomic_thread_fence(std::memory_order_release);
   Ring::Slot& slot = ring->slots[n % kRoom];
   slot.communicator_tag.store(uint64_t{communicator} << 32 | static_cast<uint32_t>(tag), kRelaxed);
   slot.bytes.store(static_cast<uint32_t>(bytes), kRelaxed);
@@ -126,8 +130,9 @@ bool Stamps::make_room(Incoming& from) noexcept {
 
 void Stamps::drain(Incoming& from) noexcept {
   const std::atomic<uint64_t>& n_left = from.ring->n_left;
-  while (from.n_seen < n_left.load(std::memory_order_acquire) && !from.out_of_step) {
-    if (!make_room(from)) break;
+  while (from.n_seen < n_left.load(std::memory_order_acquire)) {
+    from.out_of_step = !make_room(from);
+    if (from.out_of_step) return;
     const Ring::Slot& slot = from.ring->slots[from.n_seen % kRoom];
     const uint64_t key = slot.communicator_tag.load(kRelaxed);
     from.kept[from.end] = {slot.sent_ns.load(kRelaxed), from.n_seen,
@@ -135,11 +140,11 @@ void Stamps::drain(Incoming& from) noexcept {
                            static_cast<uint32_t>(slot.bytes.load(kRelaxed))};
     // The sender may be writing stamp n_left, over the one a ring before.
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (n_left.load(kRelaxed) - from.n_seen >= kRoom) break;
+    from.out_of_step = n_left.load(kRelaxed) - from.n_seen >= kRoom;
+    if (from.out_of_step) return;
     ++from.n_seen;
     ++from.end;
   }
-  from.out_of_step = from.out_of_step || from.n_seen < n_left.load(std::memory_order_acquire);
 }
 
 Stamp* Stamps::find(Incoming& from, uint32_t communicator, int32_t tag) noexcept {

@@ -82,10 +82,11 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   const perfield::Preload preload = perfield::choose_preload(program, configuration.config);
   tell_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
-
   tell_once_per_node(preload.notice);
 
-  const perfield::RunDirectory run = perfield::open_run_directory(configuration.config, command);
+  const std::string trace = preload.injects ? configuration.config.inject : "";
+  const perfield::RunDirectory run =
+      perfield::open_run_directory(configuration.config, command, trace);
   if (!run.error.empty()) {
     tell_once_per_node(run.error + "; the program runs unmeasured");
     *environment = {{"PERFIELD_ENABLED", "false"}};
@@ -103,7 +104,6 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
                   {"PERFIELD_PRELOADED", added},
                   {"PERFIELD_RUN", run.path},
                   {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
-  const std::string& trace = configuration.config.inject;
   char whole[PATH_MAX];  // the program may change its directory before it calls MPI_Init
   if (!trace.empty())
     environment->emplace_back("PERFIELD_INJECT", realpath(trace.c_str(), whole) ? whole : trace);

@@ -193,13 +193,13 @@ Preload choose_preload(const std::string& program, const Config& config) {
   if (!config.inject.empty()) {
     // Behind the wrappers, which then measure the delay as waiting.
     const std::string name = injector_beside(wanted[0]);
-    if (preload.n_wrappers == 1 && !find_library(name).empty())
+    preload.injects = preload.n_wrappers == 1 && !find_library(name).empty();
+    if (preload.injects)
       wanted.push_back(name);
     else
       preload.notice =
           "no latencies are injected: it is not known which MPI this program loads; set "
-          "PERFIELD_MPI "
-          "to openmpi or mpich";
+          "PERFIELD_MPI to openmpi or mpich";
   }
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);

@@ -19,6 +19,7 @@ struct Preload {
   size_t n_wrappers = 0;                // of MPI; the first of ours
   std::string refusal;                  // why the program cannot be measured, or ""
   std::string notice;                   // a message to print once per node, or ""
+  bool injects = false;                 // latencies, from the trace of the configuration
   bool score_p = false;                 // the program was built with Score-P
 };
 

@@ -146,7 +146,10 @@ double forward_pass(const States<N>& states, Workspace<N>& work, size_t n) {
     }
     work.scaling[k] = is_possible ? 1 / sum : 1;
     likelihood += work.offset[k];
-    product *= sum;
+    if (sum < 1e-100)  // its product with others could be 0
+      likelihood += std::log(sum);
+    else
+      product *= sum;
     if (product < 1e-200 || product > 1e200) {
       likelihood += std::log(product);
       product = 1;
@@ -169,8 +172,9 @@ void backward_pass(const States<N>& states, const Workspace<N>& work, size_t n, 
       posterior[state] = work.forward[state][k] * backward[state];
       sum += posterior[state];
     }
-    // The sum is 1 but for rounding, and where all states started anew.
-    const bool is_possible = sum > 0 && std::isfinite(sum);
+    // The sum is 1 but for rounding, or next to 0 before all states started anew. Then the backward
+    // numbers start anew, too, or what they say of all earlier steps would count for nothing.
+    const bool is_possible = sum > 1e-200 && std::isfinite(sum);
     for (int state = 0; state < N; ++state) {
       posterior[state] = is_possible ? posterior[state] / sum : work.forward[state][k];
       if (!is_possible) backward[state] = 1;

@@ -239,8 +239,9 @@ bool join_as_told(const std::string& path, RunDirectory* joined) {
 // Claims or joins a directory for one process.
 class Claim {
  public:
-  Claim(const std::string& wanted, const std::vector<std::string>& command)
-      : wanted_(wanted), command_(command), token_(job_token()) {
+  Claim(const std::string& wanted, const std::vector<std::string>& command,
+        const std::string& trace)
+      : wanted_(wanted), command_(command), trace_(trace), token_(job_token()) {
     int size = 0;
     if (!rank_from_environment(&rank_, &size)) rank_ = -1;
     own_.token = token_.text;
@@ -327,7 +328,8 @@ class Claim {
         ++n;
         continue;
       }
-      if (!prepared.complete(run_json(own_, command_, relative_path(name(n), absolute("."))))) {
+      if (!prepared.complete(
+              run_json(own_, command_, relative_path(name(n), absolute(".")), trace_))) {
         run.error = refusal(name(n), errno);
         return;
       }
@@ -350,6 +352,7 @@ class Claim {
 
   const std::string wanted_;
   const std::vector<std::string>& command_;
+  const std::string& trace_;
   const JobToken token_;
   std::string parent_, first_;  // absolute
   RunFacts own_;
@@ -358,14 +361,15 @@ class Claim {
 
 }  // namespace
 
-RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command) {
+RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
+                                const std::string& trace) {
   try {
     const char* told = std::getenv("PERFIELD_RUN");
     RunDirectory joined;
     if (told && *told && join_as_told(told, &joined)) return joined;
     std::string wanted = config.run_directory;
     while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
-    return Claim(wanted, command).run();
+    return Claim(wanted, command, trace).run();
   } catch (const std::exception& error) {
     RunDirectory run;
     run.error = std::string("cannot make the run directory: ") + error.what();

@@ -28,7 +28,9 @@ struct RunDirectory {
 // If perfield-exec has set PERFIELD_RUN to a path, joins that run. Of the ranks of a node, the
 // first claims or joins; the others wait for its result, for seconds at most. A directory that
 // belongs to another user is left alone. From then on the run's files are guarded (guarded.hpp).
-RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command);
+// trace: of the latencies that are injected, for run.json; "" if none are.
+RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
+                                const std::string& trace);
 
 // The short name of this node's host: SLURMD_NODENAME, else gethostname. And the first eight digits
 // of its boot id. Together they are the stem of its files.

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -53,8 +54,10 @@ std::string literal_of(const std::string& json, const std::string& key) {
 std::string told_by_trace(const std::string& path) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::ifstream file(path, std::ios::binary);
-  std::string head, told;
-  if (path.empty() || !std::getline(file, head) || head.rfind("perfield-latencies ", 0) != 0)
+  std::string told;
+  char head[128];  // a longer first line is that of another file
+  if (path.empty() || !file.getline(head, sizeof head) ||
+      std::strncmp(head, "perfield-latencies ", 19) != 0)
     return "";
   for (char c; told.size() < kMostBytes && file.get(c) && c != '\n';) told += c;
   return !told.empty() && told.front() == '{' && told.back() == '}' ? told : "";
@@ -63,11 +66,10 @@ std::string told_by_trace(const std::string& path) {
 }  // namespace
 
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
-                     const std::string& working_directory) {
+                     const std::string& working_directory, const std::string& trace) {
   int rank = 0, size = 0;
   const bool known = rank_from_environment(&rank, &size);
-  const ConfigResult configuration = load_config();
-  const std::string injected = told_by_trace(configuration.config.inject);
+  const std::string injected = told_by_trace(trace);
   std::ostringstream json;
   json << "{\n"
        << "  \"run_id\": \"" << hex16(facts.run_id) << "\",\n"
@@ -82,7 +84,7 @@ std::string run_json(const RunFacts& facts, const std::vector<std::string>& comm
        << (injected.empty() ? "" : "  \"injected\": " + injected + ",\n")
        << "  \"configuration\": {";
   const char* separator = "\n";
-  for (const ConfigOrigin& key : configuration.origins) {
+  for (const ConfigOrigin& key : load_config().origins) {
     json << separator << "    " << quoted(key.key) << ": " << key.value;
     separator = ",\n";
   }

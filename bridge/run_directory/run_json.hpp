@@ -16,9 +16,10 @@ struct RunFacts {
   int64_t start_ns = 0;  // CLOCK_REALTIME when the directory was claimed
 };
 
-// The text of run.json. working_directory: relative to the run directory.
+// The text of run.json. working_directory: relative to the run directory. trace: of the latencies
+// that are injected, "" if none are.
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
-                     const std::string& working_directory);
+                     const std::string& working_directory, const std::string& trace);
 
 // Reads the facts back; false if the directory holds no complete run.json. file: run.json, open.
 bool read_run_facts(const std::string& run_directory, RunFacts* facts);

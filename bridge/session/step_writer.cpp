@@ -48,7 +48,7 @@ constexpr double kMostSecondsToEnd = 10;
 // --- opening -------------------------------------------------------------------------------------
 
 bool StepWriter::open_run() {
-  run_ = open_run_directory(config_, {program_arguments()});
+  run_ = open_run_directory(config_, {program_arguments()}, "");  // only perfield-exec injects
   if (!run_.error.empty()) {
     tell("run-directory", run_.error + "; nothing is measured");
     return false;

@@ -2,6 +2,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -75,13 +76,15 @@ class Words {
     if (empty()) throw Misuse(option + " needs a value, but the command ends there");
     return next();
   }
-  long integer(const std::string& option, long least) {
+  long integer(const std::string& option, long least, long most = INT_MAX) {
     const std::string word = text(option);
     char* end;
     const long value = std::strtol(word.c_str(), &end, 10);
     if (word.empty() || *end) throw Misuse(option + " needs a whole number, not '" + word + "'");
     if (value < least)
       throw Misuse(option + " must be at least " + std::to_string(least) + ", not " + word);
+    if (value > most)
+      throw Misuse(option + " must be at most " + std::to_string(most) + ", not " + word);
     return value;
   }
   double real(const std::string& option) {
@@ -197,7 +200,7 @@ Options read_options(int argc, char** argv, int n_ranks) {
     } else if (option == "--max-iterations") {
       options.max_iterations = int(words.integer(option, 1));
     } else if (option == "--matvecs") {
-      options.matvecs = words.integer(option, 1);
+      options.matvecs = words.integer(option, 1, LONG_MAX);
     } else if (option == "--output") {
       options.output = words.text(option);
     } else if (option == "--matrix") {

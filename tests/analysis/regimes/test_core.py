@@ -179,3 +179,19 @@ def test_arrays_of_a_model_must_agree():
         hidden().decode(drawn()[0])
     with pytest.raises(ValueError, match="one number per rank"):
         hidden().filter(np.ones(2), np.ones((3, 3)))
+
+
+APART = HiddenMarkov(False, 0.0, [1, 8, 99], [1, 1, 1], [1, 0, 0], [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]])
+TO_AND_FRO = [1.0, 8.0] * 30
+
+
+def test_values_that_no_state_explains_leave_the_likelihood_finite():
+    assert np.isfinite(APART.log_likelihood(np.array([[*TO_AND_FRO, 99, 99, 1, 1]])))
+
+
+def test_steps_before_a_value_that_no_state_explains_count_in_the_transitions():
+    values = np.full((2, 61), np.nan)
+    values[0] = [*TO_AND_FRO, 61.4]  # 30 times from 1 to 8; at last a density below the least normal number
+    values[1, :3] = 1
+    transition = APART.fit(values, 1, 0.0, 1e-3)[0].transition
+    assert transition[0, 1] == pytest.approx(30 / 32, abs=1e-6)
