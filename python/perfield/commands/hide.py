@@ -223,6 +223,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise CommandError(
             f"--combine {arguments.combine} needs as many repeats, but --repeats is {arguments.repeats}."
         )
+    if arguments.eps is not None and not 0 < arguments.eps < np.inf:
+        raise CommandError(f"--eps {arguments.eps:g} is no time; give one above 0, in s.")
     for path in (arguments.html, arguments.plots):
         if path is not None and not path.absolute().parent.is_dir():
             raise CommandError(f"{path.parent} is no directory; make it first.")
