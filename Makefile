@@ -125,7 +125,7 @@ demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodi
 	@mkdir -p demo
 	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 
-gallery: gallery-packages .venv/installed ## show each figure of the dissertation, and rhythm, from runs of its own (GALLERY_ARGS=7.1)
+gallery: gallery-packages .venv/installed ## show figures of the dissertation, of rhythm and of regimes, from runs of its own (GALLERY_ARGS=7.1)
 	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
 test: test-packages .venv/installed ## run the tests

@@ -402,5 +402,7 @@ def test_follow_as_json_is_a_line_for_each_step(run, machine, say):
 def test_follow_refuses_what_it_cannot_follow(refused, run, machine, tmp_path):
     assert "leave out --steps" in refused(run, "--follow", machine, "--steps", "0:10")
     assert "leave out --save" in refused(run, "--follow", machine, "--save", tmp_path / "new.json")
+    assert "leave out --events" in refused(run, "--follow", machine, "--events", 3)
+    assert "leave out --by" in refused(run, "--follow", machine, "--by", "rank")
     np.save(tmp_path / "times.npy", TIMES)
     assert "--follow needs a run" in refused(tmp_path / "times.npy", "--follow", machine)

@@ -42,8 +42,8 @@ also draw a field before, after and as difference, on the mesh and on the machin
 between ranks; with .pvd files of the same for ParaView"""
 FIELD_HELP = "what pictures show (compute_time_s), or what --regimes compares (the time of the step)"
 REGIMES_HELP = """\
-compare the longest times of all ranks within the fast and the slow regime of the machine apart: how
-many regimes, or auto (auto); see perfield regimes"""
+compare the longest time of all ranks in each step, regime by regime: how many regimes, or auto
+(auto); see perfield regimes"""
 COST = "compute_time_s"
 MOST_REGIONS = 20
 YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"

@@ -156,7 +156,7 @@ def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path
         yield (
             f"{in_seconds(measured_s)} were measured on average. Student's t has longer outliers "
             "than were measured; `perfield regimes --emission log-gaussian --save FILE` fits one with fewer."
-            if model.dof is not None
+            if model.dof is not None and mean_s > measured_s
             else f"{in_seconds(measured_s)} were measured on average, so the model does not fit those times."
         )
     if model.field.removeprefix("longest ") == "time of a step":

@@ -219,7 +219,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         yield f"So the {name} regime is the usual state of this run; {quick} steps are the exception."
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
-        f"Were all steps as fast as those of the {quick} regime, {would} {in_seconds(mean[fastest, 0])} "
+        f"If all steps were as fast as those of the {quick} regime, {would} {in_seconds(mean[fastest, 0])} "
         f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[fastest, 0] / overall)} less."
     )
     if slowest == n - 1 and (every := recurs_every(found)):
@@ -462,9 +462,9 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     from perfield.analysis.regimes.machine import misfit
     from perfield.run.regimes import Arriving
 
-    if arguments.steps or arguments.save:
-        option = "--steps" if arguments.steps else "--save"
-        raise CommandError(f"--follow classifies all steps as they arrive; leave out {option}.")
+    for option in ("steps", "save", "events", "by"):
+        if getattr(arguments, option) is not None:
+            raise CommandError(f"--follow classifies all steps as they arrive; leave out --{option}.")
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
         raise CommandError(f"--follow needs a run, but {arguments.run} is a file; --against classifies it.")
     run = perfield.open(_run_path(arguments.run))

@@ -55,7 +55,8 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
         )
         yield (
             "by-regime",
-            "The fast regime holds MatVecs that hid their waits; the slow one those that congestion delayed.",
+            "Both halves of MatVecs in each regime. Regimes are levels of time: MatVecs that hid their waits "
+            "may lie in any of them.",
             lambda: regimes.in_and_out_by_regime(times),
         )
         first = next(iter(times))
@@ -67,6 +68,7 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
         )
     yield (
         "distributions",
-        "How alike the ranks are: a curve for each would lie in the band.",
+        "How alike the ranks are: of 8 or more, the middle half lies in the violet band; of fewer, each has "
+        "its line.",
         lambda: regimes.cdfs(times),
     )

@@ -267,7 +267,7 @@ def _with_two(
     model, classified, is_aligned, notes = _pooled(sides, names, 2, emission)
     note = (
         f"by BIC {names[0]} has {counted(numbers[0], 'regime')} and {names[1]} {numbers[1]}, which do not "
-        "match; compared are two, a fast and a slow one"
+        "match, so perfield compares two, a fast and a slow one"
     )
     return model, classified, is_aligned, [note, *notes]
 
@@ -371,7 +371,7 @@ def _verdict(
     slow = shares[-1]
     if from_shares.beyond_chance and abs(from_shares.share) >= abs(overall.share) / 4:
         yield (
-            f"Had only the shares of the regimes changed, a step would take "
+            f"If only the shares of the regimes had changed, a step would take "
             f"{in_percent(abs(from_shares.share))} {'less' if from_shares.share > 0 else 'more'}: the "
             f"{slow.words} regime had {in_percent(slow.before)} of the steps, then {in_percent(slow.after)}. "
             "That is the machine, unless the change itself makes slow steps rarer or more frequent."
