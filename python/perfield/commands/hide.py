@@ -387,10 +387,6 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
 
 def _told_eps(study: xr.Dataset, name: str) -> float:
     told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    if isinstance(told, str):
-        told = json.loads(told)
-    if isinstance(told, list):
-        told = told[0] if told else None
     if not isinstance(told, (int, float)) or not told > 0:
         raise CommandError(f"the records of {name} tell no eps; give --eps, in s.")
     return float(told)
