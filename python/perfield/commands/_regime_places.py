@@ -23,7 +23,7 @@ class Places:
     """What classified timings say of the machine. placement : of the run; None for other timings."""
 
     def __init__(self, found: xr.Dataset, placement: Placement | None):
-        from perfield.analysis.regimes import cost_of_slow_steps, events, slow_points, where
+        from perfield.analysis.regimes import events, slow_points, where
 
         self.found, self.placement = found, placement
         is_slow = slow_points(found)
@@ -31,7 +31,7 @@ class Places:
         known = np.isfinite(found["time_s"].transpose("rank", "step").values)
         self.has_others = bool((known & ~is_slow).any())
         self.events = events(found, placement)
-        self.cost_s = cost_of_slow_steps(found)
+        self.cost_s = float(self.events["cost_s"].sum())
         in_machine = self.is_slow and placement is not None and found.sizes["rank"] > 1
         self.clusters = where(found, placement) if in_machine and placement is not None else ()
 
