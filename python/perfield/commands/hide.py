@@ -153,7 +153,7 @@ def execute(arguments: argparse.Namespace) -> int:
             with_regimes=not arguments.no_regimes,
         )
         _tell("")
-        found.append((case, replace(judged, told=(*told, *judged.told))))
+        found.append((_without_times(case), replace(judged, told=(*told, *judged.told))))
     if arguments.json:
         told = [as_json(case, judged) for case, judged in found]
         print(json.dumps(plain(told[0] if len(told) == 1 else told), indent=1, allow_nan=False))
@@ -200,6 +200,12 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
         joined = xr.concat([_bare(each) for each in judged.times.values()], "splitting")
         write_dataset(joined.assign_coords(splitting=names), arguments.output)
         yield Path(arguments.output)
+
+
+def _without_times(case: Case) -> Case:
+    """The case with the sizes and attributes of its repeats alone: all times of a sweep would fill memory."""
+    bare = {name: [each.drop_vars(each.data_vars) for each in of] for name, of in case.studies.items()}
+    return replace(case, studies=bare)
 
 
 def _bare(times: xr.Dataset) -> xr.Dataset:
