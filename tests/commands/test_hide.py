@@ -96,6 +96,7 @@ def test_sweep_is_a_row_for_each_setting_and_method(capsys):
         (27, 1000),
         (27, 18720),
     ]
+    assert found[1]["setting"] == "often-congested-8-ranks-18720-elements"  # of its row, page and plots
     assert found[0]["parameters"]["compute_s"] == pytest.approx(1.65e-3 * 1000 / 18720)
     assert hide(*words, "--ranks", "8,27") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 3

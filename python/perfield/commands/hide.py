@@ -122,13 +122,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @dataclass(frozen=True)
 class Case:
     """One setting of a study. name : for tables. sentence : what it is. studies : the repeats of each method.
-    parameters : as JSON holds them."""
+    parameters : as JSON holds them. full_name : that of a case in a sweep, with its size."""
 
     name: str
     sentence: str
     studies: Mapping[str, Sequence[xr.Dataset]]
     eps_s: float
     parameters: Mapping[str, Any]
+    full_name: str
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -154,6 +155,8 @@ def execute(arguments: argparse.Namespace) -> int:
         )
         _tell("")
         found.append((_without_times(case), replace(judged, told=(*told, *judged.told))))
+    if len({case.name for case, _ in found}) < len(found):
+        found = [(replace(case, name=case.full_name), judged) for case, judged in found]
     if arguments.json:
         told = [as_json(case, judged) for case, judged in found]
         print(json.dumps(plain(told[0] if len(told) == 1 else told), indent=1, allow_nan=False))
@@ -277,6 +280,7 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
                     studies=studies,
                     eps_s=program.splitting.eps,
                     parameters={"setting": name, "seed": arguments.seed, **program.described()},
+                    full_name=f"{name}-{n_ranks}-ranks-{n}-elements",
                 )
 
 
@@ -388,7 +392,7 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
     )
     if injected:
         sentence += f" ({injected})"
-    return Case(name, sentence, studies, eps, {"setting": name, **first.attrs})
+    return Case(name, sentence, studies, eps, {"setting": name, **first.attrs}, name)
 
 
 def _told_eps(study: xr.Dataset, name: str) -> float:
