@@ -96,6 +96,7 @@ def test_sweep_is_a_row_for_each_setting_and_method(capsys):
         (27, 1000),
         (27, 18720),
     ]
+    assert found[1]["setting"] == "often-congested-8-ranks-18720-elements"  # of its row, page and plots
     assert found[0]["parameters"]["compute_s"] == pytest.approx(1.65e-3 * 1000 / 18720)
     assert hide(*words, "--ranks", "8,27") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 3
@@ -193,7 +194,8 @@ def test_solver_that_fails_is_quoted(capsys, solver):
         (("--matvecs", "0"), "--matvecs 0 is nothing to run"),
         (("--methods", ","), "--methods names none"),
         (("--theta", "2"), "theta = 2 is no share of a step"),
-        (("--eps", "0"), "eps = 0 s divides waits"),
+        (("--eps", "0"), "--eps 0 is no time; give one above 0, in s"),
+        (("--from", ".", "--eps", "-0.1"), "--eps -0.1 is no time"),
         (("--solver", "nowhere"), "--solver nowhere is no program; build it: cmake -S testcase/poisson"),
         (("--from", "nowhere"), "--from nowhere holds no records"),
         (("--inject", "model.json"), "--inject needs a program; name the solver with --solver"),

@@ -144,6 +144,7 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
             "are more than 100,000,000 latencies; draw fewer",
         ),
         (["--trace", "cut"], "cut holds 15 latencies, but its first line says 1 times 16"),
+        (["--trace", "amid"], "amid holds 15 latencies, but its first line says 1 times 16"),
     ],
 )
 def test_bad_input_starts_nothing_and_says_what_to_do(
@@ -155,7 +156,9 @@ def test_bad_input_starts_nothing_and_says_what_to_do(
         MODEL.to_json().replace('"perfield_regimes": 1', '"perfield_regimes": 0')
     )
     (tmp_path / "other.txt").write_text("something else\n")
-    (tmp_path / "cut").write_bytes(b"perfield-latencies 1 100 1 16 1\n{}\n".ljust(100) + 60 * b"\0")
+    for name, n_bytes in (("cut", 60), ("amid", 63)):
+        head = b"perfield-latencies 1 100 1 16 1\n{}\n".ljust(100)
+        (tmp_path / name).write_bytes(head + n_bytes * b"\0")
     assert commands.main(["inject", *options, "-n", "2", str(program)]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "perfield-run").exists()

@@ -321,6 +321,15 @@ def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
     assert against["machine"]["hosts"] == ["alpha"] and against["sentences"]
 
 
+def test_machine_that_was_never_slow_is_told_from_the_saved_pattern(machine, say, tmp_path):
+    noise = 0.02 * np.random.default_rng(1).standard_normal((2, 600))
+    np.save(tmp_path / "quiet.npy", 1e-3 * np.exp(noise - noise.mean()))
+    told = say(tmp_path / "quiet.npy", "--against", machine)
+    assert "The model has 2 regimes, but no step is in the slow one.\n" in told
+    assert "All steps are in the fast regime; they take 1 ms on average.\n" in told
+    assert "nan" not in told
+
+
 def test_times_far_beyond_the_slow_regime_do_not_fit(refused, machine, tmp_path):
     path = regime_runs.write(tmp_path / "longer", regime_runs.planted(seed=3, faster=0.01).round(9))
     told = refused(path, "--against", machine)

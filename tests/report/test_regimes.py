@@ -75,3 +75,13 @@ def test_of_many_times_some_ranks_are_taken_and_it_is_said(tmp_path, monkeypatch
     many = report(perfield.open(regime_runs.write(tmp_path / "run", regime_runs.planted(5, 300))))
     assert many.regimes.times["rank"].values.tolist() == [0, 4]
     assert "of 2 ranks" in section(many).words[0]
+
+
+def test_ranks_that_are_taken_step_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(of_report, "MOST_TIMES", 2 * 300)
+    path = regime_runs.write(
+        tmp_path / "run",
+        regime_runs.planted(5, 300),
+        change_rank=lambda rank, values: values.update(group="first" if rank < 2 else "second"),
+    )
+    assert of_report.regimes(perfield.open(path)).times["rank"].values.tolist() == [2, 4]

@@ -51,6 +51,13 @@ def test_telling_frame_is_the_one_with_most_slow_ranks(tmp_path):
     assert frames_of(tmp_path, planted(4, 10, [([1], 2, 9), ([3], 6, 7)])).telling == [6]
 
 
+def test_telling_frame_is_no_step_without_times(tmp_path):
+    times = with_probability(planted(4, 10, [([1], 2, 9), ([3], 6, 7)]))
+    times[REGIME][:, 1] = -1
+    times["probability"][:, 1] = np.nan  # as `classify` says of unknown times
+    assert frames_of(tmp_path, times).telling == [6]
+
+
 def test_ranks_and_steps_without_a_regime_are_absent(tmp_path):
     times = planted(4, 10, [([1], 4, 8)]).isel(rank=[0, 1], step=slice(2, 9))
     times[REGIME][0, 0] = -1

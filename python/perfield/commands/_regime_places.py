@@ -23,18 +23,22 @@ class Places:
     """What classified timings say of the machine. placement : of the run; None for other timings."""
 
     def __init__(self, found: xr.Dataset, placement: Placement | None):
-        from perfield.analysis.regimes import cost_of_slow_steps, events, slow_points, where
+        from perfield.analysis.regimes import events, slow_points, where
 
         self.found, self.placement = found, placement
-        self.is_slow = bool(slow_points(found).any())
+        is_slow = slow_points(found)
+        self.is_slow = bool(is_slow.any())
+        known = np.isfinite(found["time_s"].transpose("rank", "step").values)
+        self.has_others = bool((known & ~is_slow).any())
         self.events = events(found, placement)
-        self.cost_s = cost_of_slow_steps(found)
+        self.cost_s = float(self.events["cost_s"].sum())
         in_machine = self.is_slow and placement is not None and found.sizes["rank"] > 1
         self.clusters = where(found, placement) if in_machine and placement is not None else ()
 
     def sentences(self) -> Iterator[str]:
-        """What the slow regime cost, its dearest event, and whether it clusters; nothing without one."""
-        if not self.is_slow:
+        """What the slow regime cost, its dearest event, and whether it clusters; nothing without one, or
+        where no other step tells what slow ones cost."""
+        if not (self.is_slow and self.has_others):
             return
         of_all = float(np.nansum(np.fmax.reduce(self.found["time_s"].transpose("rank", "step").values)))
         share = f" of {in_seconds(of_all)}, {in_percent(self.cost_s / of_all)}" if of_all > 0 else ""

@@ -122,13 +122,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @dataclass(frozen=True)
 class Case:
     """One setting of a study. name : for tables. sentence : what it is. studies : the repeats of each method.
-    parameters : as JSON holds them."""
+    parameters : as JSON holds them. full_name : that of a case in a sweep, with its size."""
 
     name: str
     sentence: str
     studies: Mapping[str, Sequence[xr.Dataset]]
     eps_s: float
     parameters: Mapping[str, Any]
+    full_name: str
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -153,7 +154,9 @@ def execute(arguments: argparse.Namespace) -> int:
             with_regimes=not arguments.no_regimes,
         )
         _tell("")
-        found.append((case, replace(judged, told=(*told, *judged.told))))
+        found.append((_without_times(case), replace(judged, told=(*told, *judged.told))))
+    if len({case.name for case, _ in found}) < len(found):
+        found = [(replace(case, name=case.full_name), judged) for case, judged in found]
     if arguments.json:
         told = [as_json(case, judged) for case, judged in found]
         print(json.dumps(plain(told[0] if len(told) == 1 else told), indent=1, allow_nan=False))
@@ -202,6 +205,12 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
         yield Path(arguments.output)
 
 
+def _without_times(case: Case) -> Case:
+    """The case with the sizes and attributes of its repeats alone: all times of a sweep would fill memory."""
+    bare = {name: [each.drop_vars(each.data_vars) for each in of] for name, of in case.studies.items()}
+    return replace(case, studies=bare)
+
+
 def _bare(times: xr.Dataset) -> xr.Dataset:
     return times[[name for name in KEPT if name in times]]
 
@@ -223,6 +232,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise CommandError(
             f"--combine {arguments.combine} needs as many repeats, but --repeats is {arguments.repeats}."
         )
+    if arguments.eps is not None and not 0 < arguments.eps < np.inf:
+        raise CommandError(f"--eps {arguments.eps:g} is no time; give one above 0, in s.")
     for path in (arguments.html, arguments.plots):
         if path is not None and not path.absolute().parent.is_dir():
             raise CommandError(f"{path.parent} is no directory; make it first.")
@@ -269,6 +280,7 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
                     studies=studies,
                     eps_s=program.splitting.eps,
                     parameters={"setting": name, "seed": arguments.seed, **program.described()},
+                    full_name=f"{name}-{n_ranks}-ranks-{n}-elements",
                 )
 
 
@@ -380,15 +392,11 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
     )
     if injected:
         sentence += f" ({injected})"
-    return Case(name, sentence, studies, eps, {"setting": name, **first.attrs})
+    return Case(name, sentence, studies, eps, {"setting": name, **first.attrs}, name)
 
 
 def _told_eps(study: xr.Dataset, name: str) -> float:
     told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    if isinstance(told, str):
-        told = json.loads(told)
-    if isinstance(told, list):
-        told = told[0] if told else None
     if not isinstance(told, (int, float)) or not told > 0:
         raise CommandError(f"the records of {name} tell no eps; give --eps, in s.")
     return float(told)

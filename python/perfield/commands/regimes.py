@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds
+from perfield.analysis.words import counted, in_list, in_number, in_percent, in_ranks, in_seconds
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
@@ -198,29 +198,29 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
             "average."
         )
         return
-    if len(share) < n:
-        yield (
-            f"The model has {n} regimes, but no step is in the {regime_name(n - 1, n)} one."
-            if len(share) == n - 1
-            else f"The model has {n} regimes, but steps are in the {len(share)} fastest only."
-        )
-    slowest = len(share) - 1
-    if slowest == 0 or not share[0, 0] > 0:
-        yield f"All steps take {in_seconds(mean[slowest, 0])} on average."
+    held = np.flatnonzero(share[:, 0] > 0).tolist()
+    fastest, slowest = held[0], held[-1]
+    lacks = [regime_name(one, n) for one in range(n) if one not in held]
+    if lacks:
+        ones = "one" if len(lacks) == 1 else "ones"
+        yield f"The model has {n} regimes, but no step is in the {in_list(lacks)} {ones}."
+    name, quick = regime_name(slowest, n), regime_name(fastest, n)
+    if fastest == slowest:
+        they = "they take" if of_steps else takes
+        yield f"All steps are in the {name} regime; {they} {in_seconds(mean[slowest, 0])} on average."
         return
-    name = regime_name(slowest, n)
     yield (
         f"{in_percent(share[slowest, 0])} of the steps are in the {name} regime{_percents(share[slowest])}. "
         f"{takes} {in_seconds(mean[slowest, 0])} there, "
-        f"{in_number(mean[slowest, 0] / mean[0, 0])} times as long as in the fast one "
-        f"({in_seconds(mean[0, 0])})."
+        f"{in_number(mean[slowest, 0] / mean[fastest, 0])} times as long as in the {quick} one "
+        f"({in_seconds(mean[fastest, 0])})."
     )
     if share[slowest, 0] > 0.5:
-        yield f"So the {name} regime is the usual state of this run; fast steps are the exception."
+        yield f"So the {name} regime is the usual state of this run; {quick} steps are the exception."
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
-        f"If all steps were as fast as those of the fast regime, {would} {in_seconds(mean[0, 0])} "
-        f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
+        f"If all steps were as fast as those of the {quick} regime, {would} {in_seconds(mean[fastest, 0])} "
+        f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[fastest, 0] / overall)} less."
     )
     if slowest == n - 1 and (every := recurs_every(found)):
         yield (

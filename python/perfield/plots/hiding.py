@@ -44,8 +44,8 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     if DYNAMIC in times:
         yield (
             "alpha",
-            "Alpha moves where one of the waits exceeds eps.",
-            lambda: regimes.waits_and_splitting(times[DYNAMIC]),
+            "Alpha moves where one of the waits, and not both, exceeds the eps of the run.",
+            lambda: regimes.waits_and_splitting(times[DYNAMIC], eps_s=judged.eps_s),
         )
     if has_regimes:
         yield (

@@ -55,9 +55,10 @@ class Regimes:
 def regimes(run: RunDirectory) -> Regimes | None:
     """The regimes of a run's steps; None where there are too few steps, or no times."""
     most = max(1, MOST_TIMES // max(len(run), 1))
+    together = max(run.groups.values(), key=len)  # as `timings_of_run` without ranks
     ranks = None
-    if run.n_ranks > most:
-        ranks = np.unique(np.linspace(0, run.n_ranks - 1, most).round().astype(int)).tolist()
+    if len(together) > most:
+        ranks = [together[at] for at in np.linspace(0, len(together) - 1, most).round().astype(int)]
     try:
         times, fitted = regimes_of_run(run, ranks=ranks)
         if not (times[REGIME].values >= 0).any():

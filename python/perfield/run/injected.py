@@ -78,7 +78,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
             )
         offset, n_series, n_messages = (int(word) for word in words[2:5])
         file.seek(offset)
-        values = np.frombuffer(file.read(), dtype="<u4")
+        body = file.read()
+        values = np.frombuffer(body[: len(body) // 4 * 4], dtype="<u4")
     if len(values) != n_series * n_messages:
         raise RegimeError(
             f"{path} holds {len(values)} latencies, but its first line says {n_series} times {n_messages}; "

@@ -59,4 +59,4 @@ class RegimeFrames(AddedFields):
             here = time_s[regime == one]
             name = regime_name(one, n) + (f": mean {in_seconds(float(here.mean()))}" if len(here) else "")
             self.meanings[SHADE].update({2 * one: f"{regime_name(one, n)}, uncertain", 2 * one + 1: name})
-        self.telling = [int(rows[(is_slow * sure).sum(axis=0).argmax()])] if is_slow.any() else []
+        self.telling = [int(rows[np.where(is_slow, sure, 0).sum(axis=0).argmax()])] if is_slow.any() else []

@@ -55,7 +55,7 @@ def timings_of_run(
             "times; choose some with ranks or steps."
         )
     values, written = _read(run, name, chosen, positions)
-    if name != FILE_TIME and (writes := output_steps(written)).any() and not writes.all():
+    if name != FILE_TIME and (writes := output_steps(written)).any():
         values[writes] = np.nan
         n = int(writes.sum())
         told.append(

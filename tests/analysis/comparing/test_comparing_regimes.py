@@ -73,6 +73,14 @@ def test_rare_regimes_are_told_to_be_uncertain():
     assert any("was in the slow regime only" in note for note in found.notes)
 
 
+def test_steps_without_a_time_are_no_further_visits():
+    rare = two_levels(0.998, 0.99)
+    sides = [series(seed, model=rare) for seed in (5, 8)]
+    for side in sides:
+        side[TIME][:, ::10] = np.nan
+    assert any("was in the slow regime only" in note for note in compared(*sides).notes)
+
+
 def test_longest_times_of_several_ranks_are_compared():
     before, after = (largest(simulated(two_levels(), 4, 2000, seed)) for seed in (1, 2))
     found = compared(before, after)

@@ -69,9 +69,10 @@ def test_file_that_is_no_array_is_told(tmp_path):
 
 def test_record_without_what_the_solver_told_is_refused(tmp_path):
     folder = write(tmp_path / "a")
-    (folder / "study.json").write_text("{")
-    with pytest.raises(HidingError, match=r"study.json is no JSON object"):
-        read_study(folder)
+    for text in ("{", "[1]", "null"):
+        (folder / "study.json").write_text(text)
+        with pytest.raises(HidingError, match=r"study.json is no JSON object"):
+            read_study(folder)
     (folder / "study.json").unlink()
     with pytest.raises(HidingError, match=r"has no study.json"):
         read_study(folder)

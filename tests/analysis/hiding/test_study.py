@@ -64,6 +64,13 @@ def test_times_that_carry_no_regimes_are_told():
     assert any("times of fixed: no regimes" in sentence for sentence in found.told)
 
 
+def test_method_without_regimes_of_its_own_has_no_gain_in_the_fast_one():
+    studies = {"fixed": [study(600, 1.0)], "other": [study(10, 1.0, slow=2)]}  # too few steps for a fit
+    found = judge(studies, n_combined=1, n_starts=1)
+    assert any("T_max of other: no regimes" in sentence for sentence in found.told)
+    assert np.isnan(found.outcomes["other"].gain_fast) and found.outcomes["other"].gain_half == 0
+
+
 def test_share_of_steps_in_the_fast_regime_is_no_hidden_share():
     # With fixed alpha hidden MatVecs still wait up to eps, so they are not the fastest of all methods.
     whole = simulate(preset("often-congested").program, 600, seed=0)

@@ -31,6 +31,16 @@ MODEL = Model(
 )
 
 
+def test_slow_steps_behind_unknown_times_stay_slow():
+    times = simulated(MODEL, 2, 1500, seed=5)
+    model = fit(simulated(MODEL, 1, 1500, seed=1).drop_vars(REGIME), 2).model  # of a series without gaps
+    slow = times[REGIME].values == 1
+    times[TIME][:, 9::10] = np.nan
+    behind = np.zeros(slow.shape, bool)
+    behind[:, 10::10] = slow[:, 10::10]
+    assert behind.sum() > 50 and (classify(times, model)[REGIME].values[behind] == 1).mean() > 0.9
+
+
 def test_classified_timings_keep_their_model():
     found = classify(simulated(MODEL, 2, 50, seed=1), MODEL)
     np.testing.assert_array_equal(Model.from_json(found.attrs["model"]).transition, MODEL.transition)

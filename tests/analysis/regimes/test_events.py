@@ -6,14 +6,7 @@ import pytest
 from observed_runs import plain_placement
 from planted_regimes import FAST_S, SLOW_S, planted, two_levels
 
-from perfield.analysis.regimes import (
-    REGIME,
-    cost_of_slow_steps,
-    events,
-    largest,
-    simulated,
-    stretches,
-)
+from perfield.analysis.regimes import REGIME, events, largest, simulated, stretches
 
 
 def test_slow_phase_of_a_node_is_one_event_with_its_cost():
@@ -43,12 +36,10 @@ def test_short_disturbance_inside_a_long_phase_is_an_event_of_its_own():
 
 def test_costs_of_events_add_up_to_the_time_that_the_slow_regime_costs():
     times = simulated(two_levels(), 6, 2000, 5)
-    found = events(times)
-    assert found["cost_s"].sum() == pytest.approx(cost_of_slow_steps(times), rel=1e-9)
     usual = times["time_s"].where(times[REGIME] == 0)
     without = usual.fillna(usual.median("step")).max("rank")
     expected = (times["time_s"].max("rank") - without).sum()
-    assert cost_of_slow_steps(times) == pytest.approx(float(expected), rel=0.01)
+    assert events(times)["cost_s"].sum() == pytest.approx(float(expected), rel=0.01)
 
 
 def test_series_of_longest_times_has_events_without_ranks_of_the_world():
@@ -77,7 +68,7 @@ def test_rank_that_is_always_slow_costs_what_others_take_less():
 
 def test_timings_of_one_regime_have_no_events():
     times = planted(2, 20, [])
-    assert not len(events(times)) and cost_of_slow_steps(times) == 0
+    assert not len(events(times)) and events(times)["cost_s"].sum() == 0
 
 
 def test_stretches_are_found_at_both_ends():

@@ -59,6 +59,11 @@ def test_differences_are_told_and_likeness_too():
     assert len(alike) == 2 and all("as often as before" in line for line in alike)
 
 
+def test_lengths_of_stay_that_are_not_known_are_not_compared():
+    told = " ".join(compared(pattern(), pattern(dwell_steps=[20, 0.0])))
+    assert "inf" not in told and "A stay there" not in told
+
+
 def test_pattern_with_too_few_numbers_is_refused():
     with pytest.raises(RegimeError, match="3 numbers of share, but its model has 2 regimes"):
         pattern(share=[0.2, 0.3, 0.5])

@@ -4,7 +4,7 @@
 import numpy as np
 from planted_regimes import planted, two_levels
 
-from perfield.analysis.regimes import simulated
+from perfield.analysis.regimes import REGIME, simulated
 from perfield.analysis.regimes.recurring import recurs_every
 
 
@@ -22,6 +22,12 @@ def test_a_few_missed_turns_do_not_hide_the_rhythm():
 def test_phases_of_a_machine_do_not_recur():
     for seed in range(20):
         assert recurs_every(simulated(two_levels(0.9, 0.3), 1, 1000, seed)) is None
+
+
+def test_output_steps_without_a_time_do_not_divide_a_slow_phase():
+    times = planted(4, 400, [(range(4), 50, 150), (range(4), 230, 360)])
+    times[REGIME][:, 9::10] = -1
+    assert recurs_every(times) is None
 
 
 def test_few_phases_or_none_do_not_recur():

@@ -10,7 +10,10 @@ pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
 from shown_regimes import classified, study, texts
 
+from perfield.analysis.hiding import DYNAMIC
+from perfield.analysis.hiding.study import Judged
 from perfield.plots import regimes
+from perfield.plots.hiding import figures
 from perfield.plots.style import PlotError, new_figure
 
 
@@ -38,6 +41,13 @@ def test_waits_above_eps_are_in_excess_and_the_others_hidden():
     assert alpha.lines[0].get_ydata() == pytest.approx(np.full(60, 0.5))
     words = texts(figure)
     assert "eps = 100 µs" in words and "50 % are hidden" in words and "mean 400 µs" in words
+
+
+def test_plot_of_a_study_counts_waits_by_the_eps_that_judged_it():
+    judged = Judged({}, {}, {DYNAMIC: study()}, eps_s=2e-3, told=())
+    (draw,) = [draw for name, _, draw in figures(judged) if name == "alpha"]
+    words = texts(draw())
+    assert "eps = 2 ms" in words and "100 % are hidden" in words
 
 
 def test_rank_that_waits_longest_is_shown_unless_another_is_chosen():

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,12 @@ def test_mirror_of_a_record_takes_what_was_recorded():
     of = study(2).assign(t_mirror=(("rank", "step"), np.full((2, 60), 1e-4)))
     axes = regimes.timeline(of, new_figure().subplots(), step=0)
     assert axes.patches[4].get_width() == pytest.approx(0.1)  # ms
+
+
+def test_mirror_of_a_model_may_differ_by_rank():
+    of = study(2).assign_attrs(parameters=json.dumps({"mirror_s": [1e-4, 3e-4]}))
+    axes = regimes.timeline(of, new_figure().subplots(), step=0)
+    assert [bar.get_width() for bar in axes.patches[4:6]] == pytest.approx([0.1, 0.3])  # ms
 
 
 def test_ranks_that_start_later_are_drawn_later():

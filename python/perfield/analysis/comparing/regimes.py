@@ -338,8 +338,10 @@ def _few_visits(
     classified: Sequence[xr.Dataset], names: Sequence[str], labels: Sequence[str]
 ) -> Iterator[str]:
     for side, name in zip(classified, names):
+        regime = side[REGIME].transpose("rank", "step").values
+        regime = regime[:, (regime >= 0).any(axis=0)]  # a step without a time ends no visit
         for one, label in enumerate(labels):
-            row, _, _ = stretches(side[REGIME].transpose("rank", "step").values == one)
+            row, _, _ = stretches(regime == one)
             visits = len(row) / side.sizes["rank"]
             if visits < FEW_VISITS:
                 yield (

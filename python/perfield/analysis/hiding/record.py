@@ -83,7 +83,7 @@ def _told(folder: Path) -> dict[str, object]:
         raise HidingError(f"{folder} has no {TOLD}, so its method is unknown; let the solver write it again.")
     try:
         told = dict(json.loads(file.read_text()))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
     plain = {
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)

@@ -165,7 +165,7 @@ def _fast_share(times: xr.Dataset) -> float:
 
 
 def _gain_of_fast(first: xr.Dataset, other: xr.Dataset) -> float:
-    if REGIME not in first:
+    if REGIME not in first or REGIME not in other:
         return float("nan")
     means = [float(each[TIME].where(each[REGIME] == FAST).mean()) for each in (first, other)]
     return 100 * (means[0] - means[1]) / means[0]

@@ -9,7 +9,7 @@ Matrix-Free Finite Element Operators", ICS '25, section 2.2. Everything here tak
 from perfield.analysis.regimes.bootstrap import block_length, interval, resampled_sums
 from perfield.analysis.regimes.decode import Follower, classify
 from perfield.analysis.regimes.errors import RegimeError
-from perfield.analysis.regimes.events import cost_of_slow_steps, events, stretches
+from perfield.analysis.regimes.events import events, stretches
 from perfield.analysis.regimes.fit import Fit, fit, fit_pooled
 from perfield.analysis.regimes.model import EMISSIONS, Model
 from perfield.analysis.regimes.places import LEVELS, places
@@ -32,7 +32,6 @@ __all__ = [
     "RegimeError",
     "block_length",
     "classify",
-    "cost_of_slow_steps",
     "events",
     "fit",
     "fit_pooled",

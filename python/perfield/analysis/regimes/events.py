@@ -79,17 +79,6 @@ def stretches(is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return row, begin, np.nonzero(change == -1)[1]
 
 
-def cost_of_slow_steps(classified: xr.Dataset) -> float:
-    """By how much all steps together would take less without the slowest regime: s, as cost_s of events.
-
-    Raises RegimeError for timings without regimes.
-    """
-    is_slow = slow_points(classified)
-    time_s = classified[TIME].transpose("rank", "step").values
-    regime = classified[REGIME].transpose("rank", "step").values
-    return float(_excess(time_s, regime, is_slow)[1].sum()) if is_slow.any() else 0.0
-
-
 def _excess(time_s: np.ndarray, regime: np.ndarray, is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the slow regime adds to each point, and to the longest rank of each step; at least 0."""
     usual = np.where((regime != UNKNOWN) & ~is_slow, time_s, np.nan)

@@ -192,7 +192,7 @@ def _lengths(name: str, now: Machine, before: Machine, one: int) -> Iterator[str
         ("A step there", now.mean_s[one], before.mean_s[one], "takes"),
         ("A stay there", now.dwell_s[one], before.dwell_s[one], "lasts"),
     ):
-        if not (np.isfinite(here) and np.isfinite(there)) or 1 / APART < here / there < APART:
+        if not (0 < here < np.inf and 0 < there < np.inf) or 1 / APART < here / there < APART:
             continue
         factor = here / there
         times = f"{in_number(factor)} times" if factor > 1 else f"{in_percent(factor)} of"

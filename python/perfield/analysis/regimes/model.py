@@ -21,8 +21,9 @@ class Model:
 
     emission : "gaussian" of seconds (the paper's); "log-gaussian" or "student-t" of the logarithm of seconds.
     location, scale : (n_states) of the emission, in seconds or in the logarithm of seconds; ascending by the
-    mean time. dof : degrees of freedom of Student's t, else None. start : (n_states) probability of the first
-    state. transition : (n_states, n_states), Pi of the paper; rows are the states that are left.
+    mean time. dof : degrees of freedom of Student's t, else None. start : (n_states) probability of the state
+    of a first step, and of one behind an unknown time; of a fit the share of times in each.
+    transition : (n_states, n_states), Pi of the paper; rows are the states that are left.
     regime : (n_states) the regime of each state, from 0 for the fastest; several states may form one.
     field : what was timed. told : sentences about the fit that its user must know, empty if all is well.
     """

@@ -17,17 +17,19 @@ PART = 0.8  # of all distances, that must be equal
 def recurs_every(classified: xr.Dataset) -> int | None:
     """After how many steps the slowest regime begins anew, if nearly always after the same number; else None.
 
-    A step counts as slow where half of the ranks or more are. A machine's slow phases begin at random, and
-    hardly ever so regularly. Raises RegimeError for timings without regimes.
+    A step counts as slow where half of the ranks or more are. Steps without a time are passed over, so that
+    regular output does not divide a long slow phase. A machine's slow phases begin at random, and hardly ever
+    so regularly. Raises RegimeError for timings without regimes.
     """
     slow = n_regimes_of(classified) - 1
     regime = classified[REGIME].transpose("rank", "step").values
-    known = (regime >= 0).sum(axis=0)
-    is_slow = 2 * (regime == slow).sum(axis=0) >= np.maximum(known, 1)
+    n_known = (regime >= 0).sum(axis=0)
+    known = np.flatnonzero(n_known)
+    is_slow = 2 * (regime == slow).sum(axis=0)[known] >= n_known[known]
     if slow == 0:
         return None
     _, begin, _ = stretches(is_slow[np.newaxis])
-    apart = np.diff(classified["step"].values[begin])
+    apart = np.diff(classified["step"].values[known[begin]])
     if len(apart) < FEWEST:
         return None
     lengths, counts = np.unique(apart, return_counts=True)

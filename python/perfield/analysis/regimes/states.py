@@ -200,14 +200,18 @@ def _joined(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.
 
 
 def model_of(start: Start, found: States, regime: np.ndarray, field: str, told: tuple[str, ...]) -> Model:
-    """The states as a Model."""
+    """The states as a Model.
+
+    Its start is the share of times in each state: the fitted one only tells in which state the sampled series
+    began, which is certain of a single one, and says nothing of other series, or of steps behind a gap.
+    """
     hidden = found.hidden
     return Model(
         emission=start.emission,
         location=hidden.location,
         scale=hidden.scale,
         dof=start.dof,
-        start=hidden.start,
+        start=found.share,
         transition=hidden.transition,
         regime=regime,
         field=field,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -127,9 +126,6 @@ def waits_and_splitting(
 def eps_of(study: xr.Dataset) -> float:
     """The wait below which a study counts a wait as none, s; 0 if it does not say."""
     told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    if told is None and "parameters" in study.attrs:
-        parameters = json.loads(study.attrs["parameters"])
-        told = (parameters.get("splitting") or {}).get("eps_s")
     return 0.0 if told is None else float(told)
 
 

@@ -140,7 +140,7 @@ def parts_of(study: xr.Dataset, step: int) -> np.ndarray:
         mirror = one["t_mirror"]
     else:
         told = json.loads(study.attrs.get("parameters", "{}")).get("mirror_s", 0.0)
-        mirror = first * 0 + float(told)
+        mirror = first * 0 + np.asarray(told, float)  # one number, or one of each rank
     parts = np.stack([each.values for each in (first, one["w_in"], mirror, second, one["w_out"])])
     return np.clip(parts, 0, None)
 
