@@ -295,6 +295,7 @@ def test_run_with_own_steps_has_no_sites(heat3d, mpirun, bin_dir, perfield_cli):
     assert "has steps that the program closed itself, so perfield recorded no call sites" in said.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
 def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, tmp_path):
     spec = importlib.util.spec_from_file_location("openfoam_cases", CASES / "openfoam/cases.py")
