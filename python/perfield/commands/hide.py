@@ -485,7 +485,7 @@ def _interval(ends: tuple[float, float]) -> str:
     if not np.isfinite(ends).all():
         return ""
     low, high = (f"{end:+.{2 if abs(end) < 99.5 else 0}{'g' if abs(end) < 99.5 else 'f'}}" for end in ends)
-    return f" (gain {low} to {high} %, 95 % interval over runs)"
+    return f" (mean gain over all runs: {low} to {high} %, 95 % interval)"
 
 
 def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
