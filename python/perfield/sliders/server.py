@@ -12,10 +12,10 @@ from bokeh.application.handlers.function import FunctionHandler
 from bokeh.server.server import Server
 from bokeh.settings import settings
 
-from perfield.serve.page import Page
+from perfield.sliders.page import Page
 
 if TYPE_CHECKING:
-    from perfield.serve.experiment import Base
+    from perfield.sliders.experiment import Base
 
 ADDRESS = "127.0.0.1"  # nobody else's: the page has no users and no secrets
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield serve: a page with sliders for a model of coupled oscillators, of the paper or of a run."""
+"""perfield sliders: a page with sliders for a model of coupled oscillators, of the paper or of a run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ its phase circle, order parameter R, spread and phases over time. It begins with
 the figures of the paper or, where a run is named, with the topology, the
 frequencies and the coupling of that run.
 
-  perfield serve
-  perfield serve perfield-run
-  perfield serve --port 8000 --no-browser
+  perfield sliders
+  perfield sliders perfield-run
+  perfield sliders --port 8000 --no-browser
 
 The page is for browsers of this machine only. On a cluster, let ssh hand it on:
 ssh -L 5006:localhost:5006 HOST, then open http://localhost:5006/ at home.
-Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[serve]'."""
+Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[sliders]'."""
 
 PORT = 5006
 
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Serves the page until it is interrupted."""
     import perfield
-    from perfield.serve.experiment import bases
-    from perfield.serve.server import PortError, serve
+    from perfield.sliders.experiment import bases
+    from perfield.sliders.server import PortError, serve
 
     if not 0 <= arguments.port < 65536:
         raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")

@@ -34,7 +34,7 @@ from perfield.analysis.oscillators.model import NORMALISATIONS
 from perfield.analysis.oscillators.potentials import POTENTIALS, potential
 from perfield.analysis.words import in_periods
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
-from perfield.serve.experiment import (
+from perfield.sliders.experiment import (
     GIVEN,
     NOISES,
     STARTS,

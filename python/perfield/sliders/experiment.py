@@ -44,8 +44,10 @@ class Base:
 
     @property
     def period(self) -> float:
-        """Mean period of its oscillators, s."""
-        return TURN / abs(float(np.mean(self.model.frequency_at(0.0))))
+        """Mean period of its oscillators, s; of frequencies around zero, that of their median size."""
+        frequency = np.asarray(self.model.frequency_at(0.0))
+        mean, size = abs(float(np.mean(frequency))), float(np.median(np.abs(frequency)))
+        return TURN / (mean if mean > 1e-6 * size else size)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import perfield
 import twin
 from perfield.analysis.oscillators import ModelError
 from perfield.analysis.oscillators.presets import PRESETS
-from perfield.serve.experiment import bases, experiment, phases_of, settings_of
+from perfield.sliders.experiment import bases, experiment, phases_of, settings_of
 
 FIGURE_5 = "Figure 5: resynchronisation, one-directional"
 
@@ -97,3 +97,9 @@ def test_run_without_messages_is_refused_in_a_sentence(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=4, change_step=twin.without_calls)
     with pytest.raises(ModelError, match="message"):
         bases(perfield.open(path))
+
+
+def test_frequencies_around_zero_have_the_period_of_their_median_size():
+    base = bases()["Kuramoto, K = 3"]
+    assert base.period == pytest.approx(2 * np.pi, rel=0.01)  # half of a Lorentz distribution lies within 1
+    assert base.periods == pytest.approx(40 / (2 * np.pi), rel=0.01)

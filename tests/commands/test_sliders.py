@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield serve` in a browser: the page loads without a network, and a slider that moves changes it."""
+"""`perfield sliders` in a browser: the page loads without a network, and a slider that moves changes it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STATE = "Bokeh.documents[0].get_model_by_name('state').text"
 
 @contextlib.contextmanager
 def served(*words: object) -> Iterator[str]:
-    """The address of a page that `perfield serve` serves."""
-    command = [sys.executable, "-m", "perfield.commands", "serve", "--port", "0", "--no-browser"]
+    """The address of a page that `perfield sliders` serves."""
+    command = [sys.executable, "-m", "perfield.commands", "sliders", "--port", "0", "--no-browser"]
     with subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield re.search(r"http://localhost:\d+/", process.stdout.readline())[0]
@@ -73,15 +73,15 @@ def test_axes_of_time_follow_a_longer_preset(tmp_path):
 
 
 def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("perfield.serve")]:
+    for name in [name for name in sys.modules if name.startswith("perfield.sliders")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert commands.main(["serve", "--no-browser"]) == 2
-    assert "call pip install 'perfield[serve]'" in capsys.readouterr().err
+    assert commands.main(["sliders", "--no-browser"]) == 2
+    assert "call pip install 'perfield[sliders]'" in capsys.readouterr().err
 
 
 def test_run_that_is_none_is_told(tmp_path, capsys):
-    assert commands.main(["serve", str(tmp_path / "nothing"), "--no-browser"]) == 2
+    assert commands.main(["sliders", str(tmp_path / "nothing"), "--no-browser"]) == 2
     assert "nothing does not exist" in capsys.readouterr().err
 
 
@@ -90,10 +90,10 @@ def test_taken_port_is_told(capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert commands.main(["serve", "--port", str(port), "--no-browser"]) == 2
+        assert commands.main(["sliders", "--port", str(port), "--no-browser"]) == 2
     assert f"port {port} cannot be taken" in capsys.readouterr().err
 
 
 def test_impossible_port_is_told(capsys):
-    assert commands.main(["serve", "--port", "70000"]) == 2
+    assert commands.main(["sliders", "--port", "70000"]) == 2
     assert "--port 70000 is no port; expected 0 to 65535." in capsys.readouterr().err

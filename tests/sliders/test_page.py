@@ -11,8 +11,8 @@ pytest.importorskip("bokeh", reason="bokeh is not installed")
 from bokeh.document import Document
 
 from perfield.analysis.rhythm import order_parameter, spread
-from perfield.serve.experiment import bases, phases_of, settings_of
-from perfield.serve.page import Page
+from perfield.sliders.experiment import bases, phases_of, settings_of
+from perfield.sliders.page import Page
 
 FIGURE_5, FIGURE_9 = (
     "Figure 5: resynchronisation, one-directional",
