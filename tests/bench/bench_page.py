@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How soon the page of `perfield serve` can be used, in headless Chromium with a software renderer.
 
-From the start of the load until both pictures are drawn and the choosers work, as the page notes it itself, of
-runs with 64 ranks x 100 steps and 4,096 x 1,000. The runs are written first. Each is loaded twice by the same
+From the start of the load until both pictures are drawn and the choosers work, as the page notes it itself,
+of runs with 64 ranks x 100 steps and 4,096 x 1,000. The runs are written first. Each is loaded twice by one
 server: at first it reads the run, the second time it has it in memory.
 """
 
