@@ -290,6 +290,18 @@ class RunDirectory:
         return self._is_partial(int(self.step_indexes[number]), present)
 
     @property
+    def mesh_entries(self) -> int:
+        """How many entries of meshes and of the simulation's own fields are known."""
+        return len(self._meshes)
+
+    def mesh_versions(self, position: int) -> np.ndarray:
+        """(n_ranks,) int64, the version of each rank's mesh in a frame, 0 for none; reads no entry."""
+        rows = self._rows(position)
+        versions = np.zeros(self.n_ranks, dtype=np.int64)
+        versions[self._streams.places["rank"][rows]] = self._streams.places["mesh_version"][rows]
+        return versions
+
+    @property
     def stamps(self) -> Clocks:
         """Puts stamps of ranks on the common clock."""
         return self._stamps
@@ -374,7 +386,7 @@ class RunDirectory:
         """A copy of the run that later refreshes do not change; it shares all data read so far."""
         taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path again
         vars(taken).update(vars(self))
-        taken._streams = copy.copy(self._streams)
+        taken._streams, taken._meshes = copy.copy(self._streams), self._meshes.snapshot()
         return taken
 
     # --- from entries to tables ------------------------------------------------------------------
