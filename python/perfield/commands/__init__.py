@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "plot", "report"),
+    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
     *("compare", "scaling", "rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance"),
     *("export", "collect", "import", "env", "config", "paths", "plugin"),
 )

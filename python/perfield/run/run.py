@@ -273,10 +273,13 @@ class RunDirectory:
     @property
     def presence(self) -> np.ndarray:
         """(len(self), n_ranks) bool, whether a rank has an entry of each frame, damaged or not."""
-        present = np.zeros((len(self), self.n_ranks), dtype=bool)
-        ranks = self._streams.places["rank"]
-        for position in range(len(self)):
-            present[position, ranks[self._rows(position)]] = True
+        rows = [self.presence_of(number) for number in range(len(self))]
+        return np.array(rows, dtype=bool).reshape(len(self), self.n_ranks)
+
+    def presence_of(self, number: int) -> np.ndarray:
+        """(n_ranks,) bool, the row of `presence` at a position (from 0)."""
+        present = np.zeros(self.n_ranks, dtype=bool)
+        present[self._streams.places["rank"][self._rows(number)]] = True
         return present
 
     @property
