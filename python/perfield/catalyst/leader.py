@@ -53,7 +53,7 @@ class Leader:
         if self._run.take(index, pieces, waited_for):
             self._geometry.mesh_changed()
         blocks, machine = self._geometry.blocks(), self._topology.dataset(index)
-        if settings["images"]:
+        if settings["describes"]:
             self._description.note(index, blocks, machine, self._topology.run, self._topology.frame)
         return blocks, machine
 
@@ -62,7 +62,7 @@ class Leader:
     ) -> None:
         """Runs the pipelines on what `datasets` made. Collective."""
         names = self._comm.allgather([name for name, _ in blocks])
-        if settings["images"]:
+        if settings["describes"]:
             described = self._description.joined(
                 self._comm.allgather(self._description.part()), self._run.known_regions
             )
