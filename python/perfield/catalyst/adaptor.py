@@ -83,10 +83,11 @@ class Adaptor:
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
         world.comm.Allreduce(MPI.IN_PLACE, waited_for)
+        of_focus = {rank: world.comm.bcast(entry, root=rank) for rank in self._settings["focus"]}
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
         made = world.together(
-            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for)
+            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for, of_focus)
         )
         is_later = math.isfinite(time) and time > self._last_time
         self._last_time = at = time if is_later else max(float(index), self._last_time + 1)

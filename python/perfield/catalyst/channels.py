@@ -6,6 +6,7 @@ Both have the same arrays that `perfield render` writes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 class GeometryChannel:
     """Some ranks' pieces of the mesh, among the blocks of all."""
 
-    def __init__(self, run: GatheredRun):
-        self._run = run
+    def __init__(self, run: GatheredRun, focus: Sequence[int] = ()):
+        """focus : ranks f that get arrays `sent_count_to_<f>` and so on, as in `GeometryOptions`."""
+        self._run, self._focus = run, focus
         self._pieces: Pieces | None = None
 
     def has_mesh(self) -> bool:
@@ -48,7 +50,7 @@ class GeometryChannel:
         """Names and datasets of the newest step; empty if these ranks have no mesh."""
         if not self.has_mesh():
             return []
-        options = GeometryOptions(pieces=SomePieces(self._pieces, self._run.ranks_here))
+        options = GeometryOptions(SomePieces(self._pieces, self._run.ranks_here), focus=self._focus)
         return list(geometry_blocks(self._run, self._run.frame(), options))
 
 

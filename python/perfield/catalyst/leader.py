@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Leader:
         path = Path(given["run"])
         self._comm = comm
         self._run = GatheredRun(path, sources)
-        self._geometry = GeometryChannel(self._run)
+        self._geometry = GeometryChannel(self._run, given["focus"])
         self._topology = TopologyChannel(path if comm.rank == 0 else None)
         self._description = LiveDescription(path.name)
         self._pipelines = Pipelines(given, world, comm, tell)
@@ -47,10 +47,13 @@ class Leader:
         self._run.learn(news)
 
     def datasets(
-        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray
+        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, bytes]
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
-        """The geometry's blocks, with names, and the topology, of the step of this index."""
-        if self._run.take(index, pieces, waited_for):
+        """The geometry's blocks, with names, and the topology, of the step of this index.
+
+        waited_for, of_focus : as in `GatheredRun.take`.
+        """
+        if self._run.take(index, pieces, waited_for, of_focus):
             self._geometry.mesh_changed()
         blocks, machine = self._geometry.blocks(), self._topology.dataset(index)
         if settings["images"]:
