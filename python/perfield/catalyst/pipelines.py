@@ -12,13 +12,17 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mpi4py import MPI
-
-from perfield.catalyst.conditions import UnfitError, has_display, needs_display
+from perfield.catalyst.alone import Alone
+from perfield.catalyst.conditions import has_display, needs_display
+from perfield.catalyst.errors import PicturesEnded, UnfitError
 from perfield.catalyst.extracts import ExtractLists
-from perfield.catalyst.world import PicturesEnded, World
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from perfield.catalyst.world import World
 
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 DEFAULTS = ("geometry.py", "topology.py")
@@ -31,14 +35,15 @@ settings: dict[str, Any] = {}  # for perfield's own pipelines: see catalyst_scri
 class Pipelines:
     """The pipelines of a program, on one of the ranks that run ParaView. All methods are collective on these.
 
-    given : the settings of `perfield.catalyst.start`. comm : communicator of the ranks that run ParaView.
+    given : the settings of `perfield.catalyst.start`; `folder` is where extracts go, by default in the run
+    directory. world : all processes that make pictures. comm : communicator of those that run ParaView.
     """
 
     def __init__(
         self,
         given: dict[str, Any],
-        world: World,
-        comm: MPI.Comm,
+        world: World | Alone,
+        comm: MPI.Comm | Alone,
         tell: Callable[[str, str], None],
     ):
         self._world, self._comm = world, comm
@@ -46,7 +51,7 @@ class Pipelines:
         scripts = given["scripts"] or [str(SCRIPTS / name) for name in DEFAULTS]
         self._scripts = [Path(script) for script in scripts]
         self._together("reading a pipeline", self._check_scripts)
-        folder = Path(given["run"]) / FOLDER
+        folder = Path(given.get("folder") or Path(given["run"], FOLDER))
         self._controller = self._start_paraview()
         images = bool(given["images"])
         self._display = self._world.agree(int(not needs_display() or has_display()), comm=comm) == [1]
@@ -116,7 +121,10 @@ class Pipelines:
             name for name in ("libmpi.so.40", "libmpich.so.12") if name in Path("/proc/self/maps").read_text()
         }
         self._together("loading ParaView", lambda: _check_one_mpi(brought))
-        bridge.initialize()
+        if isinstance(self._world, Alone):
+            _initialize_without_mpi(bridge)
+        else:
+            bridge.initialize()
         self._bridge = bridge
         return controller
 
@@ -181,11 +189,28 @@ class Pipelines:
 
         def create_view(*_: Any, **__: Any) -> None:
             raise UnfitError(
-                "the pipeline makes a view, but this rank has no X display; set DISPLAY, or start the ranks "
+                "the pipeline makes a view, but this process has no X display; set DISPLAY, or start it "
                 "under xvfb-run -a"
             )
 
         servermanager._create_view = create_view
+
+
+def _initialize_without_mpi(bridge: Any) -> None:
+    """Does what `bridge.initialize` does, but leaves MPI alone, which not every login node can start."""
+    import paraview
+    from paraview.modules.vtkPVVTKExtensionsCore import vtkStringList
+    from paraview.modules.vtkRemotingApplication import vtkInitializationHelper
+    from paraview.modules.vtkRemotingCore import vtkProcessModule
+
+    words = vtkStringList()
+    for word in (sys.executable, "--symmetric", "--no-mpi"):
+        words.AddString(word)
+    vtkInitializationHelper.Initialize(words, vtkProcessModule.PROCESS_BATCH)
+    paraview.options.batch = paraview.options.symmetric = True
+    bridge.coprocessor = bridge.vtkCPProcessor()
+    if not bridge.coprocessor.Initialize():
+        raise UnfitError("ParaView's Catalyst does not start")
 
 
 def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:
