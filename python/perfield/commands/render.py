@@ -218,6 +218,13 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         ranks = tuple(int(word) for word in words(focus))
     except ValueError as error:
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
+    outside = [rank for rank in ranks if rank >= run.n_ranks]
+    if outside and not arguments.focus:  # the program was told so when it began
+        print(
+            f"note: focus_ranks names {', '.join(map(str, outside))}, but this run has the ranks 0 to "
+            f"{run.n_ranks - 1}; they get no arrays"
+        )
+        ranks = tuple(rank for rank in ranks if rank not in outside)
     association = "cell" if arguments.cells else "point"
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
