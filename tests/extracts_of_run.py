@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def read(path: Path):
     reader.SetFileName(str(path))
     reader.Update()
     return reader.GetOutput()
+
+
+def listed(pvd: Path) -> list[tuple[float, str]]:
+    """(time, file) of each step that a .pvd names."""
+    entries = ElementTree.parse(pvd).iter("DataSet")
+    return [(float(entry.get("timestep")), entry.get("file")) for entry in entries]
 
 
 def pieces(run: Path, index: int) -> list:

@@ -11,18 +11,14 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from perfield.catalyst.errors import UnfitError
+
 _FAMILIES = {
     "libmpi.so.40": "Open MPI",
     "libmpi.so.20": "Open MPI",
     "libmpich.so.12": "MPICH",
     "libmpi.so.12": "MPICH",
 }
-
-
-class UnfitError(RuntimeError):
-    """Pictures cannot be made in this program; the text says why and what to do."""
-
-    is_known = True  # the text explains it, no traceback needed
 
 
 def check_mpi(told: str) -> None:

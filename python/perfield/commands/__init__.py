@@ -16,7 +16,7 @@ from collections.abc import Sequence
 COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
     *("rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance", "export", "collect"),
-    *("import", "env", "config", "paths"),
+    *("import", "env", "config", "paths", "plugin"),
 )
 
 DESCRIPTION = """\

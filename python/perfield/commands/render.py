@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -225,17 +224,11 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
 
 def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
     """Names of the arrays that the pictures carry; None for all."""
-    from perfield.output.telling import telling_arrays
+    from perfield.output.telling import chosen_arrays
 
     if arguments.arrays == "all":
         return None
-    known = run.frame(0).values
-    wanted = words(arguments.fields or "")
-    # What the wanted arrays are made from: isend_bytes_to_3 comes from isend_bytes.
-    stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
-    sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
-    sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
-    return list(dict.fromkeys([*wanted, *telling_arrays(known, surveyed), *sources]))
+    return chosen_arrays(run.frame(0).values, surveyed, words(arguments.fields or ""))
 
 
 def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:

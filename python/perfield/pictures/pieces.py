@@ -50,13 +50,13 @@ class Pieces(Protocol):
 
 
 class StoredPieces:
-    """Meshes that the program described through perfield.h. Each (rank, version) is converted once."""
+    """Meshes that the program described through perfield.h. Of each rank the last version is kept."""
 
     origin = "the run"
 
     def __init__(self, run: Run):
         self._run = run
-        self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
+        self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
@@ -64,10 +64,10 @@ class StoredPieces:
         version = int(frame.mesh_version[rank])
         if version == 0:
             return []
-        if (rank, version) not in self._converted:
+        if rank not in self._converted or self._converted[rank][0] != version:
             blocks = self._run.mesh(rank, version)
-            self._converted[rank, version] = [(block.block, dataset_of(block)) for block in blocks]
-        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank, version]]
+            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
+        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank][1]]
         fields = self._run.fields(rank, frame.index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():

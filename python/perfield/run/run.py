@@ -75,8 +75,9 @@ class RunDirectory:
 
     def refresh(self) -> None:
         """Reads newly written entries; this may add frames and complete partial ones."""
-        self._meshes.refresh()
-        if self._streams.refresh():
+        is_new = self._streams.refresh()
+        self._meshes.refresh()  # a step's mesh is written before its entry, so it is there by now
+        if is_new:
             self._digest()
         else:
             self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
@@ -281,9 +282,12 @@ class RunDirectory:
     @property
     def partial(self) -> np.ndarray:
         """(len(self),) bool, whether some rank may still deliver its entry of the frame."""
-        ranks = self._streams.places["rank"]
-        frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
-        return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
+        return np.array([self.is_partial(number) for number in range(len(self))], dtype=bool)
+
+    def is_partial(self, number: int) -> bool:
+        """Whether some rank may still deliver its entry of the frame at a position (from 0)."""
+        present = self._streams.places["rank"][self._rows(number)]
+        return self._is_partial(int(self.step_indexes[number]), present)
 
     @property
     def stamps(self) -> Clocks:
