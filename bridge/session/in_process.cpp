@@ -46,6 +46,8 @@ void InProcess::describe_run(const std::string& path, int rank, int size, const 
   is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
+  json.texts("fields", config_.catalyst_fields).texts("camera", config_.catalyst_camera);
+  json.text("size", config_.catalyst_size);
   json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
   json.raw("images", config_.catalyst_images ? "true" : "false");
   json.text("live", config_.catalyst_live).text("mesh_path", config_.mesh_path);
