@@ -16,7 +16,7 @@ from perfield.catalyst.alone import Alone
 from perfield.catalyst.conditions import check_paraview
 from perfield.catalyst.errors import PicturesEnded, UnfitError, reason
 from perfield.catalyst.times import ShownTimes
-from perfield.configuration import setting
+from perfield.configuration import focus_ranks
 from perfield.follow.frames import NewFrames
 from perfield.follow.opening import open_when_there
 from perfield.follow.settings import FolderError, claim, settings_of
@@ -35,7 +35,9 @@ class Host:
         from perfield.pictures.geometry_picture import GeometryOptions
 
         self._run, self._status = run, status
-        focus = tuple(int(word) for word in setting(run, "focus_ranks") if word.isdigit())
+        focus, told = focus_ranks(run)
+        if told:
+            status.note(told)
         options = GeometryOptions(focus=focus)
         alone = Alone()
         self._stage = Stage(given, alone, alone, run, lambda _, words: status.note(words), options)
