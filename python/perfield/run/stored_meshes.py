@@ -21,6 +21,8 @@ class StoredMeshes:
         self._streams = streams
         self._misshapen: dict[str, None] = {}
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
+        # By type of entry: `places` when it was sorted, the entries by rank, and their ranks.
+        self._by_rank: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def __len__(self) -> int:
         return len(self._streams.places)
@@ -32,7 +34,7 @@ class StoredMeshes:
     def snapshot(self) -> StoredMeshes:
         """A copy that later refreshes do not change; it shares all that was read so far."""
         taken = copy.copy(self)
-        taken._streams = copy.copy(self._streams)
+        taken._streams, taken._by_rank = copy.copy(self._streams), dict(self._by_rank)
         return taken
 
     def damage(self, running: bool) -> list[str]:
@@ -83,6 +85,12 @@ class StoredMeshes:
         return self._names[key]
 
     def _rows(self, type: str, rank: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        rows = self._streams.of_type(type)
-        places = self._streams.places[rows]
-        return rows[(places["rank"] == rank) & wanted(places["index"])]
+        known, rows, ranks = self._by_rank.get(type, (None, None, None))
+        if known is not self._streams.places:  # a refresh replaces it
+            rows = self._streams.of_type(type)
+            ranks = self._streams.places["rank"][rows]
+            order = np.argsort(ranks, kind="stable")
+            rows, ranks = rows[order], ranks[order]
+            self._by_rank[type] = self._streams.places, rows, ranks
+        begin, end = np.searchsorted(ranks, [rank, rank + 1])
+        return rows[begin:end][wanted(self._streams.places["index"][rows[begin:end]])]

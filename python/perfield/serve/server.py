@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -190,10 +191,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def serve(server: Server, ready: Callable[[str], None]) -> None:
-    """Answers requests until the process is interrupted. ready : is called once with the page's address."""
+    """Answers requests until the process is interrupted. ready : is called once with the page's address.
+
+    Meanwhile it makes what a page asks for first.
+    """
     with server:
+        Thread(target=_prepare, args=(server.followed,), daemon=True).start()
         ready(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             return
+
+
+def _prepare(followed: Followed) -> None:
+    for name in ("run", "machine", "mesh"):
+        answer(followed, name, "")  # kept, or why not, which whoever asks is told again

@@ -19,6 +19,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkDataSet,
     vtkDataSetAttributes,
     vtkPolyData,
+    vtkUnstructuredGrid,
 )
 from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
@@ -130,7 +131,8 @@ def _grows(view: View) -> bool:
 
 
 def _made(view: View, frame: Frame, version: int) -> _Surface:
-    pieces, append, blocks = _pieces(view), vtkAppendFilter(), []
+    pieces, append = _pieces(view), vtkAppendFilter()
+    blocks, sizes_of, owned = [], [], []
     centres = np.full((view.run.n_ranks, 3), np.nan, np.float32)
     sizes = np.zeros(view.run.n_ranks, np.float32)
     for rank in range(view.run.n_ranks):
@@ -138,8 +140,12 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
         for number, dataset in _shapes(pieces, rank, frame):
             if not dataset.GetNumberOfPoints():
                 continue
-            append.AddInputData(_marked(dataset, rank, number, len(blocks)))
+            bare = dataset.NewInstance()
+            bare.CopyStructure(dataset)
+            append.AddInputData(bare)
             blocks.append((rank, number))
+            sizes_of.append((dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()))
+            owned.append(is_owned(dataset))
             boxes.append(dataset.GetBounds())
         if boxes:
             ends = np.array(boxes).reshape(-1, 3, 2)
@@ -148,16 +154,34 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     if not blocks:
         raise MeshMissingError(f"no rank has a mesh of version {version}.")
     append.Update()
-    owned = vtkThreshold()
-    owned.SetInputConnection(append.GetOutputPort())
-    owned.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_CELLS, OWNED)
-    owned.SetThresholdFunction(vtkThreshold.THRESHOLD_UPPER)
-    owned.SetUpperThreshold(0.5)
+    whole = append.GetOutput()
+    for data, name, count in zip(
+        (whole.GetPointData(), whole.GetCellData()), (POINT, CELL), np.transpose(sizes_of)
+    ):
+        block = np.repeat(np.arange(len(blocks)), count)
+        _add(data, name, np.stack([block, np.arange(len(block)) - (np.cumsum(count) - count)[block]], axis=1))
+    rank, number = np.array(blocks)[block].T
+    _add(whole.GetCellData(), RANK, rank)
+    _add(whole.GetCellData(), BLOCK, number)
     outside = vtkDataSetSurfaceFilter()
     outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
-    outside.SetInputConnection(owned.GetOutputPort())
+    outside.SetInputData(_chosen(whole, np.concatenate(owned)))
     outside.Update()
     return _drawn(outside.GetOutput(), blocks, centres, sizes, version)
+
+
+def _chosen(whole: vtkUnstructuredGrid, owned: np.ndarray) -> vtkUnstructuredGrid:
+    """The cells of a mesh that are no ghosts. owned : bool (n_cells,)."""
+    if owned.all():
+        return whole
+    _add(whole.GetCellData(), OWNED, owned)
+    some = vtkThreshold()
+    some.SetInputData(whole)
+    some.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_CELLS, OWNED)
+    some.SetThresholdFunction(vtkThreshold.THRESHOLD_UPPER)
+    some.SetUpperThreshold(0.5)
+    some.Update()
+    return some.GetOutput()
 
 
 def _drawn(
@@ -261,19 +285,6 @@ def _shapes(pieces: Pieces, rank: int, frame: Frame) -> list[tuple[int, vtkDataS
     if isinstance(pieces, StoredPieces):
         return pieces.shapes(rank, int(frame.mesh_version[rank]))
     return pieces.blocks(rank, frame)
-
-
-def _marked(dataset: vtkDataSet, rank: int, number: int, block: int) -> vtkDataSet:
-    """A block with the numbers of its points and cells as its only arrays, beside marks of ghosts."""
-    bare = dataset.NewInstance()
-    bare.CopyStructure(dataset)
-    n_points, n_cells = dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()
-    _add(bare.GetPointData(), POINT, np.stack([np.full(n_points, block), np.arange(n_points)], axis=1))
-    _add(bare.GetCellData(), CELL, np.stack([np.full(n_cells, block), np.arange(n_cells)], axis=1))
-    _add(bare.GetCellData(), RANK, np.full(n_cells, rank))
-    _add(bare.GetCellData(), BLOCK, np.full(n_cells, number))
-    _add(bare.GetCellData(), OWNED, is_owned(dataset))
-    return bare
 
 
 def _add(data: vtkDataSetAttributes, name: str, values: np.ndarray) -> None:
