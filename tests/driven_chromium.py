@@ -64,6 +64,28 @@ class Tab:
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key]
             )
 
+    def click(self, x: float, y: float) -> None:
+        """Moves the pointer to a place of the page, in pixels, and clicks."""
+        for kind, button in (("mouseMoved", "none"), ("mousePressed", "left"), ("mouseReleased", "left")):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
+
+    def visit(self, address: str) -> None:
+        """Loads another page, or the same one anew."""
+        self.call("Page.navigate", url="about:blank")
+        self._loaded("about:blank")
+        self.call("Page.navigate", url=address)
+        self._loaded(address)
+
+    def _loaded(self, address: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            with contextlib.suppress(AssertionError):  # between two pages no script can run
+                here, state = self.value("[location.href, document.readyState]")
+                if here.split("#")[0] == address.split("#")[0] and state == "complete":
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"{address} was never loaded; the page said {self.told}")
+
     def picture(self) -> bytes:
         """What the page looks like, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

@@ -41,7 +41,8 @@ export class Grid {
     this.draw();
   }
 
-  get #box() {
+  /** Left, top, width and height of the cells, in pixels of the canvas. */
+  get box() {
     const { clientWidth: width, clientHeight: height } = this.stage;
     const [wide, high] = [Math.max(width - LEFT - RIGHT, 1), Math.max(height - TOP - BOTTOM, 1)];
     const side = Math.min(wide, high);
@@ -51,7 +52,7 @@ export class Grid {
 
   #cell(x, y) {
     if (!this.cells) return null;
-    const [left, top, width, height] = this.#box;
+    const [left, top, width, height] = this.box;
     const column = Math.floor(((x - left) / width) * this.cells.width);
     const row = Math.floor(((y - top) / height) * this.cells.height);
     const isInside = column >= 0 && row >= 0 && column < this.cells.width && row < this.cells.height;
@@ -66,7 +67,7 @@ export class Grid {
     this.canvas.height = Math.round(clientHeight * ratio);
     const context = this.canvas.getContext('2d');
     context.scale(ratio, ratio);
-    const [left, top, width, height] = this.#box;
+    const [left, top, width, height] = this.box;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.#drawn(Math.ceil(width * ratio), Math.ceil(height * ratio)), left, top, width, height);
     context.strokeStyle = '#c9ced6';

@@ -46,7 +46,9 @@ def bundle(out: Path) -> None:
         # npm starts programs by the name `node`.
         environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         command = [program, npm, "ci", "--loglevel=error"]
-        fetched = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        fetched = subprocess.run(
+            command, cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
         if fetched.returncode:
             said = (fetched.stderr.strip() or fetched.stdout.strip()).splitlines()
             raise BundleError(f"npm could not fetch its packages: {' '.join(said[:3])}")
