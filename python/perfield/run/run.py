@@ -413,6 +413,8 @@ class RunDirectory:
         self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
         self._frame_index = np.unique(self._step_index)
         self._every_step = _newest(streams, closed, rank_first=True)
+        of_history = ("rank", "index", "mesh_version")
+        self._mesh_history = [streams.places[name][self._every_step] for name in of_history]
 
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
@@ -482,12 +484,12 @@ class RunDirectory:
 
     def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
         """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
-        places = self._streams.places[self._every_step]
-        begin, end = np.searchsorted(places["rank"], [rank, rank + 1])
+        ranks, steps, versions = self._mesh_history
+        begin, end = np.searchsorted(ranks, [rank, rank + 1])
         if begin == end:
             return np.zeros(len(indexes), dtype=np.int64)
-        at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
-        return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
+        at = np.searchsorted(steps[begin:end], indexes, side="right") - 1
+        return versions[begin + np.maximum(at, 0)].astype(np.int64)
 
     def _last_stamps(self) -> np.ndarray:
         """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""

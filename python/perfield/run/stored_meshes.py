@@ -19,11 +19,13 @@ class StoredMeshes:
     def __init__(self, streams: Streams):
         self._streams = streams
         self._misshapen: dict[str, None] = {}
+        self._by_rank: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # rows by type, by rank; their ranks
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
 
     def refresh(self) -> None:
         """Finds newly written entries."""
-        self._streams.refresh()
+        if self._streams.refresh():
+            self._by_rank.clear()
 
     def damage(self, running: bool) -> list[str]:
         """Sentences on damage, and on requested blocks that could not be read."""
@@ -73,6 +75,10 @@ class StoredMeshes:
         return self._names[key]
 
     def _rows(self, type: str, rank: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        rows = self._streams.of_type(type)
-        places = self._streams.places[rows]
-        return rows[(places["rank"] == rank) & wanted(places["index"])]
+        if type not in self._by_rank:
+            rows = self._streams.of_type(type)
+            rows = rows[np.argsort(self._streams.places["rank"][rows], kind="stable")]
+            self._by_rank[type] = rows, self._streams.places["rank"][rows]
+        rows, ranks = self._by_rank[type]
+        begin, end = np.searchsorted(ranks, [rank, rank + 1])
+        return rows[begin:end][wanted(self._streams.places["index"][rows[begin:end]])]

@@ -116,6 +116,8 @@ class Streams:
         bodies: list[bytes | None] = [None] * len(rows)
         for number, path in enumerate(self.paths):
             here = np.flatnonzero(self.file[rows] == number)
+            if not len(here):
+                continue
             for at, body in zip(here, _bridge.read_bodies(str(path), self.places["offset"][rows[here]])):
                 bodies[at] = body
         return bodies
@@ -126,6 +128,8 @@ class Streams:
         for number, path in enumerate(self.paths):
             here = np.flatnonzero(self.file[rows] == number)
             offsets = self.places["offset"][rows[here]]
+            if not len(here):
+                continue
             for at, opening in zip(here, _bridge.read_openings(str(path), offsets, most)):
                 openings[at] = opening
         return openings
