@@ -30,7 +30,7 @@ class Host:
     """The pipelines of one run. given : as `Stage` takes it. status : takes sentences."""
 
     def __init__(self, run: RunDirectory, given: dict[str, Any], status: Status):
-        check_paraview()
+        check_paraview("install perfield for a Python that has it (`perfield render` needs VTK alone)")
         from perfield.catalyst.stage import Stage  # loads VTK
         from perfield.pictures.geometry_picture import GeometryOptions
 
@@ -52,6 +52,10 @@ class Host:
             self._stage.geometry.mesh_changed()
         blocks, machine = self._stage.datasets(frame, self._run, frame)
         self._stage.show(frame, self._times.of(frame.index, frame.time), blocks, machine)
+
+    def rest(self) -> None:
+        """Completes the lists of what was written, while no frame waits."""
+        self._stage.pipelines.list_extracts()
 
     def finish(self) -> None:
         """Completes what was written, and tells what was not shown."""
@@ -112,6 +116,7 @@ def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, 
         elif is_over:
             return 0, f"the run {'has finished' if run.state == 'finished' else 'was killed'}"
         else:
+            host.rest()
             is_over = frames.have_ended  # what was written until now is read once more
         status.say_when_due()
         if wait(0 if frame is not None or is_over else frames.pause_s):
