@@ -15,8 +15,9 @@ if "__file__" in globals():
 
 import geometry
 import paraview.simple as pv
+import picks
 from follow import follow
-from scene import Pictures, at_first_step, new_view
+from scene import Pictures, at_first_step, new_view, panels_at_rest
 
 import topology
 
@@ -27,10 +28,12 @@ def main() -> None:
     left = new_view()
     right = new_view(beside=left)
     pv.RenderAllViews()  # sets the sizes of the views
-    mesh = geometry.open_in(left, pictures)
-    topology.open_in(right, pictures)
+    with panels_at_rest():
+        mesh = geometry.open_in(left, pictures)
+        topology.open_in(right, pictures)
     at_first_step([left, right], mesh)
     follow([left, right], pictures)
+    picks.link([left, right], pictures)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from follow import follow
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, nameable, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
-from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
+from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, panels_at_rest, set_title
 from ticks import amount, unit_for
 
 if TYPE_CHECKING:
@@ -329,9 +329,14 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
+    import picks  # only for the GUI
+
     view, pictures = new_view(), Pictures.from_environment()
-    at_first_step([view], open_in(view, pictures))
+    with panels_at_rest():
+        mesh = open_in(view, pictures)
+    at_first_step([view], mesh)
     follow([view], pictures)
+    picks.link([view], pictures)
 
 
 def in_program() -> Program:

@@ -29,7 +29,7 @@ from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
 from mesh_values import nameable
-from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
+from scene import FREE, Pictures, at_first_step, fit_points, new_view, panels_at_rest, set_title
 from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
@@ -38,6 +38,7 @@ LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
     *("switches", "links", "devices"),
 )
+STATIC = ("switches", "links", "devices")  # the same at all steps; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
@@ -76,7 +77,7 @@ class Layers:
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
-            if name in written
+            if name in written and (name not in STATIC or written[name].GetNumberOfCells())
         }
         self._others: list[Any] = []  # proxies that show blocks
         self._displays: dict[str, Any] = {}
@@ -113,7 +114,7 @@ class Layers:
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
             for name in ("switches", "devices"):
-                if field in self._pictures.arrays(f"topology/{name}"):
+                if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
@@ -502,9 +503,14 @@ def _block(made: list[Any], layer: str) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
+    import picks  # only for the GUI
+
     view, pictures = new_view(), Pictures.from_environment()
-    at_first_step([view], open_in(view, pictures))
+    with panels_at_rest():
+        picture = open_in(view, pictures)
+    at_first_step([view], picture)
     follow([view], pictures)
+    picks.link([view], pictures)
 
 
 def in_program() -> Program:
