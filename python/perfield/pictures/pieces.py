@@ -50,13 +50,14 @@ class Pieces(Protocol):
 
 
 class StoredPieces:
-    """Meshes that the program described through perfield.h. Of each rank the last version is kept."""
+    """Meshes that the program described through perfield.h. Those of the last frame are kept."""
 
     origin = "the run"
 
     def __init__(self, run: Run):
         self._run = run
         self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
+        self._of_frame: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> step, with fields
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
@@ -67,6 +68,12 @@ class StoredPieces:
         if rank not in self._converted or self._converted[rank][0] != version:
             blocks = self._run.mesh(rank, version)
             self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
+            self._of_frame.pop(rank, None)
+        if rank not in self._of_frame or self._of_frame[rank][0] != frame.index:
+            self._of_frame[rank] = frame.index, self._with_fields(rank, frame)
+        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][1]]
+
+    def _with_fields(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank][1]]
         fields = self._run.fields(rank, frame.index)
         for number, dataset in fresh:
