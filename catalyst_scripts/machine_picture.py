@@ -27,6 +27,7 @@ LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
     *("switches", "links", "devices"),
 )
+STATIC = ("switches", "links", "devices")  # the same at all steps; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
@@ -65,7 +66,7 @@ class Layers:
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
-            if name in written
+            if name in written and (name not in STATIC or written[name].GetNumberOfCells())
         }
         self._others: list[Any] = []  # proxies that show blocks
         self._displays: dict[str, Any] = {}
@@ -102,7 +103,7 @@ class Layers:
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
             for name in ("switches", "devices"):
-                if field in self._pictures.arrays(f"topology/{name}"):
+                if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 

@@ -11,7 +11,7 @@ from vtkmodules.vtkFiltersCore import vtkAppendFilter
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import twin
-from perfield.paraview import messages_of_ranks, reader, runs
+from perfield.paraview import messages_of_ranks, reader
 from perfield.paraview.runs import blocks_of
 
 MACHINE = 1
@@ -23,12 +23,6 @@ def run_path(tmp_path_factory):
     """A run of 5 ranks on two hosts: each sends 2 messages of 1000 * (rank + 1) bytes and an empty one to the
     next, in a ring."""
     return twin.write_run(tmp_path_factory.mktemp("runs") / "run", ranks=5, steps=3, hosts=("a", "b"))
-
-
-@pytest.fixture(autouse=True)
-def forgotten(monkeypatch):
-    """Runs that other tests opened are forgotten."""
-    monkeypatch.setattr(runs, "_opened", type(runs._opened)())
 
 
 def exchanged(run_path, picture=0, **parameters):
