@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,8 @@ def make(path: Path, names: tuple[str, ...], makes: str, options: Options, outpu
     if wrong:
         raise OptionError("; ".join(wrong))
     folder = Path(output) if output else path / "pipeline"
+    if folder.exists() and folder.samefile(path):
+        raise OptionError(f"--output: {folder} holds the pictures themselves; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     steps = pictures.description["steps"][:: options.every]
     if makes == "extracts":
@@ -59,15 +60,21 @@ def _draw(pictures: Pictures, names: tuple[str, ...], steps: list[dict[str, Any]
 
 
 def _extract(pictures: Pictures, name: str, steps: list[dict[str, Any]], folder: Path) -> None:
-    """Writes a picture's steps as .vtm files, with a list of them that ParaView opens as a series."""
+    """Writes a picture's steps as .vtm files, and a .pvd that lists them."""
     arrays = [pictures.array_of(field) for field in pictures.options.fields]
     few = reduced(pictures.read(name), arrays, name)
-    files = []
+    listed = []
     for step in steps:
         file = f"{name}_{step['frame']:06d}.vtm"
         few.UpdatePipeline(step["shown_at"])
         pv.SaveData(str(folder / file), proxy=few, DataMode="Binary", CompressorType="ZLib")
-        files.append({"name": file, "time": step["shown_at"]})
+        listed.append(f'<DataSet timestep="{step["shown_at"]!r}" part="0" file="{file}"/>')
         print(file, flush=True)
-    series = {"file-series-version": "1.0", "files": files}
-    (folder / f"{name}.vtm.series").write_text(json.dumps(series) + "\n", encoding="utf-8")
+    lines = [
+        '<VTKFile type="Collection" version="0.1">',
+        "<Collection>",
+        *listed,
+        "</Collection>",
+        "</VTKFile>",
+    ]
+    (folder / f"{name}.pvd").write_text("\n".join(lines) + "\n", encoding="utf-8")

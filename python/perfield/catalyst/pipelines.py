@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ class Pipelines:
         options = self._together("reading the options of pipelines", lambda: from_settings(given))
         folder = Path(given.get("folder") or Path(given["run"], FOLDER))
         self._controller = self._start_paraview()
-        images = bool(given["images"]) or SCRIPTS / "images_only.py" in self._scripts
+        images = draws([script.stem for script in self._scripts], bool(given["images"]))
         self._display = self._world.agree(int(not needs_display() or has_display()), comm=comm) == [1]
         if not self._display:
             self._refuse_views()
@@ -207,6 +207,16 @@ class Pipelines:
         servermanager._create_view = create_view
 
 
+def draws(names: Collection[str], wanted: bool) -> bool:
+    """Whether pipelines of these names draw images. wanted : the key catalyst_images."""
+    return "images_only" in names or (wanted and not {"extracts_only", "live"}.issuperset(names))
+
+
+def script_of(name: str) -> Path:
+    """The file of a pipeline: perfield's own, if `name` is one of NAMES, else the path itself."""
+    return SCRIPTS / f"{name}.py" if name in NAMES else Path(name)
+
+
 def _initialize_without_mpi(bridge: Any) -> None:
     """Does what `bridge.initialize` does, but leaves MPI alone, which not every login node can start."""
     import paraview
@@ -222,11 +232,6 @@ def _initialize_without_mpi(bridge: Any) -> None:
     bridge.coprocessor = bridge.vtkCPProcessor()
     if not bridge.coprocessor.Initialize():
         raise UnfitError("ParaView's Catalyst does not start")
-
-
-def script_of(name: str) -> Path:
-    """The file of a pipeline: perfield's own, if `name` is one of NAMES, else the path itself."""
-    return SCRIPTS / f"{name}.py" if name in NAMES else Path(name)
 
 
 def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -108,6 +108,25 @@ def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, 
     return values
 
 
+def exchanged_with(frame: Frame, chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """What every rank exchanges with some ranks together: (n_ranks,) float64 each, NaN for nothing.
+
+    chosen : bool (n_ranks,). `to_chosen_count`, `to_chosen_bytes`: what this rank sent to them;
+    `from_chosen_count`, `from_chosen_bytes`: what they sent to it. Messages between chosen ranks count too.
+    """
+    pairs = pairs_of(frame)
+    values = {}
+    for direction, own, other in (("to", pairs.source, pairs.target), ("from", pairs.target, pairs.source)):
+        with_chosen = chosen[other]
+        ranks = own[with_chosen]
+        silent = np.bincount(ranks, minlength=len(chosen)) == 0
+        for what in ("count", "bytes"):
+            numbers = pairs.values[f"sent_{what}"][with_chosen]
+            sums = np.bincount(ranks, numbers, minlength=len(chosen))
+            values[f"{direction}_chosen_{what}"] = np.where(silent, np.nan, sums)
+    return values
+
+
 def _stubs(start: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Points (n, POINTS_PER_LINE, 3) of short lines from start, (n, 3), slanted to show from any side."""
     way = np.linspace(0.0, 1.0, POINTS_PER_LINE)[None, :, None]

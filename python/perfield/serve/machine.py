@@ -100,8 +100,10 @@ def _layer(
         polys, part = _quads(dataset)
     points = vtk_to_numpy(dataset.GetPoints().GetData()).astype(np.float32)
     cells = dataset.GetCellData()
-    rank = cells.GetArray("rank") if name in ("ranks", "measurements") else None
+    rank = cells.GetArray("rank") if name == "ranks" else None
     ranks = np.full(n_parts, -1) if rank is None else vtk_to_numpy(rank)
+    if name == "measurements" and below is None:  # of ranks, in the same order, without values yet
+        ranks = arrays["ranks/rank"]
     begin, ranks_below = below if below is not None else (np.zeros(n_parts + 1, np.int32), part[:0])
     arrays |= {
         f"{name}/points": points,

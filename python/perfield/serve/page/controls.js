@@ -49,6 +49,7 @@ export class Controls {
   update() {
     const { app } = this;
     if (app.about) get('field').value = app.about.name;
+    if (get('own')) get('own').value = app.own ?? '';
     get('frame').value = app.frame;
     get('follow').checked = Boolean(app.follow) && app.run.live;
     get('back').disabled = app.frame <= 0;

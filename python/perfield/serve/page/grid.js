@@ -28,10 +28,10 @@ export class Grid {
     new ResizeObserver(() => this.draw()).observe(stage);
   }
 
-  /** rgba : four bytes for each cell, row by row, the first row at the bottom if `upwards`. */
-  show(rgba, nRows, nColumns) {
-    this.cells = new OffscreenCanvas(nColumns, nRows);
-    this.cells.getContext('2d').putImageData(new ImageData(new Uint8ClampedArray(rgba), nColumns, nRows), 0, 0);
+  /** Shows values, row by row, the first row at the top; NaN where there are none. */
+  show(values, nRows, nColumns, colours) {
+    this.cells = { values, height: nRows, width: nColumns, colours };
+    this.image = null;
     this.draw();
   }
 
@@ -67,12 +67,32 @@ export class Grid {
     const context = this.canvas.getContext('2d');
     context.scale(ratio, ratio);
     const [left, top, width, height] = this.#box;
-    context.imageSmoothingEnabled = this.cells.width > width * ratio || this.cells.height > height * ratio;
-    context.drawImage(this.cells, left, top, width, height);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.#drawn(Math.ceil(width * ratio), Math.ceil(height * ratio)), left, top, width, height);
     context.strokeStyle = '#c9ced6';
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
     this.#axes(context, left, top, width, height);
     this.#mark(context, left, top, width, height);
+  }
+
+  /** The cells as an image, of no more pixels than there are: the largest value of cells that share one counts. */
+  #drawn(width, height) {
+    const { cells } = this;
+    const [nRows, nColumns] = [Math.min(cells.height, height), Math.min(cells.width, width)];
+    if (this.image?.width === nColumns && this.image.height === nRows) return this.image;
+    const largest = new Float32Array(nRows * nColumns).fill(NaN);
+    for (let row = 0; row < cells.height; row += 1) {
+      const begin = Math.floor((row * nRows) / cells.height) * nColumns;
+      for (let column = 0; column < cells.width; column += 1) {
+        const value = cells.values[row * cells.width + column];
+        const at = begin + Math.floor((column * nColumns) / cells.width);
+        if (!(value <= largest[at]) && !Number.isNaN(value)) largest[at] = value;
+      }
+    }
+    this.image = new OffscreenCanvas(nColumns, nRows);
+    const pixels = new Uint8ClampedArray(cells.colours.of(largest));
+    this.image.getContext('2d').putImageData(new ImageData(pixels, nColumns, nRows), 0, 0);
+    return this.image;
   }
 
   #axes(context, left, top, width, height) {

@@ -42,7 +42,7 @@ export class HeatMap {
     [this.heat, this.about] = [heat, about];
     const [nRows, nColumns] = heat.arrays.values.shape;
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${this.app.run.n_ranks} ranks over ${this.app.run.n_frames} steps`);
-    if (nRows && nColumns) this.grid.show(colours.of(heat.arrays.values), nRows, nColumns);
+    if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, colours);
     this.mark();
     clearTimeout(this.again);
     if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about, colours)), 500);

@@ -9,6 +9,7 @@ const PLAIN = { planes: [0.93, 0.93, 0.93], labels: [0.1, 0.1, 0.1], links: [0.6
 const OUTLINE = [0.6, 0.6, 0.6];
 const WHITE = [1, 1, 1];
 const FROM_ABOVE = (8 * Math.PI) / 180; // of the view on several nodes, as in ParaView
+const OUTLINED = 300; // outlines of more cells would cover them
 const NAMED = 30; // more nodes carry no names
 
 export class MachinePicture {
@@ -37,13 +38,15 @@ export class MachinePicture {
         const owners = layer.rank.map((_, cell) => cell);
         layer.cells = this.view.add(new Cells(this.vtk, points, { polys }, owners, owners.length), name !== 'labels');
         layer.parts.push(layer.cells);
-        if (name !== 'labels') {
-          layer.parts.push(this.view.add(new Lines(this.vtk, points, outlines(polys), OUTLINE, name === 'planes' ? 1 : 0.8)));
+        if (name !== 'labels' && owners.length <= OUTLINED) {
+          layer.parts.push(this.view.add(new Lines(this.vtk, points, outlines(polys), OUTLINE)));
         }
       }
       if (nLines) layer.parts.push(this.view.add(new Lines(this.vtk, points, lines, PLAIN[name] ?? OUTLINE)));
       this.layers.set(name, layer);
     }
+    const { host, node } = this.app.run.ranks;
+    this.hosts = new Map(node.map((number, rank) => [number, host[rank]]));
     this.from = arrays.line_from;
     this.to = arrays.line_to;
     this.look();
@@ -146,12 +149,12 @@ export class MachinePicture {
     const planes = this.layers.get('planes');
     if (!planes?.cells?.visible || planes.part.length > NAMED) return;
     const { width, height } = this.view;
-    planes.part.forEach((part, cell) => {
+    planes.part.forEach((node, cell) => {
       const corners = this.#cellCorners(planes, cell);
       const top = Math.max(...corners.map((corner) => corner[1]));
       const upper = corners.filter((corner) => corner[1] >= top - 1e-6);
       const middle = [0, 1, 2].map((axis) => upper.reduce((sum, p) => sum + p[axis], 0) / upper.length);
-      drawWords(context, lens, planes.names[part] ?? '', middle, { width, height, dy: -6 });
+      drawWords(context, lens, this.hosts.get(node) ?? '', middle, { width, height, dy: -6 });
     });
   }
 

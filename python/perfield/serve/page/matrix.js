@@ -40,7 +40,7 @@ export class Matrix {
     ), [Infinity, 0]);
     const scale = [Math.min(range[0], range[1] - 1), range[1]];
     const colours = new Colours({ map: 'viridis', scale, range: scale }, { absent: '#f3f4f6', beyond: '#f3f4f6' });
-    if (matrix.n_bins) this.grid.show(colours.of(logs), matrix.n_bins, matrix.n_bins);
+    if (matrix.n_bins) this.grid.show(logs, matrix.n_bins, matrix.n_bins, colours);
     this.grid.canvas.setAttribute('aria-label', `bytes that each of ${this.app.run.n_ranks} ranks sends to each`);
     this.legend = range[1] > 0 ? this.#legend(colours, range) : null;
     this.mark();

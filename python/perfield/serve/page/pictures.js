@@ -57,7 +57,7 @@ export class Pictures {
     card.tools(picture, layersMenu(this.app, [...layers, ['messages', 'messages of the step', false]]));
     picture.view.onPick = (hit) => this.app.set({ rank: picture.rankAt(hit) });
     picture.view.onHover = (hit, event) => this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
-    card.caption(picture.machine.notes?.join(' ') ?? '');
+    card.notes([...(picture.machine.notes ?? []), picture.machine.explained]);
   }
 
   #machineWords(hit) {
@@ -107,6 +107,7 @@ export class Pictures {
       const select = make('select');
       select.append(new Option('field above', ''), ...app.run.own_fields.map(({ name, title }) => new Option(title, name)));
       select.value = app.own ?? '';
+      select.id = 'own';
       select.setAttribute('aria-label', 'colours of the mesh');
       select.addEventListener('change', () => app.set({ own: select.value || null }));
       tools.push(select);
@@ -149,11 +150,9 @@ export class Pictures {
         const ownColours = new Colours(own, app.run.palette);
         this.mesh.paintOwn(this.ownValues.arrays.values, this.ownValues.association, ownColours);
         card.legend(own, ownColours);
-        card.caption(`${own.title}${own.step === undefined ? '' : `, stored in step ${own.step}`}`);
       } else {
         this.mesh.paint(colours.of(values));
         card.legend(null);
-        card.caption('');
       }
     }
     this.draw();
@@ -210,8 +209,11 @@ class Card {
     this.element.querySelector('.tools').replaceChildren(...tools, turn);
   }
 
-  caption(text) {
-    this.element.querySelector('.caption').textContent = text;
+  /** Sentences below the picture. */
+  notes(sentences) {
+    const known = sentences.filter(Boolean);
+    const box = this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
+    box.replaceChildren(...known.map((sentence) => make('p', '', sentence)));
   }
 
   legend(about, colours) {
@@ -219,6 +221,7 @@ class Card {
     if (!about) return legend?.remove();
     legend ??= this.place.appendChild(make('div', 'own-legend legend'));
     drawLegend(legend, about, colours);
+    legend.prepend(make('span', '', about.title));
   }
 }
 

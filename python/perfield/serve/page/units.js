@@ -6,7 +6,7 @@ const UNITS = {
   B: [[1e-9, 'GB'], [1e-6, 'MB'], [1e-3, 'kB'], [1, 'bytes']],
 };
 const ROUND = [1, 2, 2.5, 5, 10];
-const INTERVALS = [5, 4, 6];
+const MOST = 5; // intervals of a legend
 
 /** [factor, name] of the unit in which numbers up to `largest` are written. */
 export function unitFor(unit, largest) {
@@ -29,15 +29,13 @@ export function inWords(value, unit) {
   return `${amount(value * factor)} ${name}`.trim();
 }
 
-/** Round values from low to high, both included, and the unit of their texts: {unit, marks: [[value, text]]}. */
+/** Round values from low to high and the unit of their texts: {unit, marks: [[value, text]]}. */
 export function ticks(low, high, unit) {
   const [factor, name] = unitFor(unit, Math.max(Math.abs(low), Math.abs(high)));
-  const count = INTERVALS.find((n) => isRound((high - low) / n)) ?? INTERVALS[0];
-  const values = Array.from({ length: count + 1 }, (_, n) => low + ((high - low) * n) / count);
+  const each = (high - low) / MOST;
+  const power = 10 ** Math.floor(Math.log10(each) + 1e-9);
+  const step = power * ROUND.find((number) => number * power >= each * (1 - 1e-9));
+  const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
+  const values = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
   return { unit: name, marks: values.map((value) => [value, amount(Number((value * factor).toPrecision(6)))]) };
-}
-
-function isRound(length) {
-  const power = 10 ** Math.floor(Math.log10(length) + 1e-9);
-  return ROUND.some((number) => Math.abs(length / power / number - 1) < 1e-6);
 }
