@@ -40,4 +40,7 @@ def test_link_of_a_finding_shows_its_step_field_and_rank(tmp_path):
             tab.until("document.getElementById('panel').innerText.toLowerCase().includes('rank 2')")
             assert tab.value("document.getElementById('field').value") == "waiting_time_s"
             assert tab.value("document.getElementById('frame').value") == "3"
+            assert tab.value("document.getElementById('message').hidden"), (
+                "the page says that it has an error"
+            )
             assert not tab.told
