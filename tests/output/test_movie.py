@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Films: a frame for each step, at the chosen rate and size; the last film stays until the new one is made."""
+"""Films: a frame for each step, at the chosen rate and size; the last film stays until a new one is made."""
 
 from __future__ import annotations
 
