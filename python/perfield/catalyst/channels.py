@@ -33,15 +33,16 @@ class GeometryChannel:
         self._run = run
         self._options = options or GeometryOptions()
         self._pieces: Pieces | None = None
+        self.missing = ""  # why there is no mesh
 
     def has_mesh(self) -> bool:
         """Whether these ranks have a mesh, described to perfield or on disk."""
         if self._pieces is None:
             try:
-                self._pieces = choose_pieces(self._run)
-            except MeshMissingError:
-                return False
-        return True
+                self._pieces, self.missing = choose_pieces(self._run), ""
+            except MeshMissingError as error:
+                self.missing = str(error)
+        return self._pieces is not None
 
     def mesh_changed(self) -> None:
         """Drops the old mesh."""

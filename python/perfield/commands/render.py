@@ -197,7 +197,7 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
     if (arguments.topology or arguments.zoom) and not arguments.geometry:
         return None
-    from perfield.configuration import setting
+    from perfield.configuration import focus_ranks
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
@@ -213,11 +213,16 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     if arguments.fields:
         fields = words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
-    focus = arguments.focus or ",".join(setting(run, "focus_ranks"))
-    try:
-        ranks = tuple(int(word) for word in words(focus))
-    except ValueError as error:
-        raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
+    ranks, told = focus_ranks(run)
+    if arguments.focus:
+        try:
+            ranks, told = tuple(int(word) for word in words(arguments.focus)), ""
+        except ValueError as error:
+            raise CommandError(
+                f"focus ranks '{arguments.focus}' are not numbers; expected ranks such as 3,7."
+            ) from error
+    if told:
+        print(f"note: {told}")
     association = "cell" if arguments.cells else "point"
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 

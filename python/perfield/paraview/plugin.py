@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from perfield.paraview.proxies import PREFIX, Proxy
 
-MODULES = ("reader",)
+MODULES = ("reader", "messages_of_ranks")
 PROGRAMMABLE = "vtkPythonProgrammableFilter"
 OUTPUTS = {"vtkPolyData": 0, "vtkMultiBlockDataSet": 13, "vtkTable": 19}  # VTK's numbers of these classes
 FILE = "perfield.xml"
@@ -88,6 +88,7 @@ def _element(proxy: Proxy, module: str) -> Element:
         about = {"filename_patterns": proxy.file, "file_description": proxy.file_words}
         SubElement(hints, "ReaderFactory", about)
         SubElement(hints, "ReloadFiles", property="Refresh")
+        SubElement(hints, "RepresentationType", view="RenderView", type="Surface")
     else:
         SubElement(hints, "ShowInMenu", category="perfield")
     return made

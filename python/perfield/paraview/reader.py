@@ -7,13 +7,15 @@ costs on disk what measuring wrote, and the points and cells of the mesh are the
 
 from __future__ import annotations
 
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkMultiBlockDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
 
 from perfield.analysis.words import did_you_mean
+from perfield.output.survey import COMPUTING
 from perfield.output.telling import chosen_arrays, with_values_over_steps
 from perfield.paraview.calls import tell
 from perfield.paraview.proxies import Choice, Proxy, Text
-from perfield.paraview.runs import OpenRun, mark, run_at
+from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, run_at, words_in
+from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry, geometry_messages, per_cell_fields
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
@@ -52,6 +54,12 @@ PROXY = Proxy(
             """Names of further arrays, separated by commas, such as isend_bytes, solve_time_s. The command
             'perfield fields RUN' lists them.""",
         ),
+        Text(
+            "mesh",
+            "Mesh on disk",
+            "A .pvtu file or an OpenFOAM case that takes the place of the mesh that the run names.",
+            advanced=True,
+        ),
         Choice(
             "values_on",
             "Values on",
@@ -78,6 +86,7 @@ def make(
     picture: int = MESH,
     arrays: int = TELLING,
     fields: str = "",
+    mesh: str = "",
     values_on: int = 0,
 ) -> vtkMultiBlockDataSet:
     """A picture of the run at a time. file : run.json. Others: as the parameters of PROXY.
@@ -85,40 +94,46 @@ def make(
     Raises RunError, StepsError, MeshError and others, whose texts tell the user what to do.
     """
     opened = run_at(file)
+    opened.use_mesh(mesh.strip())
     opened.times  # noqa: B018 - a run without steps is told before a run without mesh
     number = opened.frame_at(time)
     frame = opened.run.frame(number)
-    wanted = [word.strip() for word in fields.split(",") if word.strip()]
+    wanted = words_in(fields)
     names = None if arrays == ALL else chosen_arrays(frame.values, opened.survey, wanted)
     _check(opened, frame, wanted)
     shown = with_values_over_steps(frame, opened.survey, names)
-    if picture == MACHINE:
-        made = _machine(opened, shown, wanted if arrays == TELLING else None)
-    elif picture == MESSAGES:
-        made = _blocks({"messages": geometry_messages(opened.run, frame, opened.pieces)})
-    else:
-        association = "cell" if values_on else "point"
-        chosen = None if names is None else [*names, *opened.survey.over_steps]
-        options = GeometryOptions(opened.pieces, association, chosen, offsets=True)
-        made = geometry(opened.run, shown, options)
+    try:
+        made = _picture(opened, shown, picture, None if arrays == ALL else wanted, names, values_on)
+    except MeshMissingError as error:
+        raise MeshMissingError(f"{error} Or choose the picture machine, which needs no mesh.") from error
     for sentence in opened.news():
         tell(sentence)
     return mark(made, opened, number)
 
 
-def _machine(opened: OpenRun, frame: Frame, wanted: list[str] | None) -> vtkMultiBlockDataSet:
-    """The machine's layers as named blocks. wanted : the fields that get all statistics; None is all."""
-    scene = opened.scene(None if wanted is None else tuple(wanted))
-    return _blocks(topology(opened.run, frame, scene).layers())
+def _picture(
+    opened: OpenRun,
+    frame: Frame,
+    picture: int,
+    wanted: list[str] | None,
+    names: list[str] | None,
+    values_on: int,
+) -> vtkMultiBlockDataSet:
+    """One picture of a frame.
 
-
-def _blocks(datasets: dict[str, vtkPolyData]) -> vtkMultiBlockDataSet:
-    made = vtkMultiBlockDataSet()
-    for number, (name, dataset) in enumerate(datasets.items()):
-        fresh = dataset.NewInstance()  # its field data will name the frame; layers are shared by all frames
-        fresh.ShallowCopy(dataset)
-        made.SetBlock(number, fresh)
-        made.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
+    wanted : the fields of which parts of the machine get all statistics. names : the arrays of the mesh.
+    None is all.
+    """
+    if picture == MACHINE:
+        scene = opened.scene(None if wanted is None else tuple(wanted))
+        return named_blocks(topology(opened.run, frame, scene).layers())
+    if picture == MESSAGES:
+        return named_blocks({"messages": geometry_messages(opened.run, frame, opened.pieces)})
+    chosen = None if names is None else [*names, *opened.survey.over_steps]
+    association = "cell" if values_on else "point"
+    made = geometry(opened.run, frame, GeometryOptions(opened.pieces, association, chosen, offsets=True))
+    for block in blocks_of(made).values():  # ParaView colours by it first
+        (block.GetCellData() if values_on else block.GetPointData()).SetActiveScalars(COMPUTING)
     return made
 
 
@@ -128,5 +143,5 @@ def _check(opened: OpenRun, frame: Frame, wanted: list[str]) -> None:
     known = sorted({*frame.values, *opened.survey.over_steps, *of_cells})
     for name in wanted:
         if name not in known:
-            advice = did_you_mean(name, known, 1) or f"'perfield fields {opened.run.path}' lists all"
-            raise ValueError(f"Further arrays: this run has no field {name}; {advice}.")
+            advice = did_you_mean(name, known, 1) or f"'perfield fields {opened.run.path}' lists all."
+            raise ValueError(f"Further arrays: this run has no field {name}; {advice}")

@@ -8,21 +8,22 @@ data, by which filters behind it find both.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from vtkmodules.util.numpy_support import numpy_to_vtk
+from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkStringArray
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataObject
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
 import perfield
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
 from perfield.pictures.overview import Overview
-from perfield.pictures.pieces import Pieces, choose_pieces
+from perfield.pictures.pieces import Pieces, choose_pieces, shallow
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
-from perfield.run import Frame, RunDirectory
+from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
 from perfield.topology import Placement, placement_of
 
@@ -36,6 +37,7 @@ class OpenRun:
     def __init__(self, path: Path):
         self.run: RunDirectory = perfield.open(path)
         self.run_id = run_id_of(self.run.info, path)
+        self._mesh = ""
         self._scene: tuple[tuple[str, ...] | None, TopologyScene | Overview] | None = None
         self._told: set[str] = set()
 
@@ -52,7 +54,13 @@ class OpenRun:
     @cached_property
     def pieces(self) -> Pieces:
         """The meshes. Raises MeshMissingError if there are none."""
-        return choose_pieces(self.run)
+        return choose_pieces(self.run, self._mesh or None)
+
+    def use_mesh(self, mesh: str) -> None:
+        """Takes the mesh from a place on disk from now on; "" is where the run has it."""
+        if mesh != self._mesh:
+            self._mesh = mesh
+            self.__dict__.pop("pieces", None)
 
     @cached_property
     def placement(self) -> Placement:
@@ -117,29 +125,72 @@ def mark(dataset: vtkDataObject, run: OpenRun, number: int) -> vtkDataObject:
     path.InsertNextValue(str(run.run.path))
     frame = numpy_to_vtk(np.array([number], np.int32), deep=True)
     frame.SetName(FRAME)
-    for part in (dataset, *leaves(dataset)):
+    for part in (dataset, *blocks_of(dataset).values()):
         part.GetFieldData().AddArray(path)
         part.GetFieldData().AddArray(frame)
     return dataset
 
 
-def shown_in(dataset: vtkDataObject) -> tuple[OpenRun, Frame] | None:
-    """The run and the frame that a dataset, or one of its blocks, shows; None if it names none."""
-    for part in (dataset, *leaves(dataset)):
+def shown_in(dataset: vtkDataObject, run: str = "") -> tuple[OpenRun, int]:
+    """The run that a dataset, or one of its blocks, shows, and the number of its frame.
+
+    run : path of the run of a dataset that names none, as those that `perfield render` wrote; their time then
+    tells the frame. Raises ValueError if the run is not known.
+    """
+    for part in (dataset, *blocks_of(dataset).values()):
         path, number = (part.GetFieldData().GetAbstractArray(name) for name in (RUN, FRAME))
         if path is not None and number is not None:
-            run = run_at(path.GetValue(0))
-            return run, run.run.frame(int(number.GetTuple1(0)))
-    return None
+            return run_at(path.GetValue(0)), int(number.GetTuple1(0))
+    if not run:
+        raise ValueError(
+            "the input does not tell which run it shows. Put this filter behind a run.json that File > Open "
+            "opened, or give the path of the run directory in the filter's advanced property Run."
+        )
+    opened, about = run_at(run), dataset.GetInformation()
+    time = vtkDataObject.DATA_TIME_STEP()
+    return opened, opened.frame_at(about.Get(time) if about.Has(time) else None)
 
 
-def leaves(dataset: vtkDataObject) -> list[vtkDataObject]:
-    """The datasets that a composite dataset holds; none of any other."""
+def blocks_of(dataset: vtkDataObject) -> dict[str, vtkDataSet]:
+    """The datasets in a composite dataset by name, or a dataset itself, called ""."""
     if not isinstance(dataset, vtkCompositeDataSet):
-        return []
-    found, iterator = [], dataset.NewIterator()
+        return {"": dataset} if isinstance(dataset, vtkDataSet) else {}
+    found: dict[str, vtkDataSet] = {}
+    iterator = dataset.NewIterator()
     iterator.InitTraversal()
     while not iterator.IsDoneWithTraversal():
-        found.append(iterator.GetCurrentDataObject())
+        about = iterator.GetCurrentMetaData() if iterator.HasCurrentMetaData() else None
+        key = vtkCompositeDataSet.NAME()
+        name = about.Get(key) if about is not None and about.Has(key) else f"block_{len(found)}"
+        found[name if name not in found else f"{name}_{len(found)}"] = iterator.GetCurrentDataObject()
         iterator.GoToNextItem()
     return found
+
+
+def named_blocks(datasets: Mapping[str, vtkDataSet]) -> vtkMultiBlockDataSet:
+    """A composite dataset of copies of some datasets, which share their points, cells and arrays."""
+    made = vtkMultiBlockDataSet()
+    for number, (name, dataset) in enumerate(datasets.items()):
+        made.SetBlock(number, shallow(dataset))
+        made.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
+    return made
+
+
+def ranks_in(dataset: vtkDataSet) -> tuple[np.ndarray, str]:
+    """The rank of each point or cell of a dataset, int (n,), and which of both: "point" or "cell".
+
+    Raises ValueError if it has no array `rank`.
+    """
+    for association, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
+        array = data.GetArray("rank")
+        if array is not None:
+            return np.round(vtk_to_numpy(array)).astype(int), association
+    raise ValueError(
+        "the input has no array rank. Put this filter behind a run.json that File > Open opened, or filters "
+        "that keep its arrays."
+    )
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a list that is separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -61,13 +61,11 @@ class StoredPieces:
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
-        version = int(frame.mesh_version[rank])
-        if version == 0:
+        fresh = [
+            (number, shallow(dataset)) for number, dataset in self.shapes(rank, int(frame.mesh_version[rank]))
+        ]
+        if not fresh:
             return []
-        if rank not in self._converted or self._converted[rank][0] != version:
-            blocks = self._run.mesh(rank, version)
-            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
-        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank][1]]
         fields = self._run.fields(rank, frame.index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():
@@ -78,6 +76,15 @@ class StoredPieces:
                 except MeshError as error:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
+
+    def shapes(self, rank: int, version: int) -> list[tuple[int, vtkDataSet]]:
+        """Blocks of a version of this rank's mesh, without fields; not to be changed. Version 0 has none."""
+        if version == 0:
+            return []
+        if rank not in self._converted or self._converted[rank][0] != version:
+            blocks = self._run.mesh(rank, version)
+            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
+        return self._converted[rank][1]
 
     def fields_index(self, frame: Frame) -> int | None:
         """Index of the step in which a frame's newest own fields were stored; None without fields."""

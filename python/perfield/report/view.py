@@ -11,8 +11,9 @@ import numpy as np
 
 from perfield.analysis.findings import Finding
 from perfield.report.contents import Report
+from perfield.serve import PORT
 
-ADDRESS = "http://localhost:8017/"  # where `perfield serve` shows a run unless it is told another port
+ADDRESS = f"http://localhost:{PORT}/"  # where `perfield serve` shows a run unless it is told another port
 
 
 @dataclass(frozen=True)
