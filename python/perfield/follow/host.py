@@ -35,8 +35,7 @@ class Host:
         from perfield.pictures.geometry_picture import GeometryOptions
 
         self._run, self._status = run, status
-        focus = tuple(int(word) for word in setting(run, "focus_ranks") if word.isdigit())
-        options = GeometryOptions(focus=focus)
+        options = GeometryOptions(focus=_focus(run, status))
         alone = Alone()
         self._stage = Stage(given, alone, alone, run, lambda _, words: status.note(words), options)
         self._times = ShownTimes()
@@ -69,8 +68,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     """
     os.nice(NICE)
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    _set_when_asked_to_end(ended)
     parent = os.getppid()
 
     def wait(seconds: float) -> bool:
@@ -88,6 +86,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     except (PicturesEnded, UnfitError, FolderError) as error:
         status.note(f"{reason(error)}.")
         return 2
+    _set_when_asked_to_end(ended)  # ParaView took the signals
     try:
         code, why = _show_all(run, host, frames, status, wait)
     finally:
@@ -97,6 +96,20 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
         status.note(f"note: {sentence}")
     status.note(f"{why}; {in_words(frames)}.")
     return code
+
+
+def _focus(run: RunDirectory, status: Status) -> tuple[int, ...]:
+    """The run's `focus_ranks`, less those that it does not have."""
+    words = setting(run, "focus_ranks")
+    ranks = tuple(int(word) for word in words if word.isdigit() and int(word) < run.n_ranks)
+    if len(ranks) < len(words):
+        status.note(f"focus_ranks = {', '.join(words)}: the run has ranks 0 to {run.n_ranks - 1}.")
+    return ranks
+
+
+def _set_when_asked_to_end(ended: threading.Event) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
 
 
 def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, wait: Any) -> tuple[int, str]:
