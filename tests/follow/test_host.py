@@ -32,20 +32,24 @@ def test_steps_are_shown_while_the_program_runs_and_equal_those_made_afterwards(
             assert set(extracts.arrays(piece)["point heat"]) == {100 * (index + 1) + rank}
 
 
-def of_clock(program):
-    """The clock closes steps."""
-    return program(closes=False, PERFIELD_STEP_SECONDS="0.2")
+def of_clock(program) -> tuple[str, dict[str, str]]:
+    """The clock closes steps. Returns the run's name and the environment."""
+    return "perfield-run", {"PERFIELD_STEP_SECONDS": "0.2"}
 
 
-def of_call_site(program):
-    """The return of a call in the source closes steps."""
-    return program(closes=False, PERFIELD_STEP_CALL=f"Allreduce@source.c:{CLOSING_LINE}")
+def of_call_site(program) -> tuple[str, dict[str, str]]:
+    """The return of a call in the source closes steps; an earlier run tells where it is."""
+    first = program(closes=False)
+    first.steps(5)
+    assert first.finish() == 0, first.err
+    return "perfield-run-2", {"PERFIELD_STEP_CALL": f"Allreduce@source.c:{CLOSING_LINE}"}
 
 
-@pytest.mark.parametrize("begin", [of_clock, of_call_site])
-def test_steps_that_the_program_does_not_close_are_shown_while_it_runs(begin, program, follow, tmp_path):
-    run = tmp_path / "perfield-run"
-    following, running = follow(run, "--every", 2), begin(program)
+@pytest.mark.parametrize("closing", [of_clock, of_call_site])
+def test_steps_that_the_program_does_not_close_are_shown_while_it_runs(closing, program, follow, tmp_path):
+    name, environment = closing(program)
+    run, running = tmp_path / name, program(closes=False, **environment)
+    following = follow(run, "--every", 2)
     running.steps(12)
     until(lambda: following.shown() > 0)
     assert running.process.poll() is None
