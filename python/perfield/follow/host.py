@@ -99,3 +99,31 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
         status.note(f"note: {sentence}")
     status.note(f"{why}; {in_words(frames)}.")
     return code
+
+
+def _set_when_asked_to_end(ended: threading.Event) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+
+
+def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, wait: Any) -> tuple[int, str]:
+    """Shows frames until none will follow; returns the exit code and why it ended."""
+    is_over = False
+    while True:
+        frame = frames.take()
+        while frames.notes:
+            status.note(f"{frames.notes.pop(0)}.")
+        if frame is not None:
+            try:
+                host.show(frame)
+            except PicturesEnded as error:
+                return 1, f"the pictures end at step {int(frame.label)}: {reason(error)}"
+        elif is_over:
+            return 0, f"the run {'has finished' if run.state == 'finished' else 'was killed'}"
+        else:
+            host.rest()
+            is_over = frames.have_ended  # what was written until now is read once more
+        status.say_when_due()
+        if wait(0 if frame is not None or is_over else frames.pause_s):
+            return 0, "ended on request"
+        frames.refresh(at_once=frame is None)

@@ -197,8 +197,8 @@ def serve(server: Server, ready: Callable[[str], None]) -> None:
     """
     with server:
         Thread(target=_prepare, args=(server.followed,), daemon=True).start()
-        ready(server.url)
         try:
+            ready(server.url)
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             return
