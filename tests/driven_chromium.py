@@ -96,7 +96,7 @@ _CODES = {"ArrowRight": 39, "ArrowLeft": 37}
 
 @contextlib.contextmanager
 def opened_tab(address: str, place: Path, size: str = "1500,1050", webgl: bool = False) -> Iterator[Tab]:
-    """A tab that shows the page at an address. place : for the browser's files. webgl : draw 3-D, in software."""
+    """A tab that shows the page at an address. place : for the browser's files. webgl : 3-D, in software."""
     from tornado.websocket import websocket_connect
 
     async def connected(tab: str) -> Any:
