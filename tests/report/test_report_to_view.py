@@ -43,4 +43,6 @@ def test_link_of_a_finding_shows_its_step_field_and_rank(tmp_path):
             assert tab.value("document.getElementById('message').hidden"), (
                 "the page says that it has an error"
             )
+            panel = tab.value("document.getElementById('panel').innerText")
+            assert "computing, without MPI; all charts from 0" in panel
             assert not tab.told
