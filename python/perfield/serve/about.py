@@ -5,8 +5,10 @@
      "first_frame", "first_field", "many_ranks", "notes": [sentences],
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
-     "fields": [{"name", "title", "unit", "group", "region", "direction", "meaning", "range", "scale"}],
-     "own_fields": [{"name", "title"}],
+     "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
+     "scale"}],
+     "own_fields": [{"name", "title", "map"}],
+     "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..]} or {"reason": sentence},
      "machine": {"overview": bool} or {"reason": sentence}}
 
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from perfield.catalyst_scripts import palette
 from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
 from perfield.output.scales import NAMES
@@ -62,6 +65,7 @@ def about(view: View) -> dict[str, Any]:
         "ranks": _ranks(view),
         "fields": fields,
         "own_fields": _own_fields(view),
+        "palette": {name.lower(): _hex(getattr(palette, name)) for name in ("ABSENT", "BEYOND", "OUTLINE")},
         "mesh": _mesh(view),
         "machine": _machine(view),
     }
@@ -96,6 +100,7 @@ def _fields(view: View) -> list[dict[str, Any]]:
         rows.append(
             {
                 **{"name": name, "title": found["title"], "unit": found["unit"]},
+                **{"map": palette.colour_map(name)},
                 **{"group": "region" if region else _group(name, field.source, field.unit)},
                 **{"region": titles.get(region) if region else None},
                 **{"direction": field.direction, "meaning": field.meaning},
@@ -153,6 +158,10 @@ def _whole(numbers: np.ndarray) -> list[int | None]:
     return [None if np.isnan(number) else int(number) for number in numbers.tolist()]
 
 
+def _hex(rgb: tuple[float, ...]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+
+
 def _own_fields(view: View) -> list[dict[str, str]]:
     """The simulation's own fields on the mesh, by the names of their arrays."""
     if not view.has_mesh or not len(view.run):
@@ -163,7 +172,7 @@ def _own_fields(view: View) -> list[dict[str, str]]:
     ranks = ranks[np.linspace(0, len(ranks) - 1, OWN_FIELDS_OF).astype(int)] if len(ranks) else ranks
     found = {name for rank in np.unique(ranks).tolist() for _, name in view.run.fields(rank, index)}
     return [
-        {"name": array, "title": " ".join(own.split())}
+        {"name": array, "title": " ".join(own.split()), "map": palette.colour_map(array)}
         for array, own in sorted(array_names(found, view.names).items())
     ]
 
