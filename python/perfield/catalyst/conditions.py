@@ -11,18 +11,14 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from perfield.catalyst.errors import UnfitError
+
 _FAMILIES = {
     "libmpi.so.40": "Open MPI",
     "libmpi.so.20": "Open MPI",
     "libmpich.so.12": "MPICH",
     "libmpi.so.12": "MPICH",
 }
-
-
-class UnfitError(RuntimeError):
-    """Pictures cannot be made in this program; the text says why and what to do."""
-
-    is_known = True  # the text explains it, no traceback needed
 
 
 def check_mpi(told: str) -> None:
@@ -48,27 +44,13 @@ def check_mpi(told: str) -> None:
         )
 
 
-def check_paraview() -> None:
-    """Raises UnfitError if this Python has no ParaView."""
+def check_paraview(else_: str = "set catalyst_python to a Python that has it") -> None:
+    """Raises UnfitError if this Python has no ParaView. else_ : what to do if it cannot be installed."""
     if importlib.util.find_spec("paraview") is None:
         raise UnfitError(
             f"the Python of {sys.prefix} has no module paraview; install the Debian package "
-            "python3-paraview, or set catalyst_python to a Python that has it"
+            f"python3-paraview, or {else_}"
         )
-
-
-def has_display() -> bool:
-    """Whether this process can open an X display. Without one, Debian's ParaView aborts the program.
-
-    The connection stays open: an X server that loses its last client resets and then refuses others.
-    """
-    try:
-        x11 = ctypes.CDLL("libX11.so.6")
-    except OSError:
-        return False
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    x11.XOpenDisplay.argtypes = [ctypes.c_char_p]
-    return bool(x11.XOpenDisplay(None))
 
 
 def needs_display() -> bool:

@@ -14,20 +14,9 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "plot", "report", "compare"),
-    *(
-        "scaling",
-        "rhythm",
-        "regimes",
-        "hide",
-        "oscillate",
-        "sliders",
-        "placement",
-        "balance",
-        "export",
-        "collect",
-    ),
-    *("import", "env", "config", "paths"),
+    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
+    *("compare", "scaling", "rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance"),
+    *("export", "collect", "import", "env", "config", "paths", "plugin"),
 )
 
 DESCRIPTION = """\

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
+from perfield.serve import PORT
 
-PORT = 8017
 HELP = "look at a run in a browser, also while it runs"
 DESCRIPTION = """\
 Shows a run in a browser: the mesh and the machine in 3-D, at any step and coloured

@@ -7,3 +7,5 @@ the machine, `messages` who sends to whom, `one_rank` what a pick tells. `follow
 
 The page is static and draws with vtk.js in the browser, so the server sends numbers and renders nothing.
 """
+
+PORT = 8017  # unless another is asked for; links of the report lead there

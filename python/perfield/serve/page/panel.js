@@ -196,7 +196,8 @@ export class Panel {
       button.addEventListener('click', () => (button.remove(), add(rows.slice(REGIONS))));
       whole.append(button);
     }
-    whole.prepend(make('p', 'hint', `all charts from 0 to ${inWords(high, 's')}`));
+    const what = fields.every((field) => field.endsWith('_compute_time_s')) ? 'computing, without MPI; ' : '';
+    whole.prepend(make('p', 'hint', `${what}all charts from 0 to ${inWords(high, 's')}`));
     return whole;
   }
 }
