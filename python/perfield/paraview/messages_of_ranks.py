@@ -6,10 +6,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.paraview.proxies import Choice, Flag, Proxy, Text
-from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, ranks_in, shown_in, words_in
+from perfield.paraview.runs import (
+    OpenRun,
+    blocks_of,
+    mark,
+    named_blocks,
+    ranks_in,
+    shown_in,
+    some_cells,
+    words_in,
+)
 from perfield.pictures.blocks import attach
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
@@ -149,17 +158,6 @@ def _on_machine(
     cells = layers["measurements"]
     shown = keep[ranks_in(cells)[0]] if cells.GetCellData().HasArray("rank") else None
     if shown is not None and not shown.all():
-        layers["measurements"] = cells = _some_cells(cells, shown)
+        layers["measurements"] = cells = some_cells(cells, shown)
     cells.GetCellData().SetActiveScalars(FIRST)
     return layers
-
-
-def _some_cells(cells: vtkPolyData, keep: np.ndarray) -> vtkPolyData:
-    """The cells for which keep, bool (n_cells,), is true, with their arrays."""
-    some = vtkPolyData()
-    some.DeepCopy(cells)
-    some.BuildCells()
-    for number in np.flatnonzero(~keep).tolist():
-        some.DeleteCell(number)
-    some.RemoveDeletedCells()
-    return some
