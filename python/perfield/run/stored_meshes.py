@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from perfield.run.mesh import Block, FieldArray, field_names, read_block, read_fields
 from perfield.run.streams import Streams
 
+_KEPT = 1 << 20  # bytes of a rank's fields that are kept for the next step
 _OPENING = 1 << 16  # bytes; far more than a field's description
 
 
@@ -20,6 +22,7 @@ class StoredMeshes:
     def __init__(self, streams: Streams):
         self._streams = streams
         self._misshapen: dict[str, None] = {}
+        self._last: dict[int, tuple[Any, dict[tuple[int, str], FieldArray]]] = {}
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
         # By type of entry: `places` when it was sorted, the entries by rank, and their ranks.
         self._by_rank: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
@@ -29,12 +32,14 @@ class StoredMeshes:
 
     def refresh(self) -> None:
         """Finds newly written entries."""
-        self._streams.refresh()
+        if self._streams.refresh():
+            self._last.clear()
 
     def snapshot(self) -> StoredMeshes:
         """A copy that later refreshes do not change; it shares all that was read so far."""
         taken = copy.copy(self)
         taken._streams, taken._by_rank = copy.copy(self._streams), dict(self._by_rank)
+        taken._last = {}
         return taken
 
     def damage(self, running: bool) -> list[str]:
@@ -60,9 +65,28 @@ class StoredMeshes:
     ) -> dict[tuple[int, str], FieldArray]:
         """The newest fields of a rank stored at or before a step, on the mesh of that step.
 
-        versions_of : (rank, (n,) indexes of steps) -> (n,) versions of the rank's mesh.
+        versions_of : (rank, (n,) indexes of steps) -> (n,) versions of the rank's mesh. Equal small fields
+        of one step after another are the same object.
         """
         rows = self._rows("field", rank, lambda stored: stored <= index)
+        version = int(versions_of(rank, np.array([index]))[0])
+        key = (int(rows[-1]) if len(rows) else -1, len(rows), version)
+        known, found = self._last.get(rank, (None, {}))
+        if known == key:
+            return found
+        found = self._read(rows, rank, index, versions_of)
+        is_small = sum(array.values.nbytes for array in found.values()) <= _KEPT
+        self._last[rank] = (key, found) if is_small else (None, {})
+        return found
+
+    def _read(
+        self,
+        rows: np.ndarray,
+        rank: int,
+        index: int,
+        versions_of: Callable[[int, np.ndarray], np.ndarray],
+    ) -> dict[tuple[int, str], FieldArray]:
+        """The newest fields among entries of a rank, on the mesh of a step."""
         indexes = self._streams.places["index"][rows]
         versions = versions_of(rank, np.append(indexes, np.uint64(index)))
         rows = rows[versions[:-1] == versions[-1]]
