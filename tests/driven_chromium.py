@@ -64,6 +64,28 @@ class Tab:
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key]
             )
 
+    def click(self, x: float, y: float) -> None:
+        """Moves the pointer to a place of the page, in pixels, and clicks."""
+        for kind, button in (("mouseMoved", "none"), ("mousePressed", "left"), ("mouseReleased", "left")):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
+
+    def visit(self, address: str) -> None:
+        """Loads another page, or the same one anew."""
+        self.call("Page.navigate", url="about:blank")
+        self._loaded("about:blank")
+        self.call("Page.navigate", url=address)
+        self._loaded(address)
+
+    def _loaded(self, address: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            with contextlib.suppress(AssertionError):  # between two pages no script can run
+                here, state = self.value("[location.href, document.readyState]")
+                if here.split("#")[0] == address.split("#")[0] and state == "complete":
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"{address} was never loaded; the page said {self.told}")
+
     def picture(self) -> bytes:
         """What the page looks like, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
@@ -73,15 +95,16 @@ _CODES = {"ArrowRight": 39, "ArrowLeft": 37}
 
 
 @contextlib.contextmanager
-def opened_tab(address: str, place: Path, size: str = "1500,1050") -> Iterator[Tab]:
-    """A tab that shows the page at an address. place : for the browser's files."""
+def opened_tab(address: str, place: Path, size: str = "1500,1050", webgl: bool = False) -> Iterator[Tab]:
+    """A tab that shows the page at an address. place : for the browser's files. webgl : 3-D, in software."""
     from tornado.websocket import websocket_connect
 
     async def connected(tab: str) -> Any:
         return await websocket_connect(tab, max_message_size=2**26)
 
     profile = place / "profile"
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+    words = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run"]
+    words += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] if webgl else ["--disable-gpu"]
     words += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"]
     words += ["--remote-debugging-port=0", f"--user-data-dir={profile}", f"--window-size={size}", address]
     loop = asyncio.new_event_loop()

@@ -85,11 +85,15 @@ def assert_as_afterwards(
     indexes: Iterable[int],
     n_pieces: int = 2,
     later: str | None = None,
+    focus: tuple[int, ...] = (),
     place: str = "catalyst",
 ) -> None:
-    """Fails unless the extracts equal the pictures of the finished run. place : the extracts' folder."""
+    """Fails unless the extracts equal the pictures of the finished run. focus : as in `GeometryOptions`.
+
+    place : the extracts' folder.
+    """
     run = perfield.open(folder)
-    options, scene = GeometryOptions(pieces=choose_pieces(run)), topology_scene(run)
+    options, scene = GeometryOptions(pieces=choose_pieces(run), focus=focus), topology_scene(run)
     for index in indexes:
         frame = run.frame(index)
         blocks = [dataset for _, dataset in geometry_blocks(run, frame, options)]

@@ -84,10 +84,11 @@ class Adaptor:
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
         world.comm.Allreduce(MPI.IN_PLACE, waited_for)
+        of_focus = {rank: world.comm.bcast(entry, root=rank) for rank in self._settings["focus"]}
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
         made = world.together(
-            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for)
+            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for, of_focus)
         )
         at = self._times.of(index, time)
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))

@@ -53,20 +53,6 @@ def check_paraview(else_: str = "set catalyst_python to a Python that has it") -
         )
 
 
-def has_display() -> bool:
-    """Whether this process can open an X display. Without one, Debian's ParaView aborts the program.
-
-    The connection stays open: an X server that loses its last client resets and then refuses others.
-    """
-    try:
-        x11 = ctypes.CDLL("libX11.so.6")
-    except OSError:
-        return False
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    x11.XOpenDisplay.argtypes = [ctypes.c_char_p]
-    return bool(x11.XOpenDisplay(None))
-
-
 def needs_display() -> bool:
     """Whether this ParaView can draw only through X."""
     from vtkmodules import vtkRenderingOpenGL2

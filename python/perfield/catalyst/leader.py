@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from perfield.catalyst.channels import WrittenSteps
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece
 from perfield.catalyst.stage import Stage
 from perfield.catalyst.world import World
+from perfield.pictures.geometry_picture import GeometryOptions
 
 
 class Leader:
@@ -35,17 +36,20 @@ class Leader:
         path = Path(given["run"])
         self._run = GatheredRun(path, sources)
         self._written = WrittenSteps(path if comm.rank == 0 else None)
-        self._stage = Stage(given, world, comm, self._run, tell)
+        self._stage = Stage(given, world, comm, self._run, tell, GeometryOptions(focus=given["focus"]))
 
     def learn(self, news: Iterable[News]) -> None:
         """Takes in what is new on all ranks of the program."""
         self._run.learn(news)
 
     def datasets(
-        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray
+        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, bytes]
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
-        """The geometry's blocks, with names, and the topology, of the step of this index."""
-        if self._run.take(index, pieces, waited_for):
+        """The geometry's blocks, with names, and the topology, of the step of this index.
+
+        waited_for, of_focus : as in `GatheredRun.take`.
+        """
+        if self._run.take(index, pieces, waited_for, of_focus):
             self._stage.geometry.mesh_changed()
         self._written.read(index)
         return self._stage.datasets(self._run.frame(), self._written.run, self._written.frame)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from perfield.catalyst.alone import Alone
-from perfield.catalyst.conditions import has_display, needs_display
+from perfield.catalyst.conditions import needs_display
 from perfield.catalyst.errors import PicturesEnded, UnfitError
 from perfield.catalyst.extracts import ExtractLists
+from perfield.catalyst_scripts.pipeline_options import from_settings, nearest
+from perfield.catalyst_scripts.x_display import has_display
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
     from perfield.catalyst.world import World
 
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
-DEFAULTS = ("geometry.py", "topology.py")
+NAMES = ("geometry", "topology", "both", "images_only", "extracts_only", "live")  # perfield's own pipelines
 FOLDER = "catalyst"  # in the run directory
 MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
 
-settings: dict[str, Any] = {}  # for perfield's own pipelines: see catalyst_scripts/in_program.py
+# For perfield's own pipelines (catalyst_scripts/in_program.py): what `Pipelines` was given, the `folder` for
+# files, whether any of them needs (`describes`) the `description` of the newest step, and `tell`.
+settings: dict[str, Any] = {}
 
 
 class Pipelines:
@@ -48,22 +52,24 @@ class Pipelines:
     ):
         self._world, self._comm = world, comm
         self._failed: list[str] = []
-        scripts = given["scripts"] or [str(SCRIPTS / name) for name in DEFAULTS]
-        self._scripts = [Path(script) for script in scripts]
+        self._scripts = [script_of(name) for name in given["scripts"] or ["both"]]
         self._together("reading a pipeline", self._check_scripts)
+        options = self._together("reading the options of pipelines", lambda: from_settings(given))
         folder = Path(given.get("folder") or Path(given["run"], FOLDER))
         self._controller = self._start_paraview()
-        images = bool(given["images"])
+        images = draws([script.stem for script in self._scripts], bool(given["images"]))
         self._display = self._world.agree(int(not needs_display() or has_display()), comm=comm) == [1]
         if not self._display:
             self._refuse_views()
             if images:
                 tell(
                     "catalyst-display",
-                    "some rank has no X display, so the program makes no images (catalyst_images); "
+                    "some rank has no X display, so the program makes no images; "
                     "set DISPLAY, or start the ranks under xvfb-run -a",
                 )
-        settings.update(given, folder=str(folder), images=images and self._display)
+        images = images and self._display
+        describes = images or bool(options.fields)
+        settings.update(given, folder=str(folder), images=images, describes=describes, tell=tell)
         if comm.rank == 0:
             folder.mkdir(exist_ok=True)
         comm.Barrier()
@@ -105,6 +111,11 @@ class Pipelines:
 
     def _check_scripts(self) -> None:
         for script in self._scripts:
+            if not script.exists():
+                advice = (
+                    nearest(script.stem, NAMES) or "give a path, or the name of a pipeline of perfield's:"
+                )
+                raise UnfitError(f"catalyst_scripts: there is no file {script}; {advice} {', '.join(NAMES)}")
             if script.is_dir() or script.suffix == ".zip":
                 continue
             try:
@@ -198,6 +209,16 @@ class Pipelines:
             )
 
         servermanager._create_view = create_view
+
+
+def draws(names: Collection[str], wanted: bool) -> bool:
+    """Whether pipelines of these names draw images. wanted : the key catalyst_images."""
+    return "images_only" in names or (wanted and not {"extracts_only", "live"}.issuperset(names))
+
+
+def script_of(name: str) -> Path:
+    """The file of a pipeline: perfield's own, if `name` is one of NAMES, else the path itself."""
+    return SCRIPTS / f"{name}.py" if name in NAMES else Path(name)
 
 
 def _initialize_without_mpi(bridge: Any) -> None:

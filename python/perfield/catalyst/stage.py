@@ -54,7 +54,7 @@ class Stage:
         read them.
         """
         blocks, machine = self.geometry.blocks(frame), self._topology.dataset(run, written)
-        if settings["images"]:
+        if settings["describes"]:
             self._description.note(frame.index, blocks, machine, run, written)
         return blocks, machine
 
@@ -63,7 +63,7 @@ class Stage:
     ) -> None:
         """Runs the pipelines on what `datasets` made. time : at which ParaView shows it. Collective."""
         names = self._comm.allgather([name for name, _ in blocks])
-        if settings["images"]:
+        if settings["describes"]:
             described = self._description.joined(
                 self._comm.allgather(self._description.part()), self._run.known_regions
             )

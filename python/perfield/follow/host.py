@@ -16,7 +16,7 @@ from perfield.catalyst.alone import Alone
 from perfield.catalyst.conditions import check_paraview
 from perfield.catalyst.errors import PicturesEnded, UnfitError, reason
 from perfield.catalyst.times import ShownTimes
-from perfield.configuration import setting
+from perfield.configuration import focus_ranks
 from perfield.follow.frames import NewFrames
 from perfield.follow.opening import open_when_there
 from perfield.follow.settings import FolderError, claim, settings_of
@@ -35,7 +35,10 @@ class Host:
         from perfield.pictures.geometry_picture import GeometryOptions
 
         self._run, self._status = run, status
-        options = GeometryOptions(focus=_focus(run, status))
+        focus, told = focus_ranks(run)
+        if told:
+            status.note(told)
+        options = GeometryOptions(focus=focus)
         alone = Alone()
         self._stage = Stage(given, alone, alone, run, lambda _, words: status.note(words), options)
         self._times = ShownTimes()
@@ -96,15 +99,6 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
         status.note(f"note: {sentence}")
     status.note(f"{why}; {in_words(frames)}.")
     return code
-
-
-def _focus(run: RunDirectory, status: Status) -> tuple[int, ...]:
-    """The run's `focus_ranks`, less those that it does not have."""
-    words = setting(run, "focus_ranks")
-    ranks = tuple(int(word) for word in words if word.isdigit() and int(word) < run.n_ranks)
-    if len(ranks) < len(words):
-        status.note(f"focus_ranks = {', '.join(words)}: the run has ranks 0 to {run.n_ranks - 1}.")
-    return ranks
 
 
 def _set_when_asked_to_end(ended: threading.Event) -> None:

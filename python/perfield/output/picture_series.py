@@ -23,6 +23,7 @@ from perfield.output.description import ages, describe, step_title, written_at
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
+from perfield.output.telling import with_values_over_steps
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
@@ -147,12 +148,7 @@ class PictureSeries:
 
     def _frame(self, number: int) -> Frame:
         """A frame with the values over all steps beside its own."""
-        frame = self.run.frame(number)
-        over = {name: array.values for name, array in self.survey.over_steps.items()}
-        values = frame.values | over
-        if self.arrays is not None:
-            values = {name: values[name] for name in self.arrays if name in values}
-        return replace(frame, values=values)
+        return with_values_over_steps(self.run.frame(number), self.survey, self.arrays)
 
     def _message_lines(self, frame: Frame) -> vtkPolyData:
         return geometry_messages(self.run, frame, self.geometry.pieces, self.geometry.lines)

@@ -6,13 +6,16 @@ The simulation's own fields come with the mesh and are always there.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfield.output.survey import COMPUTING, cost_field, waiting_of
 
 if TYPE_CHECKING:
     from perfield.output.survey import Survey
+    from perfield.run import Frame
 
 REGIONS = 4  # those that balancing would help most
 RHYTHM = ("phase_steps", "phase_gradient_steps", "order_parameter")  # where asked for
@@ -43,3 +46,23 @@ def telling_arrays(known: Collection[str], survey: Survey) -> list[str]:
     ]
     made = {*known, *survey.over_steps, "compute_time_per_cell_s"}
     return [name for name in dict.fromkeys(names) if name in made]
+
+
+def chosen_arrays(known: Collection[str], survey: Survey, wanted: Sequence[str]) -> list[str]:
+    """Names of the telling arrays, behind the wanted ones and what those are made from.
+
+    known, survey : as for `telling_arrays`.
+    """
+    # isend_bytes_to_3 comes from isend_bytes.
+    stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
+    sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
+    sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
+    return list(dict.fromkeys([*wanted, *telling_arrays(known, survey), *sources]))
+
+
+def with_values_over_steps(frame: Frame, survey: Survey, arrays: Collection[str] | None) -> Frame:
+    """A frame with the values over all steps beside its own. arrays : those to keep; None keeps all."""
+    values = frame.values | {name: array.values for name, array in survey.over_steps.items()}
+    if arrays is not None:
+        values = {name: values[name] for name in arrays if name in values}
+    return replace(frame, values=values)

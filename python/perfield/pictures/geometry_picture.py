@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from vtkmodules.vtkCommonCore import vtkStringArray
+from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
 
-from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
+from perfield.pictures.blocks import MeshMissingError, centre_and_size, owned_cells
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.mesh_messages import focus_values, message_lines
@@ -197,9 +197,9 @@ class _Constants:
     """Adds constant arrays to a dataset. Arrays of the same value share their memory."""
 
     def __init__(self, dataset: vtkDataSet, association: str):
-        self._dataset, self._association = dataset, association
-        self._on_points = association == "point"
-        self._data = dataset.GetPointData() if self._on_points else dataset.GetCellData()
+        on_points = association == "point"
+        self._data = dataset.GetPointData() if on_points else dataset.GetCellData()
+        self._size = dataset.GetNumberOfPoints() if on_points else dataset.GetNumberOfCells()
         self._first: dict[bytes, str] = {}  # value -> first array with this value
 
     def add(self, name: str, value: float) -> None:
@@ -208,8 +208,9 @@ class _Constants:
         if known is not None:
             array = known.NewInstance()
             array.ShallowCopy(known)
-            array.SetName(name)
-            self._data.AddArray(array)
-            return
-        size = self._dataset.GetNumberOfPoints() if self._on_points else self._dataset.GetNumberOfCells()
-        attach(self._dataset, name, np.full(size, value), self._association)
+        else:
+            array = vtkDoubleArray()
+            array.SetNumberOfTuples(self._size)
+            array.Fill(value)
+        array.SetName(name)
+        self._data.AddArray(array)

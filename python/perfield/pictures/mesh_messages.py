@@ -78,7 +78,8 @@ def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, 
     """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN for nothing.
 
     `<call>_count_to_<f>`, `<call>_bytes_to_<f>`: what this rank sent to f; `..._from_<f>`: what f sent to it.
-    `sent` in place of the call adds up all calls.
+    `sent` in place of the call adds up all calls. `received_count_from_<f>`, `received_bytes_from_<f>`: what
+    arrived from f by receive calls of this rank, in the step in which it arrived.
     Raises ValueError for a rank that the run does not have.
     """
     pairs = pairs_of(frame)
@@ -98,6 +99,31 @@ def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, 
                 of_rank = np.full(n_ranks, np.nan)
                 of_rank[own[other == chosen]] = pairs.values[name][other == chosen]
                 values[f"{name}_{direction}_{chosen}"] = of_rank
+        arrived = frame.received[frame.received["source"] == chosen]
+        to = arrived["target"].astype(np.int64)
+        came = np.isin(np.arange(n_ranks), to)
+        for quantity in ("count", "bytes"):
+            total = np.bincount(to, arrived[quantity], n_ranks)
+            values[f"received_{quantity}_from_{chosen}"] = np.where(came, total, np.nan)
+    return values
+
+
+def exchanged_with(frame: Frame, chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """What every rank exchanges with some ranks together: (n_ranks,) float64 each, NaN for nothing.
+
+    chosen : bool (n_ranks,). `to_chosen_count`, `to_chosen_bytes`: what this rank sent to them;
+    `from_chosen_count`, `from_chosen_bytes`: what they sent to it. Messages between chosen ranks count too.
+    """
+    pairs = pairs_of(frame)
+    values = {}
+    for direction, own, other in (("to", pairs.source, pairs.target), ("from", pairs.target, pairs.source)):
+        with_chosen = chosen[other]
+        ranks = own[with_chosen]
+        silent = np.bincount(ranks, minlength=len(chosen)) == 0
+        for what in ("count", "bytes"):
+            numbers = pairs.values[f"sent_{what}"][with_chosen]
+            sums = np.bincount(ranks, numbers, minlength=len(chosen))
+            values[f"{direction}_chosen_{what}"] = np.where(silent, np.nan, sums)
     return values
 
 

@@ -50,24 +50,29 @@ class Pieces(Protocol):
 
 
 class StoredPieces:
-    """Meshes that the program described through perfield.h. Each (rank, version) is converted once."""
+    """Meshes that the program described through perfield.h. Those of the last frame are kept."""
 
     origin = "the run"
 
     def __init__(self, run: Run):
         self._run = run
-        self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
+        self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
+        # rank -> step and version of the mesh, blocks with fields
+        self._of_frame: dict[int, tuple[tuple[int, int], list[tuple[int, vtkDataSet]]]] = {}
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
-        version = int(frame.mesh_version[rank])
-        if version == 0:
+        moment = (frame.index, int(frame.mesh_version[rank]))
+        if rank not in self._of_frame or self._of_frame[rank][0] != moment:
+            self._of_frame[rank] = moment, self._with_fields(rank, frame)
+        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][1]]
+
+    def _with_fields(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
+        shapes = self.shapes(rank, int(frame.mesh_version[rank]))
+        fresh = [(number, shallow(dataset)) for number, dataset in shapes]
+        if not fresh:
             return []
-        if (rank, version) not in self._converted:
-            blocks = self._run.mesh(rank, version)
-            self._converted[rank, version] = [(block.block, dataset_of(block)) for block in blocks]
-        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank, version]]
         fields = self._run.fields(rank, frame.index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():
@@ -78,6 +83,15 @@ class StoredPieces:
                 except MeshError as error:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
+
+    def shapes(self, rank: int, version: int) -> list[tuple[int, vtkDataSet]]:
+        """Blocks of a version of this rank's mesh, without fields; not to be changed. Version 0 has none."""
+        if version == 0:
+            return []
+        if rank not in self._converted or self._converted[rank][0] != version:
+            blocks = self._run.mesh(rank, version)
+            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
+        return self._converted[rank][1]
 
     def fields_index(self, frame: Frame) -> int | None:
         """Index of the step in which a frame's newest own fields were stored; None without fields."""

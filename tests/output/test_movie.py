@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Films: a frame for each step, at the chosen rate and size; the last film stays until a new one is made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import twin
+from perfield.output.images import ImagesError
+from perfield.output.movie import Movie, MovieError
+
+needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+
+
+def probed(path: Path) -> dict:
+    """What ffprobe says of a film: codec_name, width, height, nb_read_frames, duration."""
+    command = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-count_frames",
+        "-show_streams",
+        "-show_format",
+        "-of",
+        "json",
+        path,
+    ]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {**said["streams"][0], "duration": float(said["format"]["duration"])}
+
+
+def distinct_frames(path: Path) -> int:
+    """How many of a film's frames differ."""
+    command = ["ffmpeg", "-v", "error", "-i", path, "-f", "framemd5", "-"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return len({line.rpartition(",")[2] for line in said if not line.startswith("#")})
+
+
+@pytest.fixture
+def frames(tmp_path) -> str:
+    """Three images, as input for ffmpeg."""
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=101x75:rate=1", "-frames:v", "3"]
+    subprocess.run([*command, "-start_number", "0", tmp_path / "image_%06d.png"], check=True)
+    return str(tmp_path / "image_%06d.png")
+
+
+@needs_ffmpeg
+def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, tmp_path):
+    pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+    run = twin.write_run(tmp_path / "run", ranks=4, steps=6, hosts=("a", "b"))
+    film = tmp_path / "out.mp4"
+    options = ("--steps", "0,2,5", "--fps", 2, "--size", "640x360", "--fields", "solve_time_s")
+    result = perfield_cli("render", run, "--movie", film, *options)
+    assert result.returncode == 0, result.stderr
+    assert "out.mp4  3 frames, 1.5 s" in result.stdout
+    about = probed(film)
+    assert (about["codec_name"], about["width"], about["height"]) == ("h264", 640, 360)
+    assert (about["nb_read_frames"], about["duration"]) == ("3", pytest.approx(1.5))
+    assert distinct_frames(film) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.mp4", "run"]
+    assert not (run / "pictures/images").exists()
+
+
+@needs_ffmpeg
+@pytest.mark.long
+def test_film_of_one_step_is_one_frame_and_says_so(perfield_cli, tmp_path):
+    pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+    run = twin.write_run(tmp_path / "run", ranks=2, steps=1)
+    result = perfield_cli("render", run, "--movie", tmp_path / "out.gif", "--topology", "--size", "320x240")
+    assert result.returncode == 0, result.stderr
+    assert "the film has one frame, as one step was written" in result.stdout
+    assert (probed(tmp_path / "out.gif")["nb_read_frames"], probed(tmp_path / "out.gif")["width"]) == (
+        "1",
+        320,
+    )
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("ending, codec", [("mp4", "h264"), ("webm", "vp9"), ("gif", "gif")])
+def test_ending_chooses_the_format_and_two_pictures_stand_side_by_side(frames, tmp_path, ending, codec):
+    film = tmp_path / f"film.{ending}"
+    Movie(film, rate=2).join([frames, frames])
+    about = probed(film)
+    assert (about["codec_name"], about["nb_read_frames"]) == (codec, "3")
+    assert about["width"] == 202 and about["height"] in (75, 76)
+    assert about["duration"] == pytest.approx(1.5, abs=0.1)
+
+
+@needs_ffmpeg
+def test_failing_film_leaves_the_one_of_before(tmp_path):
+    film = tmp_path / "film.mp4"
+    film.write_text("the film of before")
+    with pytest.raises(MovieError, match=r"ffmpeg made no .*film\.mp4 and ended with"):
+        Movie(film).join([str(tmp_path / "no_%06d.png")])
+    assert film.read_text() == "the film of before"
+    assert list(tmp_path.iterdir()) == [film]
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [("film.avi", "end it in one of .mp4, .webm, .gif"), ("nowhere/film.mp4", "in a folder that exists")],
+)
+def test_wrong_file_is_told_before_anything_is_written(perfield_cli, tmp_path, name, words):
+    run = twin.write_run(tmp_path / "run", ranks=2, steps=2)
+    result = perfield_cli("render", run, "--movie", tmp_path / name)
+    assert result.returncode != 0
+    assert words in result.stderr
+    assert not (run / "pictures").exists()
+
+
+def test_missing_ffmpeg_and_display_are_told_with_their_packages(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(MovieError, match="install the Debian package ffmpeg, or draw the steps as images"):
+        Movie(tmp_path / "film.mp4").check()
+    (tmp_path / "ffmpeg").write_text("")
+    (tmp_path / "ffmpeg").chmod(0o755)
+    with pytest.raises(ImagesError, match=r"install the Debian package (xvfb|python3-paraview)"):
+        Movie(tmp_path / "film.mp4").check()
+
+
+def test_wrong_rate_size_and_camera_are_told(perfield_cli, tmp_path):
+    for option, value, words in (
+        ("--fps", "1000", "give 0.1 to 60 frames a second"),
+        ("--size", "big", "'big' is no size of an image"),
+        ("--camera", "tpo", "did you mean top?"),
+    ):
+        result = perfield_cli("render", tmp_path, "--movie", "film.mp4", option, value)
+        assert result.returncode == 2
+        assert words in " ".join(result.stderr.split())
