@@ -34,7 +34,9 @@ node, tunnel to it: ssh -R 22222:localhost:22222 login. The run may be at any
 stage; its [catalyst] settings are the defaults of these options."""
 
 LIVE_HELP = "host:port of the ParaView in which Catalyst > Connect waits"
-SCRIPT_HELP = "a Catalyst pipeline; may be given again (default: perfield's geometry and topology)"
+SCRIPT_HELP = """\
+a Catalyst pipeline, or one of perfield's: geometry, topology, both (default), images_only,
+extracts_only; may be given again"""
 EVERY_HELP = "show one frame in N (1)"
 NEWEST_HELP = "show the newest of the frames that wait, and count the others (default: show all)"
 IMAGES_HELP = "also draw images, under a display in memory"
@@ -48,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("run", metavar="RUN", nargs="?", help="a run directory (default: the newest here, or the next)")
     add("--live", metavar="HOST:PORT", help=LIVE_HELP)
-    add("--script", metavar="FILE", action="append", type=Path, help=SCRIPT_HELP)
+    add("--script", metavar="FILE", action="append", help=SCRIPT_HELP)
     add("--every", metavar="N", type=int, help=EVERY_HELP)
     add("--newest", action="store_true", help=NEWEST_HELP)
     add("--images", action="store_true", default=None, help=IMAGES_HELP)
@@ -77,12 +79,9 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
         raise CommandError(f"--every {arguments.every}: expected a number of frames from 1.")
     if arguments.live is not None and not re.fullmatch(r".+:\d{1,5}", arguments.live):
         raise CommandError(f"--live {arguments.live}: expected host:port, such as localhost:22222.")
-    for script in arguments.script or ():
-        if not script.exists():
-            raise CommandError(f"--script {script}: there is no such file; name a ParaView pipeline.")
     given = {
         "live": arguments.live,
-        "scripts": [str(script.resolve()) for script in arguments.script] if arguments.script else None,
+        "scripts": [_script(name) for name in arguments.script] if arguments.script else None,
         "every": arguments.every,
         "images": arguments.images,
         "extracts": False if arguments.no_extracts else None,
@@ -90,6 +89,19 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     always = {"newest": arguments.newest, "wait": arguments.wait}
     return {key: value for key, value in given.items() if value is not None} | always
+
+
+def _script(name: str) -> str:
+    """The full path of a pipeline, or the name of one of perfield's. Raises CommandError if it is neither."""
+    if Path(name).exists():
+        return str(Path(name).resolve())
+    from perfield.catalyst.pipelines import NAMES
+
+    if name not in NAMES:
+        raise CommandError(
+            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {', '.join(NAMES)}."
+        )
+    return name
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from perfield import _bridge
+from perfield.catalyst.pipelines import NAMES
 from perfield.configuration import setting
 from perfield.run import RunDirectory
 
@@ -34,7 +35,7 @@ def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
     if found["in_process"]:
         found["live"] = ""
     started_in = run.path.resolve() / run.info.get("working_directory", ".")
-    found["scripts"] = [str(started_in / script) for script in found["scripts"]]
+    found["scripts"] = [name if name in NAMES else str(started_in / name) for name in found["scripts"]]
     return found | asked
 
 
