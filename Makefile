@@ -56,7 +56,7 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test export perfetto placement sliders $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build test export page perfetto placement sliders $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 
@@ -66,10 +66,17 @@ $(PACKAGES):
 	@$(PIP) install -r .venv/lint-requirements.txt
 	@touch $@
 
-# A removed file is a change, too.
-build/sources.txt: always
+# The 3-D library of `perfield serve` comes from npm's registry. Without it the wheel has no vtk.js.
+VTKJS := python/perfield/serve/vtkjs
+build/page/vtk.js: $(wildcard $(VTKJS)/*.js* $(VTKJS)/*.py) $(VTKJS)/.npmrc | .venv/ready
+	@echo "perfield: bundling vtk.js"
+	@npm_config_cache="$(CURDIR)/build/npm" $(BIN)/python $(VTKJS)/__main__.py $@ \
+	  || echo "perfield: goes on without vtk.js; perfield serve will say how to add it"
+
+# A removed file is a change, too, and so is a vtk.js that could be bundled at last.
+build/sources.txt: always | build/page/vtk.js
 	@mkdir -p build
-	@echo "$(SOURCES)" | cmp -s - $@ || echo "$(SOURCES)" > $@
+	@echo "$(SOURCES) $$(ls build/page 2>/dev/null)" | cmp -s - $@ || echo "$(SOURCES) $$(ls build/page 2>/dev/null)" > $@
 .PHONY: always
 
 # The wheel holds wrappers for every MPI that is installed now.

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows both pictures side by side in ParaView: the mesh at the left, the machine at the right.
+"""Shows the mesh and the machine, coloured by the same field.
 
-Both are at the same step. To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does
-not tell a script its path: PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=both.py
+In the program, or beside it:
+  export PERFIELD_CATALYST_SCRIPTS=both
+  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
+  perfield follow RUN
+Of written pictures, in pvbatch:
+  xvfb-run -a pvbatch both.py RUN/pictures --size 1920x1080
+In ParaView's GUI:
+  perfield open RUN, or in this directory:
+  PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=both.py
+docs/pipelines.md lists the options.
 """
 
 from __future__ import annotations
@@ -10,28 +18,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-if "__file__" in globals():
+if "__file__" in globals():  # else this is the GUI, which does not tell a script its path
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import geometry
-import paraview.simple as pv
-from follow import follow
-from scene import Pictures, at_first_step, new_view
+from pipeline_hosts import run
 
-import topology
-
-
-def main() -> None:
-    """Opens both pictures in the GUI, coloured by the same field."""
-    pictures = Pictures.from_environment()
-    left = new_view()
-    right = new_view(beside=left)
-    pv.RenderAllViews()  # sets the sizes of the views
-    mesh = geometry.open_in(left, pictures)
-    topology.open_in(right, pictures)
-    at_first_step([left, right], mesh)
-    follow([left, right], pictures)
-
-
-if __name__ == "__main__":
-    main()
+options, catalyst_execute = run(globals(), ("geometry", "topology"))

@@ -102,8 +102,9 @@ def outline(display: Any) -> None:
 
 
 def font_size(view: Any, points: int) -> int:
-    """Scales a font size for a full-size image down to the size of the view."""
-    return max(11, round(points * min(1.0, view.ViewSize[0] / 1600)))
+    """Scales a font size for a full-size image down to the size of the view, less in a tall one."""
+    width, height = view.ViewSize
+    return max(11, round(points * min(1.0, max(width / 1600, min(width / 1200, height / 1080)))))
 
 
 def _style(legend: Any, view: Any) -> None:

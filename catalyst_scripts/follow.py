@@ -97,7 +97,7 @@ class Follower:
     def _style(self, view: Any, display: Any, layer: str, before: str) -> None:
         """Gives a display the colours, legend and title of the array that was chosen for it. before : the
         array that it showed."""
-        from topology import names_of  # it imports this module
+        from machine_picture import names_of  # it imports this module
 
         _, field = self._styled[display.SMProxy] = _choice(display)
         about = self._pictures.arrays(layer).get(field)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
 
-The job is {"pictures": directory, "images": [...], "draw": [...]}. An image is {"layer": as in pictures.json,
+The job is {"pictures": directory, "images": [...], "draw": [...]}, and may have a "folder" for the files
+(default: images/ in the directory), "size" and "camera" as the options of pipelines, and "one_scale": true
+for the same colours in all steps. An image is {"layer": as in pictures.json,
 "field", "focus": a rank or null, "static": whether one image serves all steps, "steps": [{"frame",
 "shown_at"}], "files": [...]}; "panels", in all images or none, are fields side by side (see `panels.py`).
 "draw" lists what to draw here: pairs of an image's number and a step's. It prints each file's name.
@@ -18,16 +20,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import geometry
+import machine_picture
+import mesh_picture
 import panels
 import paraview.simple as pv
 from arrows import Words
 from colours import CATEGORIES, colour
 from mesh_values import MeshValues
 from mesh_views import Chooser, MeshView
-from scene import SIZE, Pictures, new_view, quoted, set_title
-
-import topology
+from pipeline_options import from_settings
+from scene import Pictures, new_view, quoted, set_title
 
 
 class Mesh:
@@ -38,44 +40,47 @@ class Mesh:
         times = sorted({step["shown_at"] for image in own for step in image["steps"]})
         self._pictures = pictures
         self._values = MeshValues(pictures, list(dict.fromkeys(image["field"] for image in own)))
-        self._sight = geometry.sight(pictures, self._values)
+        self._sight = mesh_picture.sight(pictures, self._values)
         self._chooser = Chooser(pictures, self._values, times, self._sight)
 
     def way(self, field: str) -> MeshView:
         """The way to show a field."""
         return self._chooser.choose(field)
 
-    def names(self, view: Any, field: str) -> geometry.Names:
+    def names(self, view: Any, field: str) -> mesh_picture.Names:
         """The names of a field's dearest ranks on a view."""
-        return geometry.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
+        return mesh_picture.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
 
 
 class Scene:
     """A picture in a view: all that images of one kind share. Draws one of them after the other."""
 
-    def __init__(self, pictures: Pictures, view: Any, image: dict[str, Any], mesh: Mesh):
-        """view : with nothing in it that is visible. image : the first to draw."""
-        self._pictures, self._view = pictures, view
+    def __init__(
+        self, pictures: Pictures, view: Any, image: dict[str, Any], mesh: Mesh, one_scale: bool = False
+    ):
+        """view : with nothing in it that is visible. image : the first to draw. one_scale : no step has
+        colours of its own."""
+        self._pictures, self._view, self._one_scale = pictures, view, one_scale
         layer, field = image["layer"], image["field"]
         picture, _, part = layer.partition("/")
         self._layer, self._field, self._scale = layer, field, None
         self._words, self._names, self._machine = "", None, None
         if picture == "topology":
-            self._machine = topology.Layers(pictures, view)
+            self._machine = machine_picture.Layers(pictures, view)
             self._machine.colour(part, field)
-            topology.look(pictures, view)
+            machine_picture.look(pictures, view)
             made = self._machine.proxies
-            self._names = topology.Names(pictures, view, part, field, made[-1])
+            self._names = machine_picture.Names(pictures, view, part, field, made[-1])
         elif picture == "messages":
-            made = geometry.show_messages(pictures, view, field)
+            made = mesh_picture.show_messages(pictures, view, field)
             self._names = Words(view, made[-1])
         elif image["focus"] is not None:
-            made = geometry.show_focus(pictures, view, field, image["focus"])
+            made = mesh_picture.show_focus(pictures, view, field, image["focus"])
             self._words = " (orange)"
         else:
             way, self._names = mesh.way(field), mesh.names(view, field)
             self._names.show(self._named(field))
-            made = geometry.show_field(pictures, view, field, way, self._names)
+            made = mesh_picture.show_field(pictures, view, field, way, self._names)
             self._words = f" ({way.words})" if way.words else ""
         self._title = set_title(view, "", [""], made[-1])
         # ParaView makes these objects anew, and slowly, each time they are asked for.
@@ -89,27 +94,30 @@ class Scene:
             ]
         )
 
-    def draw(self, image: dict[str, Any], step: dict[str, Any], file: str) -> None:
-        """Draws an image of the scene's kind at a step."""
+    def draw(self, image: dict[str, Any], step: dict[str, Any], target: Path) -> None:
+        """Draws an image of the scene's kind at a step, into a file."""
         field, view = image["field"], self._view
         about = self._pictures.arrays(image["layer"])[field]
         beyond = about.get("beyond", {}).get(str(step["frame"])) or {}
-        self._colour(image["layer"], field, about, beyond.get("scale"))
+        self._colour(image["layer"], field, about, None if self._one_scale else beyond.get("scale"))
         steps = self._pictures.description["steps"]
         at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
-        title = self._pictures.titles(image["layer"], field)[at]
+        title = self._pictures.titles(image["layer"], field, self._one_scale)[at]
         line = static_line(self._pictures, image["layer"], steps[at]) if image["static"] else title
         self._title.Expression = quoted(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
         if self._names is not None:
             self._names.at(step["shown_at"])
-        target = self._pictures.path / "images" / file
         temporary = target.with_name(f".{target.name}.png")
         pv.SaveScreenshot(
-            str(temporary), view, ImageResolution=SIZE, TransparentBackground=0, CompressionLevel="1"
+            str(temporary),
+            view,
+            ImageResolution=self._pictures.options.size,
+            TransparentBackground=0,
+            CompressionLevel="1",
         )
         temporary.replace(target)
-        print(file, flush=True)
+        print(target.name, flush=True)
 
     def hide(self) -> None:
         """Hides all that the scene shows, for the next one in the view."""
@@ -127,7 +135,7 @@ class Scene:
             part = layer.partition("/")[2]
             self._names.show(part, field)
             self._machine.colour(part, field, scale)
-        elif isinstance(self._names, geometry.Names):
+        elif isinstance(self._names, mesh_picture.Names):
             self._names.show(self._named(field))
         for shape in self._coloured:
             if field != self._field:
@@ -157,30 +165,46 @@ def kind_of(image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:
     return picture, image["focus"]
 
 
+def draw(
+    pictures: Pictures,
+    images: list[dict[str, Any]],
+    chosen: list[tuple[int, int]],
+    folder: Path,
+    one_scale: bool = False,
+) -> None:
+    """Draws images into a folder, which is made, and prints each file's name.
+
+    images : as in a job. chosen : pairs of an image's number and a step's. one_scale : as in a job.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    mesh = Mesh(pictures, images)
+    view = new_view()
+    view.ViewSize = pictures.options.size
+    kinds: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for number, place in chosen:
+        kinds.setdefault(kind_of(images[number], mesh), []).append((number, place))
+    for of_kind in kinds.values():
+        scene = Scene(pictures, view, images[of_kind[0][0]], mesh, one_scale)
+        for number, place in sorted(of_kind, key=lambda pair: images[pair[0]]["steps"][pair[1]]["shown_at"]):
+            image = images[number]
+            scene.draw(image, image["steps"][place], folder / image["files"][place])
+        scene.hide()
+
+
 def main() -> None:
     """Draws all images of the job."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    pictures = Pictures(Path(job["pictures"]))
-    (pictures.path / "images").mkdir(exist_ok=True)
+    pictures = Pictures(Path(job["pictures"]), from_settings(job))
+    folder = Path(job.get("folder") or pictures.path / "images")
     images = job["images"]
-    if any("panels" in image for image in images):  # of a comparison, which has no others
-        for number, place in job["draw"]:
-            file = images[number]["files"][place]
-            panels.draw(pictures, images[number], pictures.path / "images" / file)
-            print(file, flush=True)
+    if not any("panels" in image for image in images):
+        draw(pictures, images, job["draw"], folder, bool(job.get("one_scale")))
         return
-    mesh = Mesh(pictures, images)
-    view = new_view()
-    view.ViewSize = SIZE
-    kinds: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
-    for number, place in job["draw"]:
-        kinds.setdefault(kind_of(images[number], mesh), []).append((number, place))
-    for chosen in kinds.values():
-        scene = Scene(pictures, view, images[chosen[0][0]], mesh)
-        for number, place in sorted(chosen, key=lambda pair: images[pair[0]]["steps"][pair[1]]["shown_at"]):
-            image = images[number]
-            scene.draw(image, image["steps"][place], image["files"][place])
-        scene.hide()
+    folder.mkdir(exist_ok=True)
+    for number, place in job["draw"]:  # of a comparison, which has no others
+        file = images[number]["files"][place]
+        panels.draw(pictures, images[number], folder / file)
+        print(file, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,52 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A pipeline inside the measured program: extracts, images and a live connection, as perfield.toml sets."""
+"""A pipeline inside the measured program or `perfield follow`: extracts, images and a live connection."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+import machine_picture
+import mesh_picture
 import paraview.simple as pv
 from colours import colour
-from scene import SIZE, Pictures, new_view, quoted, set_title
+from pipeline_options import PICTURES, ended, from_settings, layer_of, unknown
+from reduced import reduced
+from scene import Pictures, new_view, quoted, set_title
 
-CHANNELS = ("geometry", "topology")
-PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
-
-
-def is_pipeline(module: str) -> bool:
-    """Whether Catalyst runs a script inside the program; module : the script's __name__."""
-    return module.startswith(PIPELINE)
+LIVE = "localhost:22222"  # where ParaView waits unless it is told otherwise
 
 
 class Program(Pictures):
-    """A channel of the running program, in place of written pictures.
+    """Channels of the running program, in place of written pictures.
 
-    channel : "geometry" or "topology". options : Catalyst's options.
+    names : of the channels. makes : as for `pipeline_hosts.run`. catalyst : Catalyst's options.
     """
 
     layout = ""  # planes, without a filter to choose another
 
-    def __init__(self, channel: str):
+    def __init__(self, names: tuple[str, ...], makes: str):
         from paraview import catalyst
 
         from perfield.catalyst.pipelines import settings
 
-        self.channel = channel
-        self.settings = settings
-        self._source = pv.PVTrivialProducer(registrationName=channel)
-        self._image: Image | None = None
-        self.options = catalyst.Options()
-        self.options.GlobalTrigger = "TimeStep"
-        self.options.ExtractsOutputDirectory = settings["folder"]
-        live, settings["live"] = settings["live"], ""  # one connection serves all pipelines
-        if live:
-            self.options.EnableCatalystLive = 1
-            self.options.CatalystLiveURL = live
-            self.options.CatalystLiveTrigger = "TimeStep"
-            for other in CHANNELS:  # ParaView sees only sources that exist when it connects
-                if other != channel:
-                    pv.PVTrivialProducer(registrationName=other)
+        self._names, self.settings = names, settings
+        self.options = from_settings(settings)
+        self._draws = settings["images"] and makes in ("", "images")
+        self._sources = {name: pv.PVTrivialProducer(registrationName=name) for name in names}
+        self._images: dict[tuple[str, str], Image] = {}
+        self._told = False
+        self.catalyst = catalyst.Options()
+        self.catalyst.GlobalTrigger = "TimeStep"
+        self.catalyst.ExtractsOutputDirectory = settings["folder"]
+        self._connect(settings["live"] or (LIVE if makes == "live" else ""))
+        if makes == "extracts" or (not makes and settings["extracts"]):
+            self._extract()
 
     @property
     def description(self) -> dict[str, Any]:
@@ -54,48 +48,74 @@ class Program(Pictures):
         return self.settings["description"]
 
     def read(self, name: str) -> Any:
-        """The channel that the program fills."""
-        return self._source
+        """A channel that the program fills."""
+        return self._sources[name]
 
-    def extract(self) -> None:
-        """Writes the channel at each step, if extracts are configured."""
-        if self.settings["extracts"]:
-            extractor = pv.CreateExtractor("VTM", self._source, registrationName=self.channel)
+    def _connect(self, live: str) -> None:
+        """Lets ParaView connect. live : host:port; "" for no connection."""
+        self.settings["live"] = ""  # one connection serves all pipelines
+        if live:
+            self.catalyst.EnableCatalystLive = 1
+            self.catalyst.CatalystLiveURL = live
+            self.catalyst.CatalystLiveTrigger = "TimeStep"
+            for other in PICTURES:  # ParaView sees only sources that exist when it connects
+                if other not in self._names:
+                    pv.PVTrivialProducer(registrationName=other)
+
+    def _extract(self) -> None:
+        """Writes the channels at each step."""
+        for name, source in self._sources.items():
+            few = reduced(source, [self.array_of(field) for field in self.options.fields], name)
+            extractor = pv.CreateExtractor("VTM", few, registrationName=name)
             extractor.Trigger = "TimeStep"
-            extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.vtm"
+            extractor.Writer.FileName = f"{name}_{{timestep:06d}}.vtm"
             extractor.Writer.DataMode = "Binary"  # Debian 12's VTK cannot read appended data
             extractor.Writer.CompressorType = "ZLib"
 
-    def image(self, layer: str, show: Callable[[Any, str], Any]) -> None:
-        """Draws the layer coloured by `first_field`, if images are configured.
-
-        show : (view, field) -> the coloured display.
-        """
-        if self.settings["images"]:
-            field = self.first_field()
-            if field in self.arrays(layer):
-                self._image = Image(self, layer, field, show)
-
     def step(self, info: Any) -> None:
-        """Updates colours and title to the current step. info : from Catalyst."""
-        if self._image is not None:
-            self._image.refresh()
+        """Updates colours and titles to the current step, and draws what appears in it. info : Catalyst's."""
+        if self.options.fields and not self._told:
+            self._tell_unknown()
+        if not self._draws:
+            return
+        for name in self._names:
+            for field in map(self.array_of, self.options.fields or [self.first_field()]):
+                layer = layer_of(self.description["layers"], name, field)
+                if layer and (name, field) not in self._images:
+                    self._images[name, field] = Image(self, name, layer, field)
+        for image in self._images.values():
+            image.refresh()
+
+    def _tell_unknown(self) -> None:
+        """Tells, before anything is drawn, which fields this step has not."""
+        self._told = True
+        known = self.known(*self._names) | set(self.description["own_fields"].values())
+        for sentence in unknown(self.options.fields, known):
+            words = f"catalyst_fields: {ended(sentence)} It is shown as soon as a step has it"
+            self.settings["tell"]("catalyst-fields", words)
 
 
 class Image:
     """A view that is saved at each step. Its colours span the range of all steps so far."""
 
-    def __init__(self, program: Program, layer: str, field: str, show: Callable[[Any, str], Any]):
+    def __init__(self, program: Program, name: str, layer: str, field: str):
         self._program, self._layer, self._field = program, layer, field
+        size = program.options.size
         self._view = new_view(alone=True)
-        self._view.ViewSize = SIZE
-        self._display = show(self._view, field)
+        self._view.ViewSize = size
         about = program.arrays(layer)[field]
-        self._title = set_title(self._view, about["title"], [""], program.read(layer))
-        extractor = pv.CreateExtractor("PNG", self._view, registrationName=f"{program.channel} image")
+        if name == "geometry":
+            source = mesh_picture.show_field(program, self._view, field)[-1]
+        else:
+            of_machine = layer.partition("/")[2]
+            made = machine_picture.show_layers(program, self._view, of_machine, field)
+            source = machine_picture.block_of(made, of_machine)
+        self._display = pv.Show(source, self._view)
+        self._title = set_title(self._view, about["title"], [""], program.read(name))
+        extractor = pv.CreateExtractor("PNG", self._view, registrationName=f"{name} {field}")
         extractor.Trigger = "TimeStep"
-        extractor.Writer.FileName = f"{program.channel}_{field}_{{timestep:06d}}{{camera}}.png"
-        extractor.Writer.ImageResolution = SIZE
+        extractor.Writer.FileName = f"{name}_{field}_{{timestep:06d}}{{camera}}.png"
+        extractor.Writer.ImageResolution = size
 
     def refresh(self) -> None:
         """Updates the colours to the current ranges, and the title to the current step."""

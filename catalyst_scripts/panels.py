@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import geometry
+import machine_picture
+import mesh_picture
 import paraview.simple as pv
 from colours import TEXT
 from mesh_values import MeshValues
@@ -18,8 +19,6 @@ from scene import Pictures, new_view
 from ticks import unit_for
 from vtkmodules.vtkFiltersCore import vtkImageAppend
 from vtkmodules.vtkIOImage import vtkPNGReader, vtkPNGWriter
-
-import topology
 
 SIZE = (640, 600)  # of a panel
 AREA = (0.04, 0.8, 0.05, 0.84)  # left, right, bottom and top of the picture in it
@@ -52,11 +51,11 @@ def draw(pictures: Pictures, image: dict[str, Any], target: Path) -> None:
 def _show(pictures: Pictures, view: Any, layer: str, field: str, way: MeshView) -> Any:
     """Shows a field; returns its legend."""
     if layer == "geometry":
-        geometry.show_field(pictures, view, field, way)
-        geometry.look(pictures, view, way.factor, area=AREA)
+        mesh_picture.show_field(pictures, view, field, way)
+        mesh_picture.look(pictures, view, way.factor, area=AREA)
     else:
-        topology.Layers(pictures, view).colour(layer.partition("/")[2], field)
-        topology.look(pictures, view, AREA)
+        machine_picture.Layers(pictures, view).colour(layer.partition("/")[2], field)
+        machine_picture.look(pictures, view, AREA)
     return pv.GetScalarBar(pv.GetColorTransferFunction(field), view)
 
 
@@ -64,7 +63,7 @@ def _way(pictures: Pictures, image: dict[str, Any]) -> MeshView:
     """How all panels show the mesh: plain, or exploded if ranks would be hidden."""
     values = MeshValues(pictures, ["rank"])
     times = [step["shown_at"] for step in image["steps"]]
-    return Chooser(pictures, values, times, geometry.sight(pictures, values)).choose("rank")
+    return Chooser(pictures, values, times, mesh_picture.sight(pictures, values)).choose("rank")
 
 
 def _name(legend: Any, about: dict[str, Any]) -> None:

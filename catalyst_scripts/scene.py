@@ -6,32 +6,41 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
+from pipeline_options import CAMERAS, Options, from_environment
 from ticks import amount, unit_for
 
-SIZE = (1280, 720)
+ANGLE = 30.0  # degrees that an image is high, seen from a camera at a given place; ParaView's own
 FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without title and legend
 
 
 class Pictures:
-    """The pictures of a run: `path` of the directory, `description` from its pictures.json."""
+    """The pictures of a run: `path` of the directory, `description` from its pictures.json.
 
-    def __init__(self, path: Path):
-        self.path = path
+    options : of the pipeline that shows them.
+    """
+
+    options = Options()
+
+    def __init__(self, path: Path, options: Options = options):
+        self.path, self.options = path, options
         self.description = json.loads((path / "pictures.json").read_text(encoding="utf-8"))
         self._readers: dict[str, Any] = {}
 
     @classmethod
     def from_environment(cls) -> Pictures:
-        """The pictures in the directory PERFIELD_PICTURES, by default perfield-run/pictures."""
-        return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")))
+        """The pictures in the directory PERFIELD_PICTURES, by default perfield-run/pictures.
+
+        Raises OptionError if an option in the environment is wrong.
+        """
+        return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")), from_environment())
 
     @property
     def layout(self) -> str:
@@ -64,19 +73,38 @@ class Pictures:
         boxes = [box for box in boxes if box] or [[0.0, 1.0] * 3]
         return tuple((min, max)[end % 2](box[end] for box in boxes) for end in range(6))
 
-    def first_field(self) -> str:
-        """The field to show first: what it costs each rank to compute."""
-        known = {name for layer in self.description["layers"].values() for name in layer["arrays"]}
-        return next(name for name in ["compute_time_s", "step_time_s", "rank"] if name in known)
+    def known(self, *pictures: str) -> set[str]:
+        """The names of all arrays that some pictures have ("geometry", ...), or all of them."""
+        layers = self.description["layers"].items()
+        return {
+            name
+            for layer, about in layers
+            for name in about["arrays"]
+            if not pictures or layer.partition("/")[0] in pictures
+        }
 
-    def titles(self, layer: str = "", field: str = "") -> list[str]:
+    def array_of(self, field: str) -> str:
+        """The array of a field; a field of the simulation may have its own name."""
+        own = {name: array for array, name in self.description["own_fields"].items()}
+        return own.get(field, field)
+
+    def first_field(self, layer: str = "") -> str:
+        """The field to show first: of the options' fields the first that a layer has (that any has), else
+        what it costs each rank to compute."""
+        known = set(self.arrays(layer)) if layer else self.known()
+        asked = [name for name in map(self.array_of, self.options.fields) if name in known]
+        known |= self.known()
+        return next(name for name in [*asked, "compute_time_s", "step_time_s", "rank"] if name in known)
+
+    def titles(self, layer: str = "", field: str = "", one_scale: bool = False) -> list[str]:
         """Lines for each step that name the run and the step, and what of a layer is older than the step.
 
         field : an array of the layer; the lines say where its values go beyond the scale of its colours.
+        one_scale : no step has colours of its own.
         """
-        return [self._title(step, layer, field) for step in self.description["steps"]]
+        return [self._title(step, layer, field, one_scale) for step in self.description["steps"]]
 
-    def _title(self, step: dict[str, Any], layer: str, field: str) -> str:
+    def _title(self, step: dict[str, Any], layer: str, field: str, one_scale: bool) -> str:
         notes = []
         if layer in ("geometry", "messages"):
             notes.append(step["mesh_age"])
@@ -85,7 +113,7 @@ class Pictures:
         beyond = about.get("beyond", {}).get(str(step["frame"]))
         if beyond:
             factor, unit = unit_for(about["unit"], beyond["peak"])
-            own = "a scale of its own, " if beyond["scale"] else ""
+            own = "a scale of its own, " if beyond["scale"] and not one_scale else ""
             peak = f"{amount(beyond['peak'] * factor)} {unit}".rstrip()
             notes.append(f"{own}beyond the scale of the other steps: up to {peak}")
         line = f"{self.description['run']}, {step['title']}"
@@ -148,14 +176,27 @@ def at_first_step(views: list[Any], source: Any) -> None:
     pv.RenderAllViews()
 
 
-def fit_camera(
+def aim(
     view: Any,
-    bounds: tuple[float, ...],
-    direction: tuple[float, float, float],
-    up: tuple[float, float, float],
+    pictures: Pictures,
+    picture: str,
+    corners: list[Any],
+    usual: tuple[Any, Any],
+    area: tuple[float, float, float, float],
 ) -> None:
-    """Points the camera along `direction` so that the box `bounds`, x0 to z1, just fills the free area."""
-    fit_points(view, list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6])), direction, up, FREE)
+    """Points the camera at a picture, as its options ask for.
+
+    picture : "geometry" or "topology". usual : the direction, and what is up, where they ask for none.
+    corners, area : as for `fit_points`, which a camera at a given place does without.
+    """
+    camera = pictures.options.camera(picture)
+    if camera.place is None:
+        direction, up = CAMERAS[camera.word][picture] if camera.word in CAMERAS else usual
+        fit_points(view, corners, direction, up, area)
+        return
+    view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp = map(list, camera.place)
+    away = math.dist(*camera.place[:2])
+    view.CameraParallelScale = away * math.tan(math.radians(ANGLE / 2))
 
 
 def fit_points(

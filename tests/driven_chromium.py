@@ -73,15 +73,16 @@ _CODES = {"ArrowRight": 39, "ArrowLeft": 37}
 
 
 @contextlib.contextmanager
-def opened_tab(address: str, place: Path, size: str = "1500,1050") -> Iterator[Tab]:
-    """A tab that shows the page at an address. place : for the browser's files."""
+def opened_tab(address: str, place: Path, size: str = "1500,1050", webgl: bool = False) -> Iterator[Tab]:
+    """A tab that shows the page at an address. place : for the browser's files. webgl : draw 3-D, in software."""
     from tornado.websocket import websocket_connect
 
     async def connected(tab: str) -> Any:
         return await websocket_connect(tab, max_message_size=2**26)
 
     profile = place / "profile"
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+    words = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run"]
+    words += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] if webgl else ["--disable-gpu"]
     words += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"]
     words += ["--remote-debugging-port=0", f"--user-data-dir={profile}", f"--window-size={size}", address]
     loop = asyncio.new_event_loop()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def read(path: Path):
     reader.SetFileName(str(path))
     reader.Update()
     return reader.GetOutput()
+
+
+def listed(pvd: Path) -> list[tuple[float, str]]:
+    """(time, file) of each step that a .pvd names."""
+    entries = ElementTree.parse(pvd).iter("DataSet")
+    return [(float(entry.get("timestep")), entry.get("file")) for entry in entries]
 
 
 def pieces(run: Path, index: int) -> list:
@@ -65,11 +72,15 @@ def assert_equal(inside, afterwards, later: str | None = None) -> None:
 
 
 def assert_as_afterwards(
-    folder: Path, indexes: Iterable[int], n_pieces: int = 2, later: str | None = None
+    folder: Path,
+    indexes: Iterable[int],
+    n_pieces: int = 2,
+    later: str | None = None,
+    focus: tuple[int, ...] = (),
 ) -> None:
-    """Fails unless the extracts equal the pictures of the finished run."""
+    """Fails unless the extracts equal the pictures of the finished run. focus : as in `GeometryOptions`."""
     run = perfield.open(folder)
-    options, scene = GeometryOptions(pieces=choose_pieces(run)), topology_scene(run)
+    options, scene = GeometryOptions(pieces=choose_pieces(run), focus=focus), topology_scene(run)
     for index in indexes:
         frame = run.frame(index)
         blocks = [dataset for _, dataset in geometry_blocks(run, frame, options)]

@@ -73,6 +73,7 @@ class FakeFrame:
     block_values: dict[str, dict[tuple[int, int], float]] = field(default_factory=dict)
     kind: str = "step"
     uneven: bool = False
+    received: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=MESSAGE))
 
 
 def cube(rank: int, kind: str, cells: int = 3) -> FakeBlock:

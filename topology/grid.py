@@ -14,6 +14,7 @@ import numpy as np
 
 from .network import Switches
 
+MOST_PLANES = 64  # more nodes are shown as cells
 WIDE = 1.9  # width of the picture over its height, as images have room for it
 APART = 0.8  # free space between blocks
 HEADER = 1.5  # height above a block for its switch and its name

@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "configuration/focus_ranks.hpp"
 #include "configuration/groups.hpp"
 #include "configuration/kernel_events.hpp"
 #include "configuration/names.hpp"
@@ -135,6 +136,12 @@ std::string complaint(const Key& key, const TomlValue& value) {
     return wrong;
   }
   if (key.name == std::string("counters")) return wrong_with_counters(value.items);
+  if (key.name == std::string("focus_ranks")) {
+    config_type::texts words;
+    assign(words, value);
+    const std::string wrong = wrong_focus_rank(words);
+    return wrong.empty() ? "" : "expected ranks of the world, such as 3 and 7, without " + wrong;
+  }
   if (key.name == std::string("run_directory") && value.spelling.empty())
     return "expected the name of a directory";
   return "";

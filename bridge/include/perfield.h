@@ -201,7 +201,9 @@ PERFIELD_PROCEDURE(perfield_field,
  * Each function returns the number of rows and fills at most `capacity` of them. Texts stay valid
  * until this thread calls the same function again. */
 
-/* One field of the frame: its name, which ends with its unit as in ParaView, and its value. */
+/* One field of the frame: its name, which ends with its unit as in ParaView, and its value. For
+ * each rank f in the setting focus_ranks also what this rank sent to f and received from f, as
+ * "isend_count_to_3"; NaN for nothing. */
 typedef struct perfield_value {
   const char* name; /* "solver_loop_time_s" */
   double value;

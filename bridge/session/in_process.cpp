@@ -40,16 +40,21 @@ void InProcess::configure(const Config& config) {
   every_ = uint64_t(config.catalyst_every);
 }
 
-void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi) {
+void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
+                             const std::vector<int32_t>& focus) {
   JsonObject json;
   is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
+  json.texts("fields", config_.catalyst_fields).texts("camera", config_.catalyst_camera);
+  json.text("size", config_.catalyst_size);
   json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
   json.raw("images", config_.catalyst_images ? "true" : "false");
   json.text("live", config_.catalyst_live).text("mesh_path", config_.mesh_path);
   const double patience[] = {config_.catalyst_patience};
   json.numbers("patience", patience, 1);
+  const std::vector<int64_t> ranks(focus.begin(), focus.end());
+  json.numbers("focus", ranks.data(), int(ranks.size()));
   settings_ = json;
   is_described_ = true;
 }

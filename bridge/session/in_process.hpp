@@ -25,7 +25,9 @@ class InProcess {
   void configure(const Config& config);
   bool wanted() const noexcept { return wanted_; }
   // The facts of this run that the pictures need, as JSON. Without them this rank cannot take part.
-  void describe_run(const std::string& path, int rank, int size, const std::string& mpi);
+  // focus: the world ranks that get arrays for what each rank exchanges with them.
+  void describe_run(const std::string& path, int rank, int size, const std::string& mpi,
+                    const std::vector<int32_t>& focus);
   // The sources, as known when the pictures begin.
   void describe_sources(const std::vector<std::string>& sources) { sources_ = sources; }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include "configuration/focus_ranks.hpp"
 #include "platform/process.hpp"
 #include "platform/quietly.hpp"
 #include "session/environment.hpp"
@@ -73,12 +74,16 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (config_.log) rank_log().open(writer_.run_path(), rank_);
   const std::string alone = lone_world(size, mpi);
   if (!alone.empty()) tell("alone", alone);
+  std::string outside;
+  const std::vector<int32_t> focus = focus_ranks_of(config_.focus_ranks, size, &outside);
+  if (!outside.empty()) tell("focus-ranks", outside);
+  values_.focus_on(focus);
   Recorder& r = recorder();
   r.regions.configure(uint32_t(config_.max_regions),
                       Selection(config_.regions, config_.step_region));
   choose_counters(config_);
   if (!writer_.open_files(rank_)) return false;
-  if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi);
+  if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi, focus);
   r.start(uint32_t(config_.max_peers), config_.messages, config_.clock);
   const uint64_t now = r.clock.ticks();
   process_.start(now);

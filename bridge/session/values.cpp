@@ -109,7 +109,35 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   filler.add(step, nullptr);
   filler.end(values.data(), 1, nullptr);
   for (size_t n = 0; n < all.size(); ++n) rows.push_back({text(all[n].name), values[n]});
+  add_focus(step, &rows);
   return rows;
+}
+
+// What this rank counts itself: messages that it sent or put, data that it fetched, messages that
+// it received. NaN where it exchanged none. Pictures have more, from the counts of the other rank.
+void StepValues::add_focus(const StepView& step, std::vector<perfield_value>* rows) {
+  for (const int32_t focus : focus_) {
+    MessageSums sent, received, calls[PERFIELD_CALL_LIMIT];
+    const auto add_row = [](const MessageRow& row, MessageSums* sum) {
+      sum->count += double(row.count);
+      sum->bytes += double(row.bytes);
+    };
+    for (const MessageRow row : step.messages) {
+      if (row.peer != focus) continue;
+      add_row(row, &calls[std::min<uint16_t>(row.call, PERFIELD_CALL_LIMIT - 1)]);
+      if (!fetches(row.call)) add_row(row, sends(row.call) ? &sent : &received);
+    }
+    const auto tell = [&](const std::string& what, const char* way, const MessageSums& sum) {
+      const std::string end = way + std::to_string(focus);
+      rows->push_back({text(what + "_count" + end), sum.count ? sum.count : NAN});
+      rows->push_back({text(what + "_bytes" + end), sum.count ? sum.bytes : NAN});
+    };
+    tell("sent", "_to_", sent);
+    tell("received", "_from_", received);
+    for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
+      if (columns_->facts().calls_seen[call] && sends(call))
+        tell(call_name(call), fetches(call) ? "_from_" : "_to_", calls[call]);
+  }
 }
 
 std::vector<perfield_region_value> StepValues::regions(Recorder& recorder) const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fields/columns.hpp"
@@ -22,6 +23,8 @@ namespace perfield {
 
 class StepValues {
  public:
+  // The world ranks with which this rank's exchange is told by arrays of their own.
+  void focus_on(std::vector<int32_t> ranks) { focus_ = std::move(ranks); }
   // Keeps a step that has just closed.
   void closed(const unsigned char* body, size_t bytes) { last_.assign(body, body + bytes); }
   // Selects the open step; the last closed one if nothing was counted since.
@@ -36,6 +39,7 @@ class StepValues {
  private:
   KnownRun facts_of(Recorder& recorder, const StepView& step, int rank, int size,
                     const std::vector<std::string>& sources);
+  void add_focus(const StepView& step, std::vector<perfield_value>* rows);
   const char* text(const std::string& name) { return texts_.insert(name).first->c_str(); }
 
   std::vector<unsigned char> last_;        // body of the step that closed last
@@ -48,6 +52,7 @@ class StepValues {
   std::set<uint32_t> named_;          // ids of regions
   bool several_threads_ = false;      // were in the same region so far
   std::unique_ptr<Columns> columns_;  // remade when the known facts change
+  std::vector<int32_t> focus_;
   std::set<std::string> texts_;
 };
 

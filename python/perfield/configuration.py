@@ -15,6 +15,11 @@ class _WithInfo(Protocol):
     def info(self) -> Mapping[str, Any]: ...
 
 
+class _WithRanks(_WithInfo, Protocol):
+    @property
+    def n_ranks(self) -> int: ...
+
+
 def in_force(key: str) -> Any:
     """The value of a key in this directory and environment: a bool, number, text or list of texts.
 
@@ -30,6 +35,20 @@ def setting(run: _WithInfo, key: str) -> Any:
     """
     configured = run.info.get("configuration", {})
     return configured[key] if key in configured else _value(key, "default")
+
+
+def focus_ranks(run: _WithRanks) -> tuple[tuple[int, ...], str]:
+    """The ranks in the key focus_ranks when this run was measured, and a sentence about those that it lacks.
+
+    The ranks that it lacks are left out, as they were in the program; the sentence is "" if there are none.
+    """
+    named = [int(word) for word in setting(run, "focus_ranks") if word.strip().isdecimal()]
+    outside = ", ".join(str(rank) for rank in named if rank >= run.n_ranks)
+    told = (
+        f"focus_ranks names {outside}, but this run has the ranks 0 to {run.n_ranks - 1}; they get no arrays"
+    )
+    there = dict.fromkeys(rank for rank in named if rank < run.n_ranks)
+    return tuple(there), told if outside else ""
 
 
 def _value(key: str, column: str) -> Any:

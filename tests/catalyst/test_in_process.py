@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import extracts_of_run as extracts
@@ -22,11 +21,8 @@ def test_heat3d_arrays_are_equal_inside_and_afterwards(in_process, heat3d):
     assert "perfield: " not in result.stderr
     folder = result.cwd / "perfield-run"
     extracts.assert_as_afterwards(folder, range(3))
-    series = json.loads((folder / "catalyst/geometry.vtm.series").read_text())
-    assert [file["name"] for file in series["files"]] == [f"geometry_{n:06d}.vtm" for n in range(3)]
-    assert [file["time"] for file in series["files"]] == [
-        perfield.open(folder).frame(n).time for n in range(3)
-    ]
+    series = [(perfield.open(folder).frame(n).time, f"geometry_{n:06d}.vtm") for n in range(3)]
+    assert extracts.listed(folder / "catalyst/geometry.pvd") == series
 
 
 def test_all_block_kinds_ghosts_and_mesh_versions_arrive(in_process, program):
@@ -61,6 +57,46 @@ def test_all_block_kinds_ghosts_and_mesh_versions_arrive(in_process, program):
     assert result.returncode == 0, result.stderr
     assert "perfield: " not in result.stderr
     extracts.assert_as_afterwards(result.cwd / "perfield-run", range(3), n_pieces=8)
+
+
+EXCHANGE = """
+    char sent[300] = {0}, got[300];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    MPI_Request open;
+    MPI_Irecv(got, 300, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &open);
+    MPI_Send(sent, 10 * step + rank, MPI_CHAR, next, 1, MPI_COMM_WORLD);
+    MPI_Wait(&open, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent, 1, MPI_CHAR, last, 2, got, 1, MPI_CHAR, next, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 2) MPI_Put(sent, 7, MPI_CHAR, 0, 0, 7, MPI_CHAR, window);
+    MPI_Get(got, 20 + rank, MPI_CHAR, next, 0, 20 + rank, MPI_CHAR, window);
+    MPI_Win_fence(0, window);
+"""
+WINDOW = """
+    char exposed[300];
+    MPI_Win window;
+    MPI_Win_create(exposed, 300, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+"""
+
+
+@pytest.mark.parametrize("ranks", [0, 1], ids=["ParaView everywhere", "ParaView on rank 0"])
+def test_focus_ranks_have_the_same_arrays_inside_and_afterwards(in_process, program, ranks):
+    """Rank 7 does not exist: that is told once, and all else is there."""
+    built = program(EXCHANGE, WINDOW)
+    settings = {"PERFIELD_FOCUS_RANKS": "2,0,7", "PERFIELD_FIELDS_EVERY": "1"}
+    result = in_process(built, n=3, ranks=ranks, env=settings)
+    assert result.returncode == 0, result.stderr
+    told = [line for line in result.stderr.splitlines() if line.startswith("perfield: focus_ranks")]
+    assert len(told) == 1 and "names 7" in told[0] and "the ranks 0 to 2" in told[0]
+    folder = result.cwd / "perfield-run"
+    extracts.assert_as_afterwards(folder, range(3), n_pieces=3, focus=(2, 0))
+    piece = extracts.arrays(extracts.pieces(folder, 1)[0])
+    shown = {name: float(values[0]) for name, values in piece.items() if name.endswith(("_2", "_0"))}
+    assert shown["point send_bytes_from_2"] == 22  # rank 2 alone knows by which call it sent them
+    assert shown["point put_bytes_from_2"] == 7
+    assert shown["point get_bytes_to_2"] == 22
+    assert shown["point received_bytes_from_2"] == 22
+    assert np.isnan(shown["point send_count_to_2"])
 
 
 def test_fields_are_current_even_if_the_run_rarely_stores_them(in_process, program):

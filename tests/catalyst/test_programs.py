@@ -53,7 +53,7 @@ def test_python_program_shows_steps_in_its_own_interpreter(in_process):
     assert not perfields_words(result)
     folder = result.cwd / "perfield-run"
     assert perfield.open(folder).state == "finished"
-    assert (folder / "catalyst/geometry.vtm.series").exists()
+    assert (folder / "catalyst/geometry.pvd").exists()
     extracts.assert_as_afterwards(folder, range(2), later="send_")  # from the reduction at the end
 
 

@@ -10,13 +10,15 @@ pytest.importorskip("paraview", reason="ParaView's Python modules are not instal
 
 VIEW = """
 from labels import LABELS, Camera, Label, Labels, arrange
-from scene import fit_camera, new_view
+import itertools
+from scene import FREE, fit_points, new_view
 pv._DisableFirstRenderCameraReset()
 view = new_view()
 view.ViewSize = (1280, 720)
 shown = pv.Show(pv.Sphere(Radius=5), view)
 bounds = (-5, 5) * 3
-fit_camera(view, bounds, (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0))
+corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
+fit_points(view, corners, (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0), FREE)
 """
 
 

@@ -123,7 +123,7 @@ def test_picture_without_planes_of_nodes_stays_as_it_is(layout_filter, run, scen
 def test_all_layouts_fill_the_image_with_named_nodes_and_can_be_changed(run, scene, tmp_path):
     PictureSeries(run, [0, 1], tmp_path, None, scene, layout="ring").write()
     script = """
-import os, topology, layouts
+import os, machine_picture, layouts
 import numpy as np
 from labels import Camera
 from scene import Pictures, new_view
@@ -133,18 +133,18 @@ for layout in layouts.LAYOUTS[1:]:
     os.environ["PERFIELD_LAYOUT"] = layout
     view = new_view(alone=True)
     view.ViewSize = (1280, 720)
-    made = topology.show_layers(pictures, view, "measurements", "solve_time_s")
-    names = topology.Names(pictures, view, "measurements", "solve_time_s", made[-1])
+    made = machine_picture.show_layers(pictures, view, "measurements", "solve_time_s")
+    names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", made[-1])
     names.at()
-    layers = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
-    shown = [topology.vtk_to_numpy(layers[name].GetPoints().GetData())
+    layers = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
+    shown = [machine_picture.vtk_to_numpy(layers[name].GetPoints().GetData())
              for name in ("planes", "messages", "switches") if layers[name].GetNumberOfPoints()]
     pixels = Camera(view).pixels(np.concatenate(shown))
     texts = [text.Text for text in names.proxies if getattr(text, "Text", "")]
     result[layout] = [pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist(), texts]
 made[-1].Script = made[-1].Script.replace('"torus"', '"planes"')
 made[-1].UpdatePipeline()
-layers = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
+layers = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
 result["chosen"] = [layers["planes"].GetNumberOfPolys(), layers["planes"].GetBounds()]
 """
     result = in_paraview(script, tmp_path)

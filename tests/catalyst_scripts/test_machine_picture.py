@@ -19,15 +19,15 @@ pytest.importorskip("paraview", reason="ParaView's Python modules are not instal
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 VIEW = """
-import topology
+import machine_picture
 from scene import Pictures, new_view
 pictures = Pictures.from_environment()
 view = new_view()
 view.ViewSize = (1280, 720)
 """
 SHOWN = f"""{VIEW}
-made = topology.show_layers(pictures, view, "measurements", "solve_time_s")
-names = topology.Names(pictures, view, "measurements", "solve_time_s", made[-1])
+made = machine_picture.show_layers(pictures, view, "measurements", "solve_time_s")
+names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", made[-1])
 """
 
 
@@ -122,7 +122,7 @@ def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts, net
 import itertools
 from labels import Camera
 camera = Camera(view)
-planes = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
+planes = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
 spans = []
 for n in range(planes.GetNumberOfCells()):
     box = planes.GetCell(n).GetBounds()
@@ -142,7 +142,7 @@ result = [spans, (pixels.max(axis=0) - pixels.min(axis=0)).tolist()]
 def test_names_in_the_gui_follow_time_and_chosen_array(tmp_path):
     script = f"""{VIEW}
 pv._DisableFirstRenderCameraReset()
-topology.open_in(view, pictures)
+machine_picture.open_in(view, pictures)
 sources = {{key[0]: source for key, source in pv.GetSources().items()}}
 def named():
     pv.Render(view)
@@ -180,11 +180,12 @@ def shared_run(planted_run):
 def test_four_ranks_on_two_pus_are_told_on_the_first_picture(shared_run, tmp_path):
     PictureSeries(shared_run, [0, 5], tmp_path, None, topology_scene(shared_run)).write()
     script = f"""{VIEW}
-made = topology.show_layers(pictures, view, "measurements", "compute_time_s")
-names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
+made = machine_picture.show_layers(pictures, view, "measurements", "compute_time_s")
+names = machine_picture.Names(pictures, view, "measurements", "compute_time_s", made[-1])
 names.at(pictures.description["steps"][0]["shown_at"])
 texts = [text.Text for text in names.proxies if getattr(text, "Text", "")]
-bars = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["measurements"]
+shown = made[-1].GetClientSideObject().GetOutputDataObject(0)
+bars = machine_picture.layout_filter.leaves(shown)["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
     texts, spans = in_paraview(script, tmp_path)

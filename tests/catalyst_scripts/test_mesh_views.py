@@ -38,7 +38,7 @@ def cubes(tmp_path_factory):
 
 
 CHOOSE = """
-import geometry
+import mesh_picture
 from mesh_values import MeshValues
 from mesh_views import Chooser
 from scene import Pictures
@@ -46,7 +46,7 @@ pictures = Pictures.from_environment()
 fields = ["compute_time_s", "solve_count", "rank"]
 times = [step["shown_at"] for step in pictures.description["steps"]]
 values = MeshValues(pictures, fields)
-chooser = Chooser(pictures, values, times, geometry.sight(pictures, values))
+chooser = Chooser(pictures, values, times, mesh_picture.sight(pictures, values))
 """
 
 
@@ -181,7 +181,7 @@ result = [display.Visibility, list(display.ColorArrayName), apart.ScaleFactor]
 
 
 NAMES = """
-import geometry
+import mesh_picture
 from labels import Labels
 from mesh_values import MeshValues
 from mesh_views import MeshView
@@ -197,8 +197,8 @@ Labels.show = keep
 def names(field, way):
     view = new_view(alone=True)
     values = MeshValues(pictures, [field])
-    made = geometry.Names(pictures, view, field, way, values, geometry.sight(pictures, values))
-    geometry.show_field(pictures, view, field, way, made)
+    made = mesh_picture.Names(pictures, view, field, way, values, mesh_picture.sight(pictures, values))
+    mesh_picture.show_field(pictures, view, field, way, made)
     return made
 """
 

@@ -48,7 +48,7 @@ for name in ("geometry", "messages", "topology"):
 def test_each_topology_layer_can_be_shown_alone(pictures):
     script = """
 from scene import Pictures
-from topology import LAYERS, selector
+from machine_picture import LAYERS, selector
 reader = Pictures.from_environment().read("topology")
 result = {}
 for layer in LAYERS:

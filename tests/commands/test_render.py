@@ -137,8 +137,10 @@ def test_focus_adds_arrays_of_exchanges_with_that_rank(perfield_cli, run_path):
 
 
 def test_focus_ranks_come_from_the_configuration(perfield_cli, tmp_path):
-    path = twin.write_run(tmp_path / "run", ranks=3, steps=2, config={"focus_ranks": ["1"]})
-    assert perfield_cli("render", path, "--geometry").returncode == 0
+    path = twin.write_run(tmp_path / "run", ranks=3, steps=2, config={"focus_ranks": ["1", "9"]})
+    result = perfield_cli("render", path, "--geometry")
+    assert result.returncode == 0
+    assert "focus_ranks names 9, but this run has the ranks 0 to 2" in result.stdout
     assert json.loads((path / "pictures/pictures.json").read_text())["focus"] == [1]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import perfield
+from perfield.pictures.mesh_messages import focus_values
 
 HEAD = """
 import json, sys
@@ -74,6 +75,27 @@ print(json.dumps({
     assert told["ranges"] == [[value, value]] * 3
     assert told["numpy"] == [0, 0, 0]
     assert told["doubles"] == [1, 1, 1]
+
+
+def test_focus_ranks_have_arrays_of_what_the_rank_exchanged_with_them(adaptor):
+    told, run = adaptor(
+        """
+from mpi4py import MPI
+MPI.COMM_WORLD.Sendrecv(np.zeros(5), 0, recvbuf=np.zeros(5))
+step(0)
+grid = grid_of(3)
+names = perfield.attach(grid)
+points = grid.GetPointData()
+print(json.dumps({name: points.GetArray(name).GetRange() for name in names if name.endswith("_0")}))
+""",
+        "env",
+        "PERFIELD_FOCUS_RANKS=0",
+    )
+    shown = focus_values(run.frame(0), [0], 1)
+    assert told["sendrecv_bytes_to_0"] == [40, 40]
+    assert told["received_count_from_0"] == [1, 1]
+    assert told == {name: [shown[name][0]] * 2 for name in told}
+    assert len(told) == 6
 
 
 def test_attach_accepts_composites_and_wrapped_datasets(adaptor):

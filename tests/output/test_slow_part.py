@@ -33,15 +33,15 @@ SLOW = {  # what is slow: its ranks, and the name that the overview tells
     "switch": (set(OF_LEAF), f"leaf{LEAF}"),
 }
 DRAW = """
-import topology
+import machine_picture
 from pathlib import Path
 from scene import Pictures, new_view
 result = {}
 for path in sorted(Path().glob("*/*/pictures.json")):
     pictures, view = Pictures(path.parent), new_view(alone=True)
     view.ViewSize = (1280, 720)
-    made = topology.show_layers(pictures, view, "measurements", "compute_time_s")
-    names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
+    made = machine_picture.show_layers(pictures, view, "measurements", "compute_time_s")
+    names = machine_picture.Names(pictures, view, "measurements", "compute_time_s", made[-1])
     names.at(pictures.description["steps"][0]["shown_at"])
     pv.SaveScreenshot(str(path.parent / "shown.png"), view, ImageResolution=(1280, 720))
     texts = [one for one in names.proxies if getattr(one, "Text", "").endswith(" ms")]

@@ -126,6 +126,15 @@ def test_focus_arrays_cover_only_the_ranks_peers(tmp_path):
     assert np.isnan(values["isend_count_to_1"]).all()
 
 
+def test_focus_arrays_tell_what_arrived_by_receives(tmp_path):
+    frame = frame_with(tmp_path)
+    rows = [(1, 0, "recv", 2, 20), (1, 0, "irecv", 1, 5), (2, 0, "recv", 9, 9), (-3, 2, "recv", 1, 1)]
+    frame.received = np.array([(*row, 0, row[4]) for row in rows], dtype=fake_run.MESSAGE)
+    values = focus_values(frame, [1], 3)
+    np.testing.assert_equal(values["received_count_from_1"], [3, np.nan, np.nan])
+    np.testing.assert_equal(values["received_bytes_from_1"], [25, np.nan, np.nan])
+
+
 def test_unknown_focus_rank_is_refused(tmp_path):
     with pytest.raises(ValueError, match="focus rank 3 is not in this run, which has ranks 0 to 2"):
         focus_values(frame_with(tmp_path), [3], 3)

@@ -15,8 +15,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.line_choice import LineChoice
-from perfield.pictures.overview import MOST_PLANES
-from perfield.topology import LEVELS
+from perfield.topology import LEVELS, MOST_PLANES
 
 
 def column(dataset, name: str) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,17 +20,19 @@ from perfield.analysis.findings import Finding, Picture
 from perfield.report import report
 from perfield.report.charts import Image
 from perfield.report.page import page, write
+from perfield.report.view import ADDRESS
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 
 
 class Elements(HTMLParser):
-    """Ids of sections, addresses that the page names, and its text."""
+    """Ids of sections, addresses that the page names, links out of it, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.sections: list[str] = []
         self.addresses: list[str] = []
+        self.links: list[str] = []
         self.tags: set[str] = set()
         self.words = ""
         self.feed(text)
@@ -38,6 +41,8 @@ class Elements(HTMLParser):
         self.tags.add(tag)
         named = dict(attrs)
         self.sections += [named["id"]] if tag == "section" else []
+        if tag == "a" and not (named["href"] or "").startswith("#"):
+            self.links.append(named["href"])
         self.addresses += [named[name] for name in ("src", "href", "action", "srcset") if name in named]
 
     def handle_data(self, data: str) -> None:
@@ -81,13 +86,26 @@ def test_page_has_all_sections_in_order_and_findings_first(tmp_path):
         assert part in words
 
 
-def test_page_names_no_other_file_and_runs_no_script(tmp_path):
+def test_page_loads_no_other_file_and_runs_no_script(tmp_path):
     made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
-    text = page(made)
+    text = page(replace(made, findings=(a_finding(),)))
     seen = Elements(text)
-    assert all(address.startswith(("#", "data:image/")) for address in seen.addresses)
-    assert "script" not in seen.tags
-    assert not re.search(r"url\(|@import|https?://", text)
+    links = [address for address in seen.addresses if not address.startswith(("#", "data:image/"))]
+    assert links and set(links) <= set(seen.links)  # a link is followed only when it is chosen
+    assert not seen.tags & {"script", "base", "link", "iframe"}
+    assert not re.search(r"url\(|@import", text)
+    assert set(re.findall(r"https?://[^/]*/", text)) == {ADDRESS}
+
+
+def test_findings_link_to_their_place_in_the_browser_view(tmp_path):
+    made = report(perfield.open(twin.write_run(tmp_path / "it's a run", ranks=4, steps=5)))
+    nowhere = a_finding(picture=Picture("message_matrix"), ranks=np.zeros(0, np.int64))
+    seen = Elements(page(replace(made, findings=(a_finding(), nowhere))))
+    (link,) = seen.links
+    assert re.fullmatch(r"http://localhost:8017/#frame=[0-4]&field=compute_time_s&rank=3", link)
+    assert "perfield serve" in seen.words
+    assert shlex.quote(str(made.run.path)) in seen.words
+    assert "perfield serve" not in Elements(page(replace(made, findings=(nowhere,)))).words
 
 
 def test_page_is_replaced_as_a_whole(tmp_path):

@@ -7,7 +7,6 @@ rank waits for one that never comes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,10 @@ import numpy as np
 from mpi4py import MPI
 
 from perfield import _bridge
+from perfield.catalyst.errors import PicturesEnded
 from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
-from perfield.catalyst.world import PicturesEnded, World, groups
+from perfield.catalyst.times import ShownTimes
+from perfield.catalyst.world import World, groups
 
 if TYPE_CHECKING:
     from perfield.catalyst.leader import Leader
@@ -38,7 +39,7 @@ class Adaptor:
         sources = world.comm.allgather(settings["sources"])
         self._news, self._known = News(), News()
         self._blocks_version, self._blocks = 0, list[bytes]()
-        self._last_time = -math.inf
+        self._times = ShownTimes()
 
         def lead() -> Leader | None:
             if not leads:
@@ -83,13 +84,13 @@ class Adaptor:
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
         world.comm.Allreduce(MPI.IN_PLACE, waited_for)
+        of_focus = {rank: world.comm.bcast(entry, root=rank) for rank in self._settings["focus"]}
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
         made = world.together(
-            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for)
+            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for, of_focus)
         )
-        is_later = math.isfinite(time) and time > self._last_time
-        self._last_time = at = time if is_later else max(float(index), self._last_time + 1)
+        at = self._times.of(index, time)
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
     def _exchange(self, measuring: int, tables: dict[str, np.ndarray] | None, regions: list[bytes]) -> bool:

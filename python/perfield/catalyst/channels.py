@@ -1,55 +1,61 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the datasets for pipelines inside the program: the channels "geometry" and "topology".
+"""Makes the datasets for pipelines: the channels "geometry" and "topology".
 
 Both have the same arrays that `perfield render` writes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
 import perfield
-from perfield.catalyst.world import joined
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
 from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pieces
 from perfield.pictures.topology_picture import LAYERS, TopologyScene, topology, topology_scene
 
 if TYPE_CHECKING:
-    from perfield.catalyst.gathered_run import GatheredRun
-    from perfield.run import Frame, RunDirectory
+    from perfield.run import Frame, Run, RunDirectory
 
 
 class GeometryChannel:
-    """Some ranks' pieces of the mesh, among the blocks of all."""
+    """The pieces of the mesh of some ranks or of all, one step after another.
 
-    def __init__(self, run: GatheredRun):
+    run : a run directory, or the ranks here that the program gathered. options : without pieces.
+    """
+
+    def __init__(self, run: Run, options: GeometryOptions | None = None):
         self._run = run
+        self._options = options or GeometryOptions()
         self._pieces: Pieces | None = None
+        self.missing = ""  # why there is no mesh
 
     def has_mesh(self) -> bool:
         """Whether these ranks have a mesh, described to perfield or on disk."""
         if self._pieces is None:
             try:
-                self._pieces = choose_pieces(self._run)
-            except MeshMissingError:
-                return False
-        return True
+                self._pieces, self.missing = choose_pieces(self._run), ""
+            except MeshMissingError as error:
+                self.missing = str(error)
+        return self._pieces is not None
 
     def mesh_changed(self) -> None:
         """Drops the old mesh."""
         if isinstance(self._pieces, StoredPieces):
             self._pieces = None
 
-    def blocks(self) -> list[tuple[str, vtkDataSet]]:
-        """Names and datasets of the newest step; empty if these ranks have no mesh."""
+    def blocks(self, frame: Frame) -> list[tuple[str, vtkDataSet]]:
+        """Names and datasets of a step; empty if these ranks have no mesh."""
         if not self.has_mesh():
             return []
-        options = GeometryOptions(pieces=SomePieces(self._pieces, self._run.ranks_here))
-        return list(geometry_blocks(self._run, self._run.frame(), options))
+        ranks = getattr(self._run, "ranks_here", None)
+        pieces = self._pieces if ranks is None else SomePieces(self._pieces, ranks)
+        return list(geometry_blocks(self._run, frame, replace(self._options, pieces=pieces)))
 
 
 def geometry_among(
@@ -61,7 +67,7 @@ def geometry_among(
     """
     picture = vtkMultiBlockDataSet()
     first = sum(map(len, names[:here]))
-    for number, name in enumerate(joined(names)):
+    for number, name in enumerate(chain.from_iterable(names)):
         is_here = 0 <= number - first < len(blocks)
         picture.SetBlock(number, blocks[number - first][1] if is_here else None)
         picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
@@ -69,33 +75,43 @@ def geometry_among(
 
 
 class TopologyChannel:
-    """The machine, on the one rank that reads the run directory; empty layers on the others."""
+    """The machine, one step after another."""
 
-    def __init__(self, path: Path | None):
-        """path : the run directory on the rank that reads, None on the others."""
-        self._path = path
-        self.run: RunDirectory | None = None
-        self.frame: Frame | None = None  # the newest that was shown
+    def __init__(self) -> None:
         self._scene: TopologyScene | None = None
+        self._known: list[dict[str, Any] | None] = []
 
-    def dataset(self, index: int) -> vtkMultiBlockDataSet:
-        """The step of this index, or the newest earlier one in the run directory."""
+    def dataset(self, run: RunDirectory | None, frame: Frame | None) -> vtkMultiBlockDataSet:
+        """A step. run, frame : None where this process does not read them; then all layers are empty."""
         picture = vtkMultiBlockDataSet()
-        layers = self._layers(index) if self._path is not None else {}
+        layers = self._layers(run, frame) if run is not None and frame is not None else {}
         for number, layer in enumerate(LAYERS):
             picture.SetBlock(number, layers.get(layer))
             picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), layer)
         return picture
 
-    def _layers(self, index: int) -> dict[str, Any]:
+    def _layers(self, run: RunDirectory, frame: Frame) -> dict[str, Any]:
+        if self._scene is None or run.rank_entries != self._known:  # ranks may check in late
+            self._scene, self._known = topology_scene(run), list(run.rank_entries)
+        return topology(run, frame, self._scene).layers()
+
+
+class WrittenSteps:
+    """The run directory of a program that makes pictures, on the one rank that reads it."""
+
+    def __init__(self, path: Path | None):
+        """path : the run directory, None on the other ranks."""
+        self._path = path
+        self.run: RunDirectory | None = None
+        self.frame: Frame | None = None  # the newest that was asked for
+
+    def read(self, index: int) -> None:
+        """Sets `frame` to the step of this index, or to the newest earlier one that was written."""
+        if self._path is None:
+            return
         if self.run is None:
             self.run = perfield.open(self._path)
         self.run.refresh()
-        if self._scene is None:
-            self._scene = topology_scene(self.run)
         newest = reversed(range(len(self.run)))
         frames = (self.run.frame(number) for number in newest)
         self.frame = next((frame for frame in frames if frame.index <= index), None)
-        if self.frame is None:
-            return {}
-        return topology(self.run, self.frame, self._scene).layers()

@@ -11,18 +11,14 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from perfield.catalyst.errors import UnfitError
+
 _FAMILIES = {
     "libmpi.so.40": "Open MPI",
     "libmpi.so.20": "Open MPI",
     "libmpich.so.12": "MPICH",
     "libmpi.so.12": "MPICH",
 }
-
-
-class UnfitError(RuntimeError):
-    """Pictures cannot be made in this program; the text says why and what to do."""
-
-    is_known = True  # the text explains it, no traceback needed
 
 
 def check_mpi(told: str) -> None:
@@ -55,20 +51,6 @@ def check_paraview() -> None:
             f"the Python of {sys.prefix} has no module paraview; install the Debian package "
             "python3-paraview, or set catalyst_python to a Python that has it"
         )
-
-
-def has_display() -> bool:
-    """Whether this process can open an X display. Without one, Debian's ParaView aborts the program.
-
-    The connection stays open: an X server that loses its last client resets and then refuses others.
-    """
-    try:
-        x11 = ctypes.CDLL("libX11.so.6")
-    except OSError:
-        return False
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    x11.XOpenDisplay.argtypes = [ctypes.c_char_p]
-    return bool(x11.XOpenDisplay(None))
 
 
 def needs_display() -> bool:

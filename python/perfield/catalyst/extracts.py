@@ -3,29 +3,35 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
 
-EXTRACTS = {"geometry": "vtm", "topology": "vtm"}  # channel -> how its files end
+from perfield.output.series import collection
+
+CHANNELS = ("geometry", "topology")
 _SECONDS = 1.0  # between two writes; each writes the whole list
 
 
 class ExtractLists:
-    """`geometry.vtm.series` and `topology.vtm.series` in a folder, beside the extracts."""
+    """`geometry.pvd` and `topology.pvd` in a folder, beside the extracts.
+
+    Lists that an earlier run of the pipelines left are removed first: their files are written anew.
+    """
 
     def __init__(self, folder: Path):
         self._folder = folder
-        self._files: dict[str, list[dict[str, str | float]]] = {channel: [] for channel in EXTRACTS}
+        self._files: dict[str, list[tuple[float, str]]] = {channel: [] for channel in CHANNELS}
         self._written = -_SECONDS
+        for channel in CHANNELS:
+            self._path(channel).unlink(missing_ok=True)
 
     def add(self, index: int, at: float) -> None:
         """Adds the files that pipelines wrote in a step. at : the time at which ParaView shows them."""
         for channel, files in self._files.items():
-            name = f"{channel}_{index:06d}.{EXTRACTS[channel]}"
+            name = f"{channel}_{index:06d}.vtm"
             if (self._folder / name).exists():
-                files.append({"name": name, "time": at})
+                files.append((at, name))
         if time.monotonic() - self._written > _SECONDS:
             self.write()
 
@@ -34,7 +40,10 @@ class ExtractLists:
         self._written = time.monotonic()
         for channel, files in self._files.items():
             if files:
-                path = self._folder / f"{channel}.{EXTRACTS[channel]}.series"
+                path = self._path(channel)
                 temporary = path.with_name(f".{path.name}.{os.getpid()}")
-                temporary.write_text(json.dumps({"file-series-version": "1.0", "files": files}) + "\n")
+                temporary.write_text(collection(files), encoding="utf-8")
                 temporary.replace(path)
+
+    def _path(self, channel: str) -> Path:
+        return self._folder / f"{channel}.pvd"

@@ -8,7 +8,7 @@ names and values inside the program and afterwards.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,11 +94,18 @@ class GatheredRun:
         self._table.update(regions, self.n_ranks, self._known.others)
         self._columns = self._columns_now()
 
-    def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
+    def take(
+        self,
+        index: int,
+        pieces: Iterable[Piece],
+        waited_for: np.ndarray,
+        of_focus: Mapping[int, bytes] | None = None,
+    ) -> bool:
         """Makes these the newest step; returns whether a mesh changed.
 
         waited_for : (n_ranks,) ns that all ranks of the program waited for each rank; these pieces alone do
-        not hold that.
+        not hold that. of_focus : step entries of the ranks in focus; only their messages are taken, which
+        say what these ranks sent to the pieces that are here.
         """
         self._pieces = {piece.rank: piece for piece in pieces}
         changed = False
@@ -113,6 +120,10 @@ class GatheredRun:
             self._blocks[piece.rank] = piece.mesh_version, blocks
         ranks = np.array(list(self._pieces), dtype=np.int64)
         read = self._columns.decode([piece.entry for piece in self._pieces.values()], ranks)
+        elsewhere = {rank: entry for rank, entry in (of_focus or {}).items() if rank not in self._pieces}
+        if elsewhere:
+            more = self._columns.decode(list(elsewhere.values()), np.array(list(elsewhere), dtype=np.int64))
+            read["messages"] = np.concatenate([read["messages"], more["messages"]])
         unknown = np.full(self.n_ranks, -1)
         alike = Alike(np.zeros(self.n_ranks, dtype=np.int64), unknown)  # one program, which has not ended
         self._frame = build_frame("step", index, False, ranks, self._columns, read, alike, self._clocks)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,11 @@ import numpy as np
 from mpi4py import MPI
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
 
-from perfield.catalyst.channels import GeometryChannel, TopologyChannel, geometry_among
-from perfield.catalyst.description import LiveDescription
+from perfield.catalyst.channels import WrittenSteps
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece
-from perfield.catalyst.pipelines import Pipelines, settings
+from perfield.catalyst.stage import Stage
 from perfield.catalyst.world import World
-from perfield.output.description import step_title
+from perfield.pictures.geometry_picture import GeometryOptions
 
 
 class Leader:
@@ -35,41 +34,32 @@ class Leader:
         tell: Callable[[str, str], None],
     ):
         path = Path(given["run"])
-        self._comm = comm
         self._run = GatheredRun(path, sources)
-        self._geometry = GeometryChannel(self._run)
-        self._topology = TopologyChannel(path if comm.rank == 0 else None)
-        self._description = LiveDescription(path.name)
-        self._pipelines = Pipelines(given, world, comm, tell)
+        self._written = WrittenSteps(path if comm.rank == 0 else None)
+        self._stage = Stage(given, world, comm, self._run, tell, GeometryOptions(focus=given["focus"]))
 
     def learn(self, news: Iterable[News]) -> None:
         """Takes in what is new on all ranks of the program."""
         self._run.learn(news)
 
     def datasets(
-        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray
+        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, bytes]
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
-        """The geometry's blocks, with names, and the topology, of the step of this index."""
-        if self._run.take(index, pieces, waited_for):
-            self._geometry.mesh_changed()
-        blocks, machine = self._geometry.blocks(), self._topology.dataset(index)
-        if settings["images"]:
-            self._description.note(index, blocks, machine, self._topology.run, self._topology.frame)
-        return blocks, machine
+        """The geometry's blocks, with names, and the topology, of the step of this index.
+
+        waited_for, of_focus : as in `GatheredRun.take`.
+        """
+        if self._run.take(index, pieces, waited_for, of_focus):
+            self._stage.geometry.mesh_changed()
+        self._written.read(index)
+        return self._stage.datasets(self._run.frame(), self._written.run, self._written.frame)
 
     def show(
         self, index: int, time: float, blocks: list[tuple[str, vtkDataSet]], machine: vtkMultiBlockDataSet
     ) -> None:
         """Runs the pipelines on what `datasets` made. Collective."""
-        names = self._comm.allgather([name for name, _ in blocks])
-        if settings["images"]:
-            described = self._description.joined(
-                self._comm.allgather(self._description.part()), self._run.known_regions
-            )
-            settings["description"] = {**described, "step": step_title(self._run.frame(), index, time)}
-        geometry = geometry_among(blocks, names, self._comm.rank)
-        self._pipelines.run(index, time, {"geometry": geometry, "topology": machine})
+        self._stage.show(self._run.frame(), time, blocks, machine)
 
     def finish(self) -> None:
         """Lets ParaView finish what it writes. Collective."""
-        self._pipelines.finish()
+        self._stage.finish()

@@ -9,56 +9,67 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mpi4py import MPI
-
-from perfield.catalyst.conditions import UnfitError, has_display, needs_display
+from perfield.catalyst.alone import Alone
+from perfield.catalyst.conditions import needs_display
+from perfield.catalyst.errors import PicturesEnded, UnfitError
 from perfield.catalyst.extracts import ExtractLists
-from perfield.catalyst.world import PicturesEnded, World
+from perfield.catalyst_scripts.pipeline_options import from_settings, nearest
+from perfield.catalyst_scripts.x_display import has_display
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from perfield.catalyst.world import World
 
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
-DEFAULTS = ("geometry.py", "topology.py")
+NAMES = ("geometry", "topology", "both", "images_only", "extracts_only", "live")  # perfield's own pipelines
 FOLDER = "catalyst"  # in the run directory
 MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
 
-settings: dict[str, Any] = {}  # for perfield's own pipelines: see catalyst_scripts/in_program.py
+# For perfield's own pipelines (catalyst_scripts/in_program.py): what `Pipelines` was given, the `folder` for
+# files, whether any of them needs (`describes`) the `description` of the newest step, and `tell`.
+settings: dict[str, Any] = {}
 
 
 class Pipelines:
     """The pipelines of a program, on one of the ranks that run ParaView. All methods are collective on these.
 
-    given : the settings of `perfield.catalyst.start`. comm : communicator of the ranks that run ParaView.
+    given : the settings of `perfield.catalyst.start`; `folder` is where extracts go, by default in the run
+    directory. world : all processes that make pictures. comm : communicator of those that run ParaView.
     """
 
     def __init__(
         self,
         given: dict[str, Any],
-        world: World,
-        comm: MPI.Comm,
+        world: World | Alone,
+        comm: MPI.Comm | Alone,
         tell: Callable[[str, str], None],
     ):
         self._world, self._comm = world, comm
         self._failed: list[str] = []
-        scripts = given["scripts"] or [str(SCRIPTS / name) for name in DEFAULTS]
-        self._scripts = [Path(script) for script in scripts]
+        self._scripts = [script_of(name) for name in given["scripts"] or ["both"]]
         self._together("reading a pipeline", self._check_scripts)
-        folder = Path(given["run"]) / FOLDER
+        options = self._together("reading the options of pipelines", lambda: from_settings(given))
+        folder = Path(given.get("folder") or Path(given["run"], FOLDER))
         self._controller = self._start_paraview()
-        images = bool(given["images"])
+        images = draws([script.stem for script in self._scripts], bool(given["images"]))
         self._display = self._world.agree(int(not needs_display() or has_display()), comm=comm) == [1]
         if not self._display:
             self._refuse_views()
             if images:
                 tell(
                     "catalyst-display",
-                    "some rank has no X display, so the program makes no images (catalyst_images); "
+                    "some rank has no X display, so the program makes no images; "
                     "set DISPLAY, or start the ranks under xvfb-run -a",
                 )
-        settings.update(given, folder=str(folder), images=images and self._display)
+        images = images and self._display
+        describes = images or bool(options.fields)
+        settings.update(given, folder=str(folder), images=images, describes=describes, tell=tell)
         if comm.rank == 0:
             folder.mkdir(exist_ok=True)
         comm.Barrier()
@@ -96,6 +107,11 @@ class Pipelines:
 
     def _check_scripts(self) -> None:
         for script in self._scripts:
+            if not script.exists():
+                advice = (
+                    nearest(script.stem, NAMES) or "give a path, or the name of a pipeline of perfield's:"
+                )
+                raise UnfitError(f"catalyst_scripts: there is no file {script}; {advice} {', '.join(NAMES)}")
             if script.is_dir() or script.suffix == ".zip":
                 continue
             try:
@@ -116,7 +132,10 @@ class Pipelines:
             name for name in ("libmpi.so.40", "libmpich.so.12") if name in Path("/proc/self/maps").read_text()
         }
         self._together("loading ParaView", lambda: _check_one_mpi(brought))
-        bridge.initialize()
+        if isinstance(self._world, Alone):
+            _initialize_without_mpi(bridge)
+        else:
+            bridge.initialize()
         self._bridge = bridge
         return controller
 
@@ -181,11 +200,38 @@ class Pipelines:
 
         def create_view(*_: Any, **__: Any) -> None:
             raise UnfitError(
-                "the pipeline makes a view, but this rank has no X display; set DISPLAY, or start the ranks "
+                "the pipeline makes a view, but this process has no X display; set DISPLAY, or start it "
                 "under xvfb-run -a"
             )
 
         servermanager._create_view = create_view
+
+
+def draws(names: Collection[str], wanted: bool) -> bool:
+    """Whether pipelines of these names draw images. wanted : the key catalyst_images."""
+    return "images_only" in names or (wanted and not {"extracts_only", "live"}.issuperset(names))
+
+
+def script_of(name: str) -> Path:
+    """The file of a pipeline: perfield's own, if `name` is one of NAMES, else the path itself."""
+    return SCRIPTS / f"{name}.py" if name in NAMES else Path(name)
+
+
+def _initialize_without_mpi(bridge: Any) -> None:
+    """Does what `bridge.initialize` does, but leaves MPI alone, which not every login node can start."""
+    import paraview
+    from paraview.modules.vtkPVVTKExtensionsCore import vtkStringList
+    from paraview.modules.vtkRemotingApplication import vtkInitializationHelper
+    from paraview.modules.vtkRemotingCore import vtkProcessModule
+
+    words = vtkStringList()
+    for word in (sys.executable, "--symmetric", "--no-mpi"):
+        words.AddString(word)
+    vtkInitializationHelper.Initialize(words, vtkProcessModule.PROCESS_BATCH)
+    paraview.options.batch = paraview.options.symmetric = True
+    bridge.coprocessor = bridge.vtkCPProcessor()
+    if not bridge.coprocessor.Initialize():
+        raise UnfitError("ParaView's Catalyst does not start")
 
 
 def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -8,21 +8,17 @@ waits too long for the others goes on without pictures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from mpi4py import MPI
 
+from perfield.catalyst.errors import PicturesEnded, reason
+
 Result = TypeVar("Result")
 _BUSY_POLLS = 2000  # after these, a waiting rank sleeps between two polls
 _NAP_S = 1e-4
-
-
-class PicturesEnded(RuntimeError):
-    """The pictures end on all ranks; the text says why."""
-
-    is_known = True
 
 
 class NobodyCameError(RuntimeError):
@@ -62,13 +58,11 @@ class World:
         try:
             result = action()
         except BaseException as error:
-            words = str(error).strip().rstrip(".") or type(error).__name__
             if isinstance(error, NobodyCameError):
                 raise
+            words = reason(error)
             if isinstance(error, PicturesEnded):  # an inner `together` raised it on all ranks
                 words = f"={words}"
-            elif not isinstance(error, (ValueError, OSError)) and not getattr(error, "is_known", False):
-                words = f"{type(error).__name__}: {words}"
         if self.agree(int(not words), comm=comm) == [1]:
             return result
         rank, words = next((rank, text) for rank, text in enumerate(comm.allgather(words)) if text)
@@ -92,8 +86,3 @@ def groups(n_ranks: int, wanted: int) -> np.ndarray:
     """The group of each rank, (n_ranks,), ascending from 0. wanted : number of groups; 0: one per rank."""
     count = min(wanted or n_ranks, n_ranks)
     return np.arange(n_ranks, dtype=np.int64) * count // n_ranks
-
-
-def joined(lists: Sequence[Sequence[Any]]) -> list[Any]:
-    """The items of several lists, one list after another."""
-    return [item for items in lists for item in items]

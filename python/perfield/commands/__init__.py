@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "inject", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
-    *("rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance", "export", "collect"),
-    *("import", "env", "config", "paths", "plugin"),
+    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
+    *("compare", "scaling", "rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance"),
+    *("export", "collect", "import", "env", "config", "paths", "plugin"),
 )
 
 DESCRIPTION = """\
@@ -27,6 +27,7 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
   perfield info perfield-run             what was measured, also while it runs
   perfield render perfield-run           write .pvd files for ParaView
   perfield open perfield-run             look at them
+  perfield serve perfield-run            or look at the run in a browser
   perfield report perfield-run           what costs time, where, why, as one page
   perfield plot perfield-run             plots of all steps, without ParaView
   perfield compare before after          what changed between two runs

@@ -61,10 +61,12 @@ def _known_names(run: Run, steps: Sequence[int], arguments: argparse.Namespace) 
 
 def _focus(run: Run, arguments: argparse.Namespace) -> list[int]:
     """The focus ranks of the picture; wrong ones are left to render."""
-    from perfield.configuration import setting
+    from perfield.configuration import focus_ranks
 
-    words = arguments.focus.split(",") if arguments.focus else setting(run, "focus_ranks")
-    return [int(word) for word in words if word.strip().isdigit() and int(word) < run.n_ranks]
+    if not arguments.focus:
+        return list(focus_ranks(run)[0])
+    words = arguments.focus.split(",")
+    return [int(word) for word in words if word.strip().isdecimal() and int(word) < run.n_ranks]
 
 
 def _names_on_a_piece(run: Run, step: int, options: GeometryOptions) -> set[str]:

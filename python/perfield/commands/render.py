@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
+from perfield.catalyst_scripts.pipeline_options import TABLE, OptionError
 from perfield.commands import CommandError, words
 from perfield.commands._fields import check_fields
 from perfield.commands._machine import (
@@ -22,6 +23,9 @@ from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
+    from collections.abc import Callable
+
+    from perfield.output.movie import Movie
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -37,6 +41,7 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --rhythm --images    who is ahead of whom, in steps
   perfield render perfield-run --regimes --images   where and when it is slow
+  perfield render perfield-run --steps all --movie run.mp4    a film of all steps
   perfield render perfield-run --mesh case/         pieces in case/processor0, ...
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
@@ -51,6 +56,13 @@ default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw images (.png): values over all steps, a typical step and the slowest to compute that
 writes no output; or all in --steps"""
+MOVIE_HELP = """\
+also make a film of the steps in --steps, mesh and machine side by side (.mp4, .webm or .gif, by
+ffmpeg): of the first of --fields, else of compute time"""
+SIZE_HELP = "width and height in pixels of images (1280x720), or of a film (1920x1080)"
+CAMERA_HELP = """\
+of images and films: auto, front, side, top or iso; "position;focus;up", as in "4 3 2; 0 0 0; 0 0 1";
+topology:front is for the machine alone (auto)"""
 RHYTHM_HELP = """\
 also show, in each step, how many steps each rank is ahead of the mean (phase_steps), how many it
 is apart from those it receives from (phase_gradient_steps), and R (order_parameter)"""
@@ -84,6 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--regimes", action="store_true", help=REGIMES_HELP)
     add("--regimes-of", metavar="FIELD", help=REGIMES_OF_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
+    add("--movie", metavar="FILE", help=MOVIE_HELP)
+    add("--fps", metavar="RATE", type=_rate, default=4.0, help="frames per second of the film (4)")
+    add("--size", metavar="WxH", type=_option("size"), help=SIZE_HELP)
+    add("--camera", metavar="CAMERA", type=_option("camera"), help=CAMERA_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
@@ -128,6 +144,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
 
+    movie = _movie(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)
     choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
     choice = choose_machine(run, arguments)
@@ -163,6 +180,8 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     _tell(run, pictures, written)
     if arguments.images:
         _images(pictures, arguments)
+    if movie is not None:
+        _film(pictures, movie)
     options = f" -o {directory}" if arguments.output or arguments.zoom else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
@@ -178,7 +197,7 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
     if (arguments.topology or arguments.zoom) and not arguments.geometry:
         return None
-    from perfield.configuration import setting
+    from perfield.configuration import focus_ranks
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
@@ -194,11 +213,16 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     if arguments.fields:
         fields = words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
-    focus = arguments.focus or ",".join(setting(run, "focus_ranks"))
-    try:
-        ranks = tuple(int(word) for word in words(focus))
-    except ValueError as error:
-        raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
+    ranks, told = focus_ranks(run)
+    if arguments.focus:
+        try:
+            ranks, told = tuple(int(word) for word in words(arguments.focus)), ""
+        except ValueError as error:
+            raise CommandError(
+                f"focus ranks '{arguments.focus}' are not numbers; expected ranks such as 3,7."
+            ) from error
+    if told:
+        print(f"note: {told}")
     association = "cell" if arguments.cells else "point"
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
@@ -246,8 +270,62 @@ def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     if unknown:
         print(f"  no image of {', '.join(unknown)}: these steps have no values of that name")
     with Progress("drawing images", sum(len(image["files"]) for image in images)) as progress:
-        files = draw_images(pictures.directory, images, progress.advance)
+        look = {"size": arguments.size or "", "camera": arguments.camera or ""}
+        files = draw_images(pictures.directory, images, progress.advance, look=look)
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
+
+
+def _movie(arguments: argparse.Namespace) -> Movie | None:
+    """The film to make, checked before the pictures are made; None if none is wanted."""
+    if arguments.movie is None:
+        return None
+    from perfield.output.movie import Movie
+
+    size = dict(size=tuple(map(int, arguments.size.split("x")))) if arguments.size else {}
+    fields = words(arguments.fields or "")
+    movie = Movie(
+        Path(arguments.movie), rate=arguments.fps, camera=arguments.camera or "", fields=fields, **size
+    )
+    movie.check()
+    return movie
+
+
+def _film(pictures: PictureSeries, movie: Movie) -> None:
+    from perfield.output.picture_series import human_bytes
+    from perfield.output.progress import Progress
+
+    n_images = movie.n_pictures(pictures.description) * len(pictures.steps)
+    with Progress("drawing the film", n_images) as progress:
+        n_frames = movie.make(pictures.directory, pictures.description, progress.advance)
+    length = f"{n_frames} frames, {n_frames / movie.rate:.3g} s"
+    print(f"  {movie.path}  {length}, {human_bytes(movie.path.stat().st_size)}")
+    if n_frames == 1:
+        print("  the film has one frame, as one step was written; --steps all takes every step")
+
+
+def _option(name: str) -> Callable[[str], str]:
+    """Checks an option that pipelines have, too; returns its text. Raises ArgumentTypeError."""
+    read = next(option.read for option in TABLE if option.name == name)
+
+    def checked(text: str) -> str:
+        try:
+            read(text)
+        except OptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return text.lower()
+
+    return checked
+
+
+def _rate(text: str) -> float:
+    """Frames per second. Raises ArgumentTypeError, with what to give."""
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not 0.1 <= rate <= 60:
+        raise argparse.ArgumentTypeError(f"'{text}' is no rate of a film; give 0.1 to 60 frames a second: 4")
+    return rate
 
 
 def _factor(text: str) -> float:

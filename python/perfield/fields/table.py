@@ -6,6 +6,7 @@ A field is one number per rank of the measured world, NaN where absent; the unit
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,6 +62,22 @@ def sanitised(name: str) -> str:
     own fields.
     """
     return _bridge.region_stem(utf8(name))
+
+
+def array_names(own: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """Name of the array -> the simulation's name, for its own fields; names that become equal get `_2`, `_3`.
+
+    taken : names of perfield's arrays; an own field with one of these names becomes `own_<name>`.
+    """
+    called: dict[str, str] = {}
+    for name in sorted(own, key=lambda name: (identifier(name) != name, name)):
+        first = new = f"own_{identifier(name)}" if identifier(name) in taken else identifier(name)
+        number = 1
+        while new in taken or new in called:
+            number += 1
+            new = f"{first}_{number}"
+        called[new] = name
+    return called
 
 
 def utf8(name: str) -> bytes:

@@ -10,10 +10,10 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
+from perfield.output.scales import usual_peak
 from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
-OUTLIER = 5.0
 SHAPES = (OFFSET, "radius", "anchor_x")  # arrays that say where and how thick, and are no values
 
 
@@ -72,17 +72,13 @@ class Arrays:
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
         value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
         usual_peak : the largest value of all usual steps; only there if some step is unusual.
-
-        A step is unusual if its largest value exceeds OUTLIER times the median over all steps. Scaled to such
-        a step, often the first, all other steps would have the same colour.
         """
         described = {}
         for name, found in self._found.items():
-            peaks = np.array([most for _, most in self._ends[name].values()])
-            limit = OUTLIER * np.median(peaks)
             described[name] = {**found, "absent": name in self._absent}
-            if len(peaks) > 2 and 0 < limit < peaks.max():
-                described[name]["usual_peak"] = float(peaks[peaks <= limit].max())
+            usual = usual_peak(np.array([most for _, most in self._ends[name].values()]))
+            if usual is not None:
+                described[name]["usual_peak"] = usual
         return described
 
     def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.output.arrays import Arrays
 from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
@@ -17,6 +16,7 @@ from perfield.topology import Placement, unbound
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
+    from perfield.output.arrays import Arrays
     from perfield.output.survey import OverSteps, Survey
     from perfield.run import Frame, Run
 

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,23 @@ class ImagesError(OSError):
 
 
 def draw_images(
-    directory: Path, images: Sequence[dict[str, Any]], progress: Callable[[], None] = lambda: None
+    directory: Path,
+    images: Sequence[dict[str, Any]],
+    progress: Callable[[], None] = lambda: None,
+    folder: Path | None = None,
+    look: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Draws images into `directory`/images with ParaView; returns their paths.
+    """Draws images of the pictures in `directory` with ParaView; returns their paths.
 
-    progress : is called after each file. Numbered images that an earlier call left are removed.
+    progress : is called after each file. folder : of the files; None: images/ in `directory`, where numbered
+    images that an earlier call left are removed. look : "size", "camera" and "one_scale", as in the job of
+    images.py.
 
     Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing.
     """
-    if importlib.util.find_spec("paraview") is None:
-        raise ImagesError(
-            f"images need ParaView's Python modules, but {sys.executable} does not find them; install the "
-            "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
-        )
-    files = [directory / "images" / name for image in images for name in image["files"]]
+    check_drawing()
+    target = folder or directory / "images"
+    files = [target / name for image in images for name in image["files"]]
     for path in files:
         path.unlink(missing_ok=True)
     parts = divided(images, processes(len(files)))
@@ -57,13 +60,14 @@ def draw_images(
         def draw(n: int) -> tuple[int, list[str]]:
             job = Path(place, f"job{n}.json")
             described = {"pictures": str(directory), "images": list(images), "draw": parts[n]}
+            described |= {"folder": str(target), **(look or {})}
             job.write_text(json.dumps(described), encoding="utf-8")
             command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
             said = []
             pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
             with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipes) as process:
                 for line in process.stdout:
-                    if Path(directory, "images", line.rstrip("\n")) in files:
+                    if target / line.rstrip("\n") in files:
                         progress()
                     else:
                         said.append(line)
@@ -79,10 +83,24 @@ def draw_images(
             f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
             f"{code}; the .pvd files are complete. It printed last:\n{''.join(said[-8:]).strip()}"
         )
-    for path in (directory / "images").glob("[0-9][0-9]*_*.png"):
+    for path in target.glob("[0-9][0-9]*_*.png") if folder is None else ():
         if path not in files:
             path.unlink()
     return files
+
+
+def check_drawing() -> None:
+    """Raises ImagesError, naming the Debian package, if ParaView's Python or a display is missing."""
+    if importlib.util.find_spec("paraview") is None:
+        raise ImagesError(
+            f"images need ParaView's Python modules, but {sys.executable} does not find them; install the "
+            "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
+        )
+    if shutil.which("Xvfb") is None and not os.environ.get("DISPLAY"):
+        raise ImagesError(
+            "images need a display, and DISPLAY is not set: install the Debian package xvfb (a display in "
+            "memory), or run perfield where DISPLAY is set."
+        )
 
 
 def processes(n_images: int) -> int:
@@ -154,13 +172,9 @@ def display() -> Iterator[str]:
 
     Without Xvfb it is the user's display. Raises ImagesError, naming the Debian package, if there is neither.
     """
+    check_drawing()
     xvfb = shutil.which("Xvfb")
     if xvfb is None:
-        if not os.environ.get("DISPLAY"):
-            raise ImagesError(
-                "images need a display, and DISPLAY is not set: install the Debian package xvfb (a display "
-                "in memory), or run perfield where DISPLAY is set."
-            )
         yield os.environ["DISPLAY"]
         return
     server, number = _start_display(xvfb)

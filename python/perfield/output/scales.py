@@ -10,8 +10,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
 INTERVALS = (5, 4, 6)
+OUTLIER = 5.0
 # Arrays that name or place things; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
@@ -41,6 +44,16 @@ def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tup
     if name in own or low < 0:
         return low, high
     return 0.0, round_end(high, whole=about["unit"] == "1")
+
+
+def usual_peak(peaks: np.ndarray) -> float | None:
+    """The largest value of all usual steps; None if no step is unusual.
+
+    peaks : (n_steps,) the largest value of each. A step is unusual if its largest value exceeds OUTLIER times
+    the median over all steps. Scaled to such a step, often the first, all others would have the same colour.
+    """
+    limit = OUTLIER * np.median(peaks) if len(peaks) > 2 else 0.0
+    return float(peaks[peaks <= limit].max()) if 0 < limit < peaks.max() else None
 
 
 def round_end(high: float, whole: bool = False) -> float:

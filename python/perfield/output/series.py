@@ -80,12 +80,7 @@ class Series:
 
     def close(self) -> Path:
         """Writes the .pvd, then removes the files that an earlier series of this name left."""
-        lines = [
-            f'    <DataSet timestep="{time!r}" part="0" file={quoteattr(file)}/>\n'
-            for time, file in self._steps
-        ]
-        body = f"  <Collection>\n{''.join(lines)}  </Collection>\n"
-        self._text(self.path, _vtk_file("Collection", "0.1", body))
+        self._text(self.path, collection(self._steps))
         folder = self._directory / self._name
         for path in sorted(folder.rglob("*"), reverse=True):
             if path.is_dir():
@@ -124,6 +119,13 @@ class Series:
         temporary.replace(path)
         self._written.add(path)
         return path
+
+
+def collection(steps: Iterable[tuple[float, str]]) -> str:
+    """The text of a .pvd. steps : (time, file relative to the .pvd), in the order of time."""
+    lines = [f'    <DataSet timestep="{time!r}" part="0" file={quoteattr(file)}/>\n' for time, file in steps]
+    body = f"  <Collection>\n{''.join(lines)}  </Collection>\n"
+    return _vtk_file("Collection", "0.1", body)
 
 
 def _vtk_file(kind: str, version: str, body: str) -> str:

@@ -54,6 +54,16 @@ class RankGroups:
         # An edge may be the end of the table, and every second range lies between groups.
         return operation.reduceat(np.append(values, values[:1]), self._edges)[::2]
 
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """Begin, int64 (n_groups + 1,), and places: those of group g are places[begin[g] : begin[g + 1]]."""
+        begin = np.zeros(len(self.n_ranks) + 1, np.int64)
+        np.cumsum(self.n_ranks, out=begin[1:])
+        places = np.empty(begin[-1], np.int64)
+        places[begin[self._alone]] = self._alone_place
+        size = self.n_ranks[self._several]
+        places[np.repeat(begin[self._several] - self._begin, size) + np.arange(size.sum())] = self._place
+        return begin, places
+
     def mean_and_largest(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The mean and the largest finite value of each group, float32 (n_groups,); NaN without any.
 

@@ -78,7 +78,8 @@ def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, 
     """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN for nothing.
 
     `<call>_count_to_<f>`, `<call>_bytes_to_<f>`: what this rank sent to f; `..._from_<f>`: what f sent to it.
-    `sent` in place of the call adds up all calls.
+    `sent` in place of the call adds up all calls. `received_count_from_<f>`, `received_bytes_from_<f>`: what
+    arrived from f by receive calls of this rank, in the step in which it arrived.
     Raises ValueError for a rank that the run does not have.
     """
     pairs = pairs_of(frame)
@@ -98,6 +99,12 @@ def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, 
                 of_rank = np.full(n_ranks, np.nan)
                 of_rank[own[other == chosen]] = pairs.values[name][other == chosen]
                 values[f"{name}_{direction}_{chosen}"] = of_rank
+        arrived = frame.received[frame.received["source"] == chosen]
+        to = arrived["target"].astype(np.int64)
+        came = np.isin(np.arange(n_ranks), to)
+        for quantity in ("count", "bytes"):
+            total = np.bincount(to, arrived[quantity], n_ranks)
+            values[f"received_{quantity}_from_{chosen}"] = np.where(came, total, np.nan)
     return values
 
 

@@ -36,7 +36,6 @@ from .words import attach_words
 if TYPE_CHECKING:
     from perfield.run import Frame
 
-MOST_PLANES = 64  # more nodes are shown as cells
 MARGIN = 0.06  # free space on each side of a cell
 STRIP = 0.28  # height of the strip with the mean, in cells; none where cells are too small
 BORDER = 0.15  # of a block's plane around its cells
@@ -114,16 +113,38 @@ class Overview:
         strip += "; bars: the mean below each switch" * bool(self._grid.header)
         attach_names(measurements, "explained", [EXPLAINED + strip])
         return {
-            "planes": self._planes,
+            **self.without_values(),
             "machine": machine,
-            "ranks": self._of_ranks,
             "measurements": measurements,
             "messages": vtkPolyData() if "messages" in self.without else self._messages(frame),
-            "labels": self._labels,
             "switches": switches,
+        }
+
+    def without_values(self) -> dict[str, vtkPolyData]:
+        """The layers of all frames, without messages and without the values of any."""
+        return {
+            "planes": self._planes,
+            "machine": self._machine,
+            "ranks": self._of_ranks,
+            "measurements": self._measurements,
+            "labels": self._labels,
+            "switches": self._switches,
             "links": self._of_ranks,
             "devices": self._of_ranks,
         }
+
+    def groups(self) -> dict[str, RankGroups]:
+        """The ranks of each cell of a layer; their places are ranks."""
+        return {
+            "machine": self._values,
+            "measurements": self._values,
+            "switches": self._switch_values,
+        }
+
+    def middles(self) -> np.ndarray:
+        """Where the lines of messages of each node end, float32 (n_nodes, 3)."""
+        z = np.full(len(self._grid.x), IN_FRONT)
+        return np.stack([self._grid.x, self._grid.y, z], axis=1).astype(np.float32)
 
     def _attach_values(
         self, layer: vtkPolyData, ranks_of: RankGroups, name: str, column: np.ndarray

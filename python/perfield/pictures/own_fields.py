@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
-from perfield.fields.table import identifier
+from perfield.fields.table import array_names
 from perfield.pictures.blocks import GHOSTS
 
 
@@ -26,15 +26,8 @@ def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:
     for data in (dataset.GetPointData(), dataset.GetCellData()):
         arrays = [data.GetArray(number) for number in range(data.GetNumberOfArrays())]
         own = {array.GetName(): array for array in arrays if array is not None and array.GetName() != GHOSTS}
-        used = set(taken)
         renamed = []
-        for name in sorted(own, key=lambda name: (identifier(name) != name, name)):
-            first = new = f"own_{identifier(name)}" if identifier(name) in taken else identifier(name)
-            number = 1
-            while new in used:
-                number += 1
-                new = f"{first}_{number}"
-            used.add(new)
+        for new, name in array_names(own, taken).items():
             called[new] = name
             if new != name:
                 data.RemoveArray(name)

@@ -57,25 +57,22 @@ class StoredPieces:
     def __init__(self, run: Run):
         self._run = run
         self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
-        self._of_frame: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> step, with fields
+        # rank -> version, step, blocks with own fields
+        self._of_frame: dict[int, tuple[int, int, list[tuple[int, vtkDataSet]]]] = {}
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
         version = int(frame.mesh_version[rank])
-        if version == 0:
-            return []
-        if rank not in self._converted or self._converted[rank][0] != version:
-            blocks = self._run.mesh(rank, version)
-            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
-            self._of_frame.pop(rank, None)
-        if rank not in self._of_frame or self._of_frame[rank][0] != frame.index:
-            self._of_frame[rank] = frame.index, self._with_fields(rank, frame)
-        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][1]]
+        if self._of_frame.get(rank, (0, 0))[:2] != (version, frame.index):
+            self._of_frame[rank] = version, frame.index, self._with_fields(rank, version, frame.index)
+        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][2]]
 
-    def _with_fields(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
-        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank][1]]
-        fields = self._run.fields(rank, frame.index)
+    def _with_fields(self, rank: int, version: int, index: int) -> list[tuple[int, vtkDataSet]]:
+        fresh = [(number, shallow(dataset)) for number, dataset in self.shapes(rank, version)]
+        if not fresh:
+            return []
+        fields = self._run.fields(rank, index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():
                 if block != number:
@@ -85,6 +82,15 @@ class StoredPieces:
                 except MeshError as error:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
+
+    def shapes(self, rank: int, version: int) -> list[tuple[int, vtkDataSet]]:
+        """Blocks of a version of this rank's mesh, without fields; not to be changed. Version 0 has none."""
+        if version == 0:
+            return []
+        if rank not in self._converted or self._converted[rank][0] != version:
+            blocks = self._run.mesh(rank, version)
+            self._converted[rank] = version, [(block.block, dataset_of(block)) for block in blocks]
+        return self._converted[rank][1]
 
     def fields_index(self, frame: Frame) -> int | None:
         """Index of the step in which a frame's newest own fields were stored; None without fields."""

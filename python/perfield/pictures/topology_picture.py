@@ -18,6 +18,7 @@ from perfield.configuration import setting
 from perfield.topology import (
     DEVICE_KINDS,
     LEVELS,
+    MOST_PLANES,
     Cells,
     DeviceCells,
     Placement,
@@ -38,7 +39,7 @@ from perfield.topology import (
 from .line_choice import LineChoice
 from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, NOT_AVERAGED, RankGroups, ranks_of_parts, ranks_of_switches
-from .overview import MOST_PLANES, Overview
+from .overview import Overview
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,

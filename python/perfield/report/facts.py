@@ -15,6 +15,7 @@ from perfield import _bridge
 from perfield.analysis.findings import QUESTIONS
 from perfield.analysis.plain import plain
 from perfield.report.contents import Report
+from perfield.report.view import view_of
 
 VERSION = 1  # of the layout; larger where a name vanishes or changes its meaning
 SCHEMA = Path(__file__).with_name("facts.schema.json")
@@ -55,7 +56,7 @@ def facts(report: Report) -> dict[str, Any]:
             },
             "notes": report.notes,
             "numbers": numbers(report),
-            "findings": report.findings,
+            "findings": [{**plain(each), "view": view_of(each, report)} for each in report.findings],
             "questions": [
                 {
                     "question": a.question,

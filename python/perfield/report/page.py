@@ -16,6 +16,7 @@ from perfield.report import sections as said
 from perfield.report.charts import Image
 from perfield.report.contents import Report
 from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, sections
+from perfield.report.view import ADDRESS, command, view_of
 from perfield.run.injected import is_injected
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -47,6 +48,7 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
         {
             **{"finding": finding, "cost": cost(finding, report), "chance": chance(finding)},
             "image": _image_of(finding.picture, images),
+            "view": view_of(finding, report),
         }
         for finding in report.findings
     ]
@@ -59,6 +61,8 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
         sections=made,
         images={section.name: _of(section, images) for section in made},
         said=said,
+        view_address=ADDRESS,
+        view_command=command(report),
     )
 
 

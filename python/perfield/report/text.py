@@ -10,6 +10,7 @@ from perfield.analysis.words import printable
 from perfield.report.contents import Report
 from perfield.report.page import title, when
 from perfield.report.sections import Section, Table, chance, cost, not_asked, nothing_found, sections
+from perfield.report.view import command, view_of
 
 WIDTH = 100  # characters of a line of words
 
@@ -40,6 +41,8 @@ def as_text(report: Report) -> str:
     for note in report.notes:
         lines += _wrapped("note: ", printable(note))
     lines += ["", "Findings", "--------", findings_as_text(report)]
+    if any(view_of(finding, report) for finding in report.findings):
+        lines += [f"See them in the browser: {command(report)}"]
     if report.questions_without_findings and report.observed.n_steps:
         nothing = " ".join(report.questions_without_findings)
         lines += ["", *_wrapped("", f"perfield asked this, too, and the answer is no: {nothing}")]

@@ -75,8 +75,9 @@ class RunDirectory:
 
     def refresh(self) -> None:
         """Reads newly written entries; this may add frames and complete partial ones."""
-        self._meshes.refresh()
-        if self._streams.refresh():
+        is_new = self._streams.refresh()
+        self._meshes.refresh()  # a step's mesh is written before its entry, so it is there by now
+        if is_new:
             self._digest()
         else:
             self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
@@ -272,18 +273,36 @@ class RunDirectory:
     @property
     def presence(self) -> np.ndarray:
         """(len(self), n_ranks) bool, whether a rank has an entry of each frame, damaged or not."""
-        present = np.zeros((len(self), self.n_ranks), dtype=bool)
-        ranks = self._streams.places["rank"]
-        for position in range(len(self)):
-            present[position, ranks[self._rows(position)]] = True
+        rows = [self.presence_of(number) for number in range(len(self))]
+        return np.array(rows, dtype=bool).reshape(len(self), self.n_ranks)
+
+    def presence_of(self, number: int) -> np.ndarray:
+        """(n_ranks,) bool, the row of `presence` at a position (from 0)."""
+        present = np.zeros(self.n_ranks, dtype=bool)
+        present[self._streams.places["rank"][self._rows(number)]] = True
         return present
 
     @property
     def partial(self) -> np.ndarray:
         """(len(self),) bool, whether some rank may still deliver its entry of the frame."""
-        ranks = self._streams.places["rank"]
-        frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
-        return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
+        return np.array([self.is_partial(number) for number in range(len(self))], dtype=bool)
+
+    def is_partial(self, number: int) -> bool:
+        """Whether some rank may still deliver its entry of the frame at a position (from 0)."""
+        present = self._streams.places["rank"][self._rows(number)]
+        return self._is_partial(int(self.step_indexes[number]), present)
+
+    @property
+    def mesh_entries(self) -> int:
+        """How many entries of meshes and of the simulation's own fields are known."""
+        return len(self._meshes)
+
+    def mesh_versions(self, position: int) -> np.ndarray:
+        """(n_ranks,) int64, the version of each rank's mesh in a frame, 0 for none; reads no entry."""
+        rows = self._rows(position)
+        versions = np.zeros(self.n_ranks, dtype=np.int64)
+        versions[self._streams.places["rank"][rows]] = self._streams.places["mesh_version"][rows]
+        return versions
 
     @property
     def stamps(self) -> Clocks:
@@ -370,7 +389,7 @@ class RunDirectory:
         """A copy of the run that later refreshes do not change; it shares all data read so far."""
         taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path again
         vars(taken).update(vars(self))
-        taken._streams = copy.copy(self._streams)
+        taken._streams, taken._meshes = copy.copy(self._streams), self._meshes.snapshot()
         return taken
 
     # --- from entries to tables ------------------------------------------------------------------

@@ -26,9 +26,25 @@ def run_state(ranks: list[dict | None], ends: dict[int, dict], newest_ns: dict[i
     return "running" if any(_alive(ranks[rank], newest_ns.get(rank, 0)) for rank in open_ranks) else "killed"
 
 
-def _alive(entry: dict, newest_ns: int) -> bool:
+def is_certain(ranks: list[dict | None], ends: dict[int, dict]) -> bool:
+    """Whether "finished" or "killed" is certain: all ranks said so, or lack a process on this host.
+
+    It is not where a rank of another host is only silent; the arguments are those of `run_state`.
+    """
+    if any(end.get("reason") == "abort" for end in ends.values()):
+        return True
+    open_ranks = [entry for rank, entry in enumerate(ranks) if entry is not None and rank not in ends]
+    return all(_is_here(entry) for entry in open_ranks)
+
+
+def _is_here(entry: dict) -> bool:
+    """Whether a rank's process number means something in this process."""
     here = str(entry.get("boot_id", "")) and _same_boot(str(entry["boot_id"]))
-    if here and entry.get("pid_namespace") == _pid_namespace():
+    return bool(here) and entry.get("pid_namespace") == _pid_namespace()
+
+
+def _alive(entry: dict, newest_ns: int) -> bool:
+    if _is_here(entry):
         return _process_lives(whole(entry.get("pid")), whole(entry.get("realtime_ns")))
     newest_ns = max(newest_ns, whole(entry.get("realtime_ns")))
     return time.time_ns() - newest_ns < SILENCE_S * 1_000_000_000

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -21,9 +22,18 @@ class StoredMeshes:
         self._misshapen: dict[str, None] = {}
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
 
+    def __len__(self) -> int:
+        return len(self._streams.places)
+
     def refresh(self) -> None:
         """Finds newly written entries."""
         self._streams.refresh()
+
+    def snapshot(self) -> StoredMeshes:
+        """A copy that later refreshes do not change; it shares all that was read so far."""
+        taken = copy.copy(self)
+        taken._streams = copy.copy(self._streams)
+        return taken
 
     def damage(self, running: bool) -> list[str]:
         """Sentences on damage, and on requested blocks that could not be read."""

@@ -113,6 +113,9 @@ LINE = (
 EVERY = "a number from 1 to 999999 behind '/', such as Wait@solve-3f2a/4 for each fourth hit"
 
 
+RANKS = "ranks of the world, such as 3 and 7, without {}"
+
+
 @pytest.mark.parametrize(
     ("line", "found", "expected"),
     [
@@ -127,6 +130,8 @@ EVERY = "a number from 1 to 999999 behind '/', such as Wait@solve-3f2a/4 for eac
         ('flush_seconds = "soon"', 'the text "soon"', "a number (s)"),
         ('clock = "sundial"', 'the text "sundial"', "auto, counter or monotonic"),
         ('run_directory = ""', 'the text ""', "the name of a directory"),
+        ('focus_ranks = ["3", "-1"]', "a list", RANKS.format("'-1'")),
+        ('focus_ranks = "three"', 'the text "three"', RANKS.format("'three'")),
         ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
         ('step_call = "Allreduce@2"', 'the text "Allreduce@2"', NUMBERED),
         ('step_call = "Allreduce@2/4"', 'the text "Allreduce@2/4"', NUMBERED),

@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
   for (int step = 0; step < 2; ++step) {
     static const perfield_region solve = perfield::region("solve");
     { perfield::Region measured(solve); for (volatile int i = 0; i < 100000; ++i) {} }
+    char sent[12] = {0}, got[12];
+    MPI_Sendrecv(sent, 12, MPI_CHAR, 0, 0, got, 12, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     perfield_step(step, 0.5 * step);
 
     auto grid = grid_of(50);
@@ -65,6 +67,8 @@ int main(int argc, char** argv) {
     auto* points = grid->GetPointData();
     std::printf("%d arrays %d same %d\n", step, added, added == points->GetNumberOfArrays());
     std::printf("%d value %.17g\n", step, range_of(points, "solve_time_s", 0));
+    std::printf("%d focus %g %g\n", step, range_of(points, "sendrecv_bytes_to_0", 0),
+                range_of(points, "received_count_from_0", 1));
     std::printf("%d constant %d\n", step,
                 range_of(points, "solve_time_s", 0) == range_of(points, "solve_time_s", 1));
     perfield::attach(grid, perfield::Attached::points, {"solve_count", "rank"});  // replaces
@@ -147,7 +151,7 @@ def adaptor(build_c):
 @pytest.fixture(scope="module")
 def attached(adaptor, mpirun, bin_dir):
     """(perfield.Run, lines that the adaptor printed for a step) of one rank."""
-    result = mpirun(1, bin_dir / "perfield-exec", adaptor)
+    result = mpirun(1, bin_dir / "perfield-exec", adaptor, env={"PERFIELD_FOCUS_RANKS": "0"})
     assert result.returncode == 0, result.stderr
     rows = [line.split(" ") for line in result.stdout.splitlines()]
     return perfield.open(result.cwd / "perfield-run"), lambda step: [r[1:] for r in rows if r[0] == str(step)]
@@ -161,6 +165,7 @@ def test_arrays_equal_the_frame(attached):
         assert lines["arrays"][1:] == ["same", "1"]
         assert float(lines["value"][0]) == run.frame(step).values["solve_time_s"][0]
         assert (lines["constant"], lines["replaced"]) == (["1"], ["1"])
+        assert lines["focus"] == ["12", "1"]
         assert lines["cells"] == [str(49**3), "field", "1"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from perfield.fields import table as fields
+from perfield.pictures.mesh_messages import focus_values
 
 MS = 1e-3
 
@@ -109,6 +110,50 @@ def test_values_after_a_step_equal_its_frame(measured, told, told_fields):
     assert told_fields("0", 0)["region_step_mpi_onesided_time_s"] > 0
     assert told("size", "after") == [["0"]]
     assert told("field", "after") == []
+
+
+def test_values_for_focus_ranks_equal_the_arrays_of_pictures(measured, told_fields):
+    """All that a rank counts itself; only what is fetched from it, it does not know."""
+    run, _ = measured(
+        """
+      char sent[300] = {0}, got[300], name[8];
+      int next = (rank + 1) % size;
+      MPI_Win window;
+      MPI_Win_create(sent, 300, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+      perfield_initialize();
+      for (int step = 0; step < 2; ++step) {
+        MPI_Request open;
+        MPI_Irecv(got, 300, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &open);
+        MPI_Send(sent, 10 * step + rank, MPI_CHAR, next, 1, MPI_COMM_WORLD);
+        MPI_Wait(&open, MPI_STATUS_IGNORE);
+        MPI_Win_fence(0, window);
+        if (rank == 0) MPI_Put(got, 7, MPI_CHAR, 1, 0, 7, MPI_CHAR, window);
+        if (rank == 2) MPI_Get(got, 9, MPI_CHAR, 1, 0, 9, MPI_CHAR, window);
+        MPI_Win_fence(0, window);
+        perfield_step(step, step);
+        sprintf(name, "%d", step);
+        tell(name, rank);
+      }
+      MPI_Win_free(&window);
+    """,
+        n=3,
+        mpi=True,
+        before=TELL,
+        env={"PERFIELD_FOCUS_RANKS": "1"},
+    )
+    for step in range(2):
+        pictures = focus_values(run.frame(step), [1], 3)
+        for rank in range(3):
+            values = told_fields(str(step), rank)
+            shown = {name: value for name, value in values.items() if name.endswith(("_to_1", "_from_1"))}
+            fetched = {"get_count_from_1", "get_bytes_from_1"} if rank == 2 else set()
+            calls = {0: {"send", "put"}, 1: {"send"}, 2: {"send"}}[rank]
+            expected = {f"{call}_{what}_to_1" for call in {"sent", *calls} for what in ("count", "bytes")}
+            assert set(shown) == {*expected, *fetched, "received_count_from_1", "received_bytes_from_1"}
+            for name, value in shown.items():
+                assert np.array_equal([pictures[name][rank]], [value], equal_nan=True), (rank, name)
+    assert told_fields("1", 0)["sent_bytes_to_1"] == 10 + 7
+    assert told_fields("1", 2)["received_bytes_from_1"] == 11
 
 
 def test_values_inside_a_step_are_the_counts_so_far(measured, told, told_fields):

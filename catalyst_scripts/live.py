@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sends the mesh and the machine to a waiting ParaView while the program runs, and writes no files.
+
+In the program, or beside it; in ParaView, start Catalyst > Connect:
+  export PERFIELD_CATALYST_SCRIPTS=live PERFIELD_CATALYST_LIVE=localhost:22222  # the default
+  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
+  perfield follow RUN
+The other end, in place of Catalyst > Connect: an image of each step that comes, or a window:
+  xvfb-run -a pvbatch live.py --live localhost:22222 --output images
+  PYTHONPATH=. paraview --script=live.py
+docs/pipelines.md lists the options.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if "__file__" in globals():  # else this is the GUI, which does not tell a script its path
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from pipeline_hosts import run
+
+options, catalyst_execute = run(globals(), ("geometry", "topology"), makes="live")

@@ -1,0 +1,492 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The topology picture in ParaView: nodes as planes with ranks and values, messages, and switches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import layout_filter
+import numpy as np
+import paraview.simple as pv
+from arrows import WORDS, in_lines, show_arrows
+from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from frames import Frames
+from labels import Camera, Label, Labels
+from layouts import LAYOUTS, direction, has_letters
+from mesh_values import nameable
+from scene import FREE, Pictures, aim, set_title
+from ticks import amount, unit_for
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
+
+LAYERS = (
+    *("planes", "machine", "ranks", "measurements", "messages", "labels"),
+    *("switches", "links", "devices"),
+)
+UP = (0.0, 1.0, 0.0)
+FROM_ABOVE = math.radians(8)  # of the view on several nodes
+WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
+NAMED = 3  # ranks that carry names
+REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
+KEPT_FREE = 256  # labels may cover the cells of more ranks
+PIECES = 16  # in which names avoid a switch
+FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
+HOSTS = 30  # more nodes are not named, and no more switches
+AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
+
+
+def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
+    """Shows all layers: one coloured by a field, and the others plain.
+
+    Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
+    """
+    layers = Layers(pictures, view)
+    layers.colour(layer, field)
+    look(pictures, view)
+    return layers.proxies
+
+
+class Layers:
+    """All layers of the picture in a view, of which one is coloured at a time.
+
+    What was shown once is kept, so colouring another layer is cheap. reader : reads planes. picture : shows
+    them in a layout.
+    """
+
+    def __init__(self, pictures: Pictures, view: Any):
+        self._pictures, self._view = pictures, view
+        self.reader = pictures.read("topology")
+        self.picture = reader = _arranged(self.reader, pictures.layout)
+        written = _layers(reader)
+        self._blocks = {
+            name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
+            for name in LAYERS
+            if name in written
+        }
+        self._others: list[Any] = []  # proxies that show blocks
+        self._displays: dict[str, Any] = {}
+        self.coloured: list[Any] = []
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources, the picture itself last."""
+        return [*self._others, *self._blocks.values(), *dict.fromkeys([self.reader, self.picture])]
+
+    def colour(self, layer: str, field: str, scale: Any = None) -> None:
+        """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
+        for display in self.coloured:
+            display.SetScalarBarVisibility(self._view, False)
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        about = {**about, "scale": scale or about.get("scale")}
+        in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
+        self._plain("planes", PLANE)
+        for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
+            if is_shown:
+                self._plain(name, WHITE)
+            elif name in self._displays:
+                self._displays[name].Visibility = 0
+        colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
+        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH}).items():
+            self._plain(name, rgb)
+        if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
+            self._displays["messages"].Opacity = FAINT
+        block = self._blocks[layer]
+        block.UpdatePipeline()
+        self.coloured = [self._display(layer)]
+        if layer == "switches" and field in self._pictures.arrays("topology/links"):
+            pv.ColorBy(self._display("links"), ("CELLS", field))
+        if in_parts:  # before the layer, as this fits the colours to the data
+            pv.ColorBy(self._display("parts"), ("CELLS", field))
+            for name in ("switches", "devices"):
+                if field in self._pictures.arrays(f"topology/{name}"):
+                    pv.ColorBy(self._display(name), ("CELLS", field))
+        colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def also(self, layer: str, field: str) -> Any:
+        """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        block, display = self._blocks[layer], self._display(layer)
+        block.UpdatePipeline()
+        self.coloured.append(display)
+        return colour(display, self._view, field, about, names_of(block, field))
+
+    def _plain(self, name: str, rgb: tuple[float, float, float]) -> None:
+        """Shows a layer, if the picture has it, in one colour."""
+        if name in self._blocks or name.endswith("parts"):
+            plain(self._display(name), rgb)
+
+    def _display(self, name: str) -> Any:
+        """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
+        if name not in self._displays:
+            if name == "messages":
+                tubes, self._displays[name] = show_arrows(self._blocks[name], self._view)
+                self._others.insert(0, tubes)
+            else:
+                source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
+                display = pv.Show(source, self._view)
+                self._displays[name] = _filled(display)
+                display.LineWidth = 2.0
+        self._displays[name].Visibility = 1
+        return self._displays[name]
+
+    def _parts(self, with_ranks: bool) -> Any:
+        parts = pv.Threshold(registrationName="parts of the machine", Input=self._blocks["machine"])
+        parts.Scalars = ["CELLS", "n_ranks"]
+        parts.LowerThreshold, parts.UpperThreshold = (1, 2**31) if with_ranks else (0, 0)
+        parts.ThresholdMethod = "Between"
+        self._others.insert(0, parts)
+        return parts
+
+
+def _arranged(reader: Any, layout: str) -> Any:
+    """The picture in a layout; "" leaves out the filter by which the user can choose another."""
+    if not layout:
+        return reader
+    picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
+    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(LAYOUTS))
+    picture.UpdatePipeline()
+    return picture
+
+
+def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] = AREA) -> None:
+    """Points the camera at the picture: at one node from the front, at several so that none hides another,
+    unless the pipeline's options say otherwise.
+
+    area : left, right, bottom and top of what it may fill, as fractions of the view.
+    """
+    around = _hull(pictures)
+    if around is not None:
+        n_nodes = layout_filter.sizes_of(_written(pictures)).n_nodes
+        usual = (direction(pictures.layout, n_nodes), UP)
+        aim(view, pictures, "topology", around.tolist(), usual, area)
+        return
+    boxes = [
+        about["bounds"]
+        for name, about in pictures.description["layers"].items()
+        if name.startswith("topology/") and about["bounds"]
+    ]
+    corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
+    usual = (_direction(pictures), UP)
+    aim(view, pictures, "topology", corners or [(0, 0, 0), (1, 1, 1)], usual, area)
+    if is_overview(pictures):
+        view.UseFXAA = 0  # it bends the edges of small cells
+
+
+def _hull(pictures: Pictures) -> Any:
+    """Points (n, 3) around the picture; None where it shows planes, or an overview."""
+    if pictures.layout in ("", "planes"):
+        return None
+    return layout_filter.hull(pictures.layout, _written(pictures))
+
+
+def _written(pictures: Pictures) -> dict[str, Any]:
+    """The layers as they are written, by name."""
+    return _layers(pictures.read("topology"))
+
+
+def _direction(pictures: Pictures) -> tuple[float, float, float]:
+    layers = _written(pictures)
+    nodes = layers.get("planes") or layers["ranks"]
+    z = np.unique(vtk_to_numpy(nodes.GetPoints().GetData())[:, 2]) if nodes.GetNumberOfPoints() else []
+    if len(z) < 2:
+        return (0.0, 0.0, -1.0)
+    left, right = nodes.GetBounds()[:2]
+    aside = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
+    flat = math.cos(FROM_ABOVE)
+    return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+
+
+def is_overview(pictures: Pictures) -> bool:
+    """Whether each node is one cell, and no rank is shown."""
+    return "rank" not in pictures.arrays("topology/measurements")
+
+
+def _filled(display: Any) -> Any:
+    """Makes cells opaque, in their pure colours; returns the display."""
+    display.Representation = "Surface"
+    display.Ambient, display.Diffuse, display.Specular = 1.0, 0.0, 0.0
+    return display
+
+
+class Names:
+    """The words on a topology picture: the dearest ranks, the hosts, and what a reader has to know.
+
+    Call `at` after each change of the view's time, or `follow` once.
+    """
+
+    def __init__(self, pictures: Pictures, view: Any, layer: str, field: str, picture: Any):
+        """picture : the source that `show_layers` returned last."""
+        self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
+        self._shown, self._state, self._busy = field, None, False
+        self._rows = _rows_in_words(pictures)  # the same at all times
+        around, bounds = _hull(pictures), pictures.bounds("topology")
+        if around is not None:
+            bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
+        self._labels = Labels(view, bounds)
+        self._frames = Frames(view)
+        self._warning = self._text(0.075, 22, BEYOND)
+        self._legend = self._text(0.015, 17, TEXT)
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources of the names, for the one who deletes the view."""
+        return [*self._labels.proxies, *self._frames.proxies, self._warning, self._legend]
+
+    def show(self, layer: str, field: str) -> None:
+        """Names the dearest ranks of another field, of another layer, from now on."""
+        self._layer, self._shown = layer, field
+
+    def follow(self, block: Any) -> None:
+        """Keeps the words true when time, camera or colours change. block : the measurements' source."""
+        display = pv.GetDisplayProperties(block, self._view)
+        self._view.SMProxy.AddObserver("StartEvent", lambda *_: self._keep_up(display))
+
+    def _keep_up(self, display: Any) -> None:
+        view = self._view
+        camera = (view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp, view.ViewSize)
+        lengths = (view.CameraParallelScale, view.CameraViewAngle, view.CameraParallelProjection)
+        chosen = list(display.ColorArrayName)[1]
+        state = (*map(tuple, camera), *lengths, view.ViewTime, chosen)
+        if self._busy or state == self._state:
+            return
+        self._busy = True
+        try:
+            self._state, self._shown = state, chosen
+            self.at(view.ViewTime)
+        except Exception:  # an error must not reach the program that draws
+            traceback.print_exc()
+        finally:
+            self._busy = False
+
+    @property
+    def _is_shown(self) -> bool:
+        """Whether ranks are named by the array that colours them."""
+        known = self._pictures.arrays("topology/measurements")
+        return self._layer == "measurements" and self._shown in known and self._shown not in CATEGORIES
+
+    @property
+    def _field(self) -> str:
+        """The array by which ranks are dear; empty if the pictures have none, or show slow ranks anyway."""
+        if self._layer == "measurements" and self._shown in REGIMES:
+            return ""
+        if self._is_shown:
+            return self._shown
+        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
+
+    def at(self, time: float | None = None) -> None:
+        """Writes the names and words of a time; None takes the picture as it is."""
+        if time is None:
+            self._picture.UpdatePipeline()
+        else:
+            self._picture.UpdatePipeline(time)
+        layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
+        layers |= _layers(self._picture)
+        values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
+        names = list(self._ranks(values, layers["machine"]))
+        if is_overview(self._pictures):
+            names, avoid = self._frames.around(names, camera)
+        else:
+            names += [*_hosts(layers["planes"]), *_switches(switches)]
+            avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
+            avoid += _bars(switches, camera)
+        self._labels.show(names, avoid=avoid)
+        self._warning.Text = _words(layers["measurements"], "sharing")
+        self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
+
+    def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
+        """The names of the ranks, or in an overview of the nodes, with the largest values."""
+        values = _column(measurements, self._field)
+        about = self._pictures.arrays("topology/measurements").get(self._field)
+        if values is None or about is None:
+            return
+        known = np.flatnonzero(np.isfinite(values)).tolist()
+        order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
+        if not len(order):
+            return
+        rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
+        if rank is None:  # a frame says that a node stands out
+            order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]
+        hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
+        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
+        for place, n in enumerate(order[values[order] != 0].tolist()):
+            name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
+            name += f", {switches[n]}" if switches and switches[n] else ""
+            if rank is not None:
+                name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
+            if self._is_shown or self._layer == "messages":  # others are the same in all steps
+                what = "" if self._is_shown else f" {about['title']}"
+                name += f":{what} {amount(values[n] * scale)} {unit}".rstrip()
+            corners = _corners(measurements, n)
+            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
+            at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge
+            if rank is None:  # the middle of the node's cell and of its strip
+                at = (corners[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
+            towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
+            yield Label(name, tuple(at.tolist()), 1000.0 - place, towards)
+
+    def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
+        if self._layer == "measurements":
+            shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
+            parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
+            has_means = self._shown in self._pictures.arrays("topology/machine")
+            told = _words(layers["measurements"], "explained")
+            yield (told or parts) if has_means else told.partition(";")[0]
+        if np.any(_column(layers["measurements"], "unbound") == 1):
+            yield "pointed bars: ranks that may run on all PUs above"
+        if layers["messages"].GetNumberOfCells():
+            yield WORDS
+        yield self._rows
+        yield _words(layers["messages"], "in_words")
+
+    def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
+        text = pv.Text(registrationName="words", Text="")
+        display = pv.Show(text, self._view, "TextSourceRepresentation")
+        display.WindowLocation = "Any Location"
+        display.Position = [0.02, height]
+        display.Color = rgb
+        display.Justification = "Left"
+        display.FontSize, display.LineSpacing = font_size(self._view, points), 1.3
+        display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
+        display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
+        return text
+
+
+def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels around some cells, (left, right, bottom, top); none if the data have many cells."""
+    if data.GetNumberOfCells() > KEPT_FREE:
+        return []
+    return [camera.box(_corners(data, cell)) for cell in cells.tolist()]
+
+
+def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels that cover the switches, several for each, as they may be long, oblique and bent."""
+    boxes = []
+    for cell in range(switches.GetNumberOfCells() if switches.GetNumberOfCells() <= HOSTS else 0):
+        along = _corners(switches, cell).reshape(-1, 2, 3)
+        for piece in np.array_split(np.arange(len(along) - 1), min(PIECES, len(along) - 1)):
+            boxes.append(camera.box(along[piece[0] : piece[-1] + 2]))
+    return boxes
+
+
+def _hosts(planes: Any) -> list[Label]:
+    """The names of the nodes, above their planes."""
+    names = _texts(planes, "host_name")
+    if not 0 < len(names) <= HOSTS:
+        return []
+    tops = [_corners(planes, n)[2:4].mean(axis=0) for n in range(len(names))]
+    labels = enumerate(zip(names, tops))
+    return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in labels]
+
+
+def _rows_in_words(pictures: Pictures) -> str:
+    """The names of the rows of the planes; "" where letters beside the first plane tell them."""
+    layers = _written(pictures)
+    sizes = layout_filter.sizes_of(layers)
+    if sizes is None or "machine" not in layers or has_letters(pictures.layout, sizes.n_nodes):
+        return ""
+    return f"rows of a node, from the top: {', '.join(_rows(layers))}"
+
+
+def _rows(layers: dict[str, Any]) -> list[str]:
+    """The names of the rows of the planes, from top to bottom."""
+    machine, devices = layers["machine"], layers.get("devices")
+    texts = machine.GetFieldData().GetAbstractArray("topology_type_names")
+    kinds, cells = np.unique(_column(machine, "topology_type"), return_index=True)
+    found = zip(kinds.tolist(), cells.tolist())
+    heights = {texts.GetValue(kind): _corners(machine, cell)[0][1] for kind, cell in found}
+    if devices is not None and devices.GetNumberOfCells():
+        heights["devices"] = _corners(devices, 0)[0][1]
+    names = sorted(heights, key=heights.get, reverse=True)
+    return [*(name.upper() if len(name) < 3 or name == "numa" else name for name in names), "rank", "values"]
+
+
+def _corners(data: Any, cell: int) -> Any:
+    """The points of a cell, (n, 3), counter-clockwise from the lower left."""
+    return vtk_to_numpy(data.GetCell(cell).GetPoints().GetData())
+
+
+def _switches(switches: Any) -> list[Label]:
+    """The names of the switches: above them, or at their right ends if they stand one above the other."""
+    names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
+    if not 0 < switches.GetNumberOfCells() <= HOSTS:
+        return []
+    boxes = np.array([switches.GetCell(n).GetBounds() for n in range(switches.GetNumberOfCells())])
+    level = vtk_to_numpy(levels)
+    labels = []
+    for n, box in enumerate(boxes):
+        beside = (level == level[n]) & (boxes[:, 4] <= box[5]) & (box[4] <= boxes[:, 5])
+        corners = _corners(switches, n)
+        if beside.sum() > 1:
+            at, towards = corners[-2:].mean(axis=0), (1.0, 0.0)
+        else:
+            upper = corners[1::2]
+            at, towards = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2, (0.0, 1.0)
+        labels.append(Label(names.GetValue(n), tuple(at.tolist()), 100.0 + float(level[n]), towards))
+    return labels
+
+
+def _column(data: Any, name: str) -> Any:
+    """A cell array; None if there is none."""
+    array = data.GetCellData().GetArray(name)
+    return None if array is None else vtk_to_numpy(array)
+
+
+def _texts(data: Any, name: str) -> list[str]:
+    """What a cell array's numbers mean, for each cell; empty if there is no such array."""
+    texts, numbers = data.GetFieldData().GetAbstractArray(f"{name}_names"), _column(data, name)
+    return [] if numbers is None else [texts.GetValue(int(number)) for number in numbers]
+
+
+def _words(data: Any, name: str) -> str:
+    """A sentence in the field data; "" if there is none."""
+    texts = data.GetFieldData().GetAbstractArray(name)
+    return texts.GetValue(0) if texts is not None and texts.GetNumberOfValues() else ""
+
+
+def selector(reader: Any, layer: str) -> str:
+    """ParaView's selector for a layer in the reader's data."""
+    data = reader.GetClientSideObject().GetOutputDataObject(0)
+    nested = isinstance(data.GetBlock(0), vtkCompositeDataSet)
+    return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
+
+
+def names_of(block: Any, field: str) -> dict[int, str] | None:
+    """The meaning of a category's numbers from the picture's field data; None if it has none."""
+    data = block.GetClientSideObject().GetOutputDataObject(0)
+    is_composite = isinstance(data, vtkCompositeDataSet)
+    for leaf in layout_filter.leaves(data).values() if is_composite else [data]:
+        texts = leaf.GetFieldData().GetAbstractArray(f"{field}_names")
+        values = leaf.GetCellData().GetArray(field)
+        if texts is not None and values is not None:
+            used = {int(values.GetValue(cell)) for cell in range(values.GetNumberOfTuples())}
+            return {value: texts.GetValue(value) for value in sorted(used)}
+    return None
+
+
+def _layers(proxy: Any) -> dict[str, Any]:
+    """The layers that a source shows, by name."""
+    return layout_filter.leaves(proxy.GetClientSideObject().GetOutputDataObject(0))
+
+
+def open_in(view: Any, pictures: Pictures) -> Any:
+    """Fills a view of the GUI; returns the picture's reader."""
+    field = pictures.first_field("topology/measurements")
+    layer = "ranks" if field == "rank" else "measurements"
+    made = show_layers(pictures, view, layer, field)
+    picture = made[-1]
+    title = pictures.arrays(f"topology/{layer}")[field]["title"]
+    set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
+    names = Names(pictures, view, layer, field, picture)
+    names.at()
+    names.follow(block_of(made, "measurements"))
+    return pictures.read("topology")
+
+
+def block_of(made: list[Any], layer: str) -> Any:
+    """The source of one layer, of all proxies that `show_layers` returned."""
+    chosen = selector(made[-1], layer)
+    return next(proxy for proxy in made if list(getattr(proxy, "Selectors", [])) == [chosen])

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a pipeline where it was started: in the program or `perfield follow`, in pvbatch, or in the GUI.
+
+A pipeline says which pictures it shows and what it makes of them; this module does that in each host.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline_options import OptionError, ended, from_arguments
+from x_display import has_display
+
+PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
+
+
+def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -> tuple[Any, Any]:
+    """Runs a pipeline; returns what Catalyst looks for in its module: `options` and `catalyst_execute`.
+
+    module : globals() of the script. pictures : "geometry", "topology" or both. makes : "images", "extracts"
+    or "live" alone; "" makes in the program what perfield.toml says, in pvbatch images, and in the GUI shows.
+    """
+    if module["__name__"].startswith(PIPELINE):
+        from in_program import Program
+
+        program = Program(pictures, makes)
+        return program.catalyst, program.step
+    if module["__name__"] == "__main__":
+        try:
+            if "__file__" in module:
+                _run_in_pvbatch(module, pictures, makes)
+            else:  # the GUI does not tell a script its path
+                from in_gui import show
+
+                show(pictures, makes)
+        except OptionError as error:
+            sys.exit(f"{Path(module.get('__file__', 'pipeline')).name}: {ended(str(error))}")
+    return None, None
+
+
+def _run_in_pvbatch(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str) -> None:
+    options, arguments = from_arguments(sys.argv[1:], module["__doc__"])
+    if makes != "extracts" and not has_display():
+        raise OptionError(
+            "images need an X display, and there is none; start the script under xvfb-run -a (Debian package "
+            "xvfb), or set DISPLAY"
+        )
+    from in_pvbatch import make
+
+    make(Path(arguments.pictures), pictures, makes, options, arguments.output)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield follow: shows a running program in ParaView's pipelines, from beside it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from perfield.commands import CommandError
+from perfield.commands._newest import runs_of
+
+HELP = "show a running program in ParaView as its steps come, from beside it"
+DESCRIPTION = """\
+Reads the frames of a run as the program writes them, runs ParaView's pipelines
+on them, and keeps RUN/follow/geometry.pvd and topology.pvd complete.
+It only reads: it never slows or stops the program.
+
+  perfield follow perfield-run                        until the run ends; it may begin later
+  perfield follow perfield-run --live localhost:22222  ParaView shows each step
+  perfield follow perfield-run --newest --images      skip what it has no time to draw
+  perfield follow perfield-run --script mine.py       a pipeline of your own
+
+For --live, start Catalyst > Connect in ParaView, before or after. On a login
+node, tunnel to it: ssh -R 22222:localhost:22222 login. The run may be at any
+stage; its [catalyst] settings are the defaults of these options."""
+
+LIVE_HELP = "host:port of the ParaView in which Catalyst > Connect waits"
+SCRIPT_HELP = "a Catalyst pipeline; may be given again (default: perfield's geometry and topology)"
+EVERY_HELP = "show one frame in N (1)"
+NEWEST_HELP = "show the newest of the frames that wait, and count the others (default: show all)"
+IMAGES_HELP = "also draw images, under a display in memory"
+EXTRACTS_HELP = "write no .pvd: for --live, --images or --script alone"
+WAIT_HELP = "how long to wait for a run that has not begun (600)"
+END_S = 5.0  # that ParaView has to end after Ctrl-C
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run and what to show of it."""
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the newest here, or the next)")
+    add("--live", metavar="HOST:PORT", help=LIVE_HELP)
+    add("--script", metavar="FILE", action="append", type=Path, help=SCRIPT_HELP)
+    add("--every", metavar="N", type=int, help=EVERY_HELP)
+    add("--newest", action="store_true", help=NEWEST_HELP)
+    add("--images", action="store_true", default=None, help=IMAGES_HELP)
+    add("--no-extracts", action="store_true", help=EXTRACTS_HELP)
+    add("--wait", metavar="SECONDS", type=float, default=600.0, help=WAIT_HELP)
+    add("-o", "--output", metavar="DIR", type=Path, help="where to write (RUN/follow)")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Starts the process that shows the run, and ends it on Ctrl-C; returns its exit code."""
+    from perfield.configuration import in_force
+
+    path = Path(arguments.run or in_force("run_directory"))
+    if arguments.run is None and (runs := runs_of(path)):
+        path = runs[-1]
+        print(f"perfield: this is {path}", file=sys.stderr)
+    asked = _asked(arguments)
+    with _display(bool(arguments.images or arguments.script)) as environment:
+        words = [sys.executable, "-m", "perfield.follow", json.dumps({"run": str(path), **asked})]
+        return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
+
+
+def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, as settings of pipelines. Raises CommandError for those that cannot be."""
+    if arguments.every is not None and arguments.every < 1:
+        raise CommandError(f"--every {arguments.every}: expected a number of frames from 1.")
+    if arguments.live is not None and not re.fullmatch(r".+:\d{1,5}", arguments.live):
+        raise CommandError(f"--live {arguments.live}: expected host:port, such as localhost:22222.")
+    for script in arguments.script or ():
+        if not script.exists():
+            raise CommandError(f"--script {script}: there is no such file; name a ParaView pipeline.")
+    given = {
+        "live": arguments.live,
+        "scripts": [str(script.resolve()) for script in arguments.script] if arguments.script else None,
+        "every": arguments.every,
+        "images": arguments.images,
+        "extracts": False if arguments.no_extracts else None,
+        "folder": str(arguments.output.resolve()) if arguments.output else None,
+    }
+    always = {"newest": arguments.newest, "wait": arguments.wait}
+    return {key: value for key, value in given.items() if value is not None} | always
+
+
+@contextlib.contextmanager
+def _display(is_needed: bool) -> Iterator[dict[str, str]]:
+    """The environment for ParaView: with a display in memory if one is needed and can be had."""
+    if not is_needed:
+        yield dict(os.environ)
+        return
+    from perfield.output.images import ImagesError, display
+
+    with contextlib.ExitStack() as stack:
+        environment = {**os.environ, "LP_NUM_THREADS": "1"}  # of Mesa, which draws: it leaves cores alone
+        try:
+            environment["DISPLAY"] = stack.enter_context(display())
+        except ImagesError as error:
+            print(f"perfield follow: {error}", file=sys.stderr)
+        yield environment
+
+
+def _supervise(process: subprocess.Popen) -> int:
+    """Waits for the process. A signal is passed on; one that ParaView does not answer ends it hard.
+
+    ParaView waits in its own code while a live client has paused it.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(timeout=END_S)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.kill()
+            process.wait()
+            print(
+                "perfield follow: ParaView was still busy, or paused by its client, and was ended; the "
+                ".pvd files are complete, without the last second.",
+                file=sys.stderr,
+            )
+            return 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise CommandError(
+            f"ParaView ended with {name} while it showed the run; the run and the .pvd files are unharmed. "
+            "Its last words are above."
+        )
+    return code

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield serve: shows a run in a browser, also while it runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
+from perfield.serve import PORT
+
+HELP = "look at a run in a browser, also while it runs"
+DESCRIPTION = """\
+Shows a run in a browser: the mesh and the machine in 3-D, at any step and coloured
+by any field, with a heat map and a matrix of messages. A click on a piece of the
+mesh or on a core tells its rank, where it sits, its partners and its regions. A
+run that still runs is followed.
+
+  perfield serve                      the newest run
+  perfield serve perfield-run --port 9000 --no-browser
+
+On a cluster, start it where the run directory is, and let ssh hand it on:
+ssh -L 8017:localhost:8017 HOST, then open http://localhost:8017/ at home.
+By default only this machine can open the page. Another --address needs a token,
+which the printed address holds. Ctrl-C ends it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run, where the page is, and who may see it."""
+    add_run(parser)
+    add = parser.add_argument
+    add("--port", type=int, default=PORT, metavar="N", help=f"0 for any that is free ({PORT})")
+    add("--no-browser", action="store_true", help="print the address only")
+    add("--mesh", metavar="PATH", help="pieces of the mesh on disk: an OpenFOAM case, or a .pvtu file")
+    add("--address", default="localhost", metavar="ADDRESS", help="to listen on; 0.0.0.0 for all (localhost)")
+    add(
+        "--token",
+        metavar="FILE",
+        help="a file with the token that browsers need; 'new' makes one, also on localhost",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Serves the page until it is interrupted."""
+    from perfield.serve.followed import Followed
+    from perfield.serve.page_files import LIBRARY, WITHOUT_LIBRARY
+    from perfield.serve.security import is_local_address, new_token, read_token
+    from perfield.serve.server import PortError, Server, serve
+
+    if not 0 <= arguments.port < 65536:
+        raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")
+    mesh = Path(arguments.mesh) if arguments.mesh else None
+    if mesh is not None and not mesh.exists():
+        raise CommandError(f"--mesh {mesh} does not exist; give a .pvtu file, or an OpenFOAM case.")
+    if arguments.token not in (None, "new"):
+        token = read_token(Path(arguments.token))
+    else:
+        token = new_token() if arguments.token or not is_local_address(arguments.address) else ""
+    followed = Followed(run_path(arguments.run), mesh)
+    try:
+        server = Server(followed, arguments.address, arguments.port, token)
+    except PortError as error:
+        raise CommandError(str(error)) from error
+    if LIBRARY not in server.page:
+        print(WITHOUT_LIBRARY, flush=True)
+
+    def ready(address: str) -> None:
+        print(f"the page is at {address}; Ctrl-C ends it", flush=True)
+        if not arguments.no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(server, ready)
+    return 0

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The process that `perfield follow` starts: python -m perfield.follow SETTINGS, which are JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Follows the run; errors become a sentence and exit code 2."""
+    from perfield.follow.host import follow
+
+    try:
+        asked = json.loads(sys.argv[1])
+        return follow(Path(asked.pop("run")), asked.pop("wait"), asked.pop("newest"), asked)
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        print(f"perfield follow: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

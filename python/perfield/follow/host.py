@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows the frames of a run in ParaView's pipelines, in a process of its own.
+
+It reads the run directory and nothing else, so it cannot disturb the program. `perfield follow` starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+from perfield.catalyst.alone import Alone
+from perfield.catalyst.conditions import check_paraview
+from perfield.catalyst.errors import PicturesEnded, UnfitError, reason
+from perfield.catalyst.times import ShownTimes
+from perfield.configuration import focus_ranks
+from perfield.follow.frames import NewFrames
+from perfield.follow.opening import open_when_there
+from perfield.follow.settings import FolderError, claim, settings_of
+from perfield.follow.status import Status, in_words
+from perfield.run import Frame, RunDirectory
+
+NICE = 10  # beside a program on the same node
+
+
+class Host:
+    """The pipelines of one run. given : as `Stage` takes it. status : takes sentences."""
+
+    def __init__(self, run: RunDirectory, given: dict[str, Any], status: Status):
+        check_paraview()
+        from perfield.catalyst.stage import Stage  # loads VTK
+        from perfield.pictures.geometry_picture import GeometryOptions
+
+        self._run, self._status = run, status
+        focus, told = focus_ranks(run)
+        if told:
+            status.note(told)
+        options = GeometryOptions(focus=focus)
+        alone = Alone()
+        self._stage = Stage(given, alone, alone, run, lambda _, words: status.note(words), options)
+        self._times = ShownTimes()
+        self._versions = None
+
+    def show(self, frame: Frame) -> None:
+        """Shows one frame. Raises PicturesEnded if a pipeline fails."""
+        versions = frame.mesh_version.tolist()
+        if versions != self._versions:
+            self._versions = versions
+            self._stage.geometry.mesh_changed()
+        blocks, machine = self._stage.datasets(frame, self._run, frame)
+        self._stage.show(frame, self._times.of(frame.index, frame.time), blocks, machine)
+
+    def finish(self) -> None:
+        """Completes what was written, and tells what was not shown."""
+        self._stage.finish()
+        if self._stage.geometry.missing:
+            self._status.note(f"no geometry: {self._stage.geometry.missing}")
+
+
+def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> int:
+    """Shows a run until it ends or a signal comes; returns the exit code.
+
+    wait_s : s that the run may take to begin. newest : as for `NewFrames`. asked : as for `settings_of`.
+    """
+    os.nice(NICE)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    parent = os.getppid()
+
+    def wait(seconds: float) -> bool:
+        return ended.wait(seconds) or os.getppid() != parent
+
+    run = open_when_there(path, wait_s, wait)
+    if run is None:
+        return 0
+    given = settings_of(run, asked)
+    frames = NewFrames(run, given["every"], newest, float(given["patience"]))
+    status = Status(frames)
+    try:
+        lock = claim(Path(given["folder"]))
+        host = Host(run, given, status)
+    except (PicturesEnded, UnfitError, FolderError) as error:
+        status.note(f"{reason(error)}.")
+        return 2
+    try:
+        code, why = _show_all(run, host, frames, status, wait)
+    finally:
+        host.finish()
+        lock.close()
+    for sentence in run.damage:
+        status.note(f"note: {sentence}")
+    status.note(f"{why}; {in_words(frames)}.")
+    return code
+
+
+def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, wait: Any) -> tuple[int, str]:
+    """Shows frames until none will follow; returns the exit code and why it ended."""
+    is_over = False
+    while True:
+        frame = frames.take()
+        while frames.notes:
+            status.note(f"{frames.notes.pop(0)}.")
+        if frame is not None:
+            try:
+                host.show(frame)
+            except PicturesEnded as error:
+                return 1, f"the pictures end at step {int(frame.label)}: {reason(error)}"
+        elif is_over:
+            return 0, f"the run {'has finished' if run.state == 'finished' else 'was killed'}"
+        else:
+            is_over = frames.have_ended  # what was written until now is read once more
+        status.say_when_due()
+        if wait(0 if frame is not None or is_over else frames.pause_s):
+            return 0, "ended on request"
+        frames.refresh(at_once=frame is None)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `perfield follow` shows: its options, then this configuration, then that of the run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from pathlib import Path
+from typing import IO, Any
+
+from perfield import _bridge
+from perfield.configuration import setting
+from perfield.run import RunDirectory
+
+FOLDER = "follow"  # in the run directory
+_PREFIX = "catalyst_"
+
+
+class FolderError(OSError):
+    """The place for what is written cannot be used; the text says why and what to do."""
+
+
+def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
+    """The settings of `perfield.catalyst.stage.Stage`, and those of `follow` itself.
+
+    asked : options, which come first. A program that shows itself keeps its own live connection.
+    """
+    found = {"folder": str(run.path.resolve() / FOLDER)}
+    for row in _bridge.load_config()[0]:
+        if row["key"].startswith(_PREFIX):
+            is_own = row["origin"] != "default"
+            value = json.loads(row["value"]) if is_own else setting(run, row["key"])
+            found[row["key"].removeprefix(_PREFIX)] = value
+    if found["in_process"]:
+        found["live"] = ""
+    started_in = run.path.resolve() / run.info.get("working_directory", ".")
+    found["scripts"] = [str(started_in / script) for script in found["scripts"]]
+    return found | asked
+
+
+def claim(folder: Path) -> IO[str]:
+    """Makes a folder and locks it as long as the returned file is open.
+
+    Raises FolderError if another process writes there, or if nothing can be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("a+")
+    except OSError as error:
+        raise FolderError(
+            f"{folder} cannot be written ({error.strerror}); name another place with -o DIR"
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise FolderError(
+            f"another perfield follow writes to {folder}; end it, or name another place with -o DIR"
+        ) from error
+    return lock

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the browser view of `perfield serve` shows a finding: its step, its field and its rank."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, dataclass
+from urllib.parse import urlencode
+
+import numpy as np
+
+from perfield.analysis.findings import Finding
+from perfield.report.contents import Report
+from perfield.serve import PORT
+
+ADDRESS = f"http://localhost:{PORT}/"  # where `perfield serve` shows a run unless it is told another port
+
+
+@dataclass(frozen=True)
+class View:
+    """What the browser view shows first. frame : position of a frame in the run, from 0. field : its name.
+    rank : of the world. None where the finding names none; the view then shows what it likes best."""
+
+    frame: int | None = None
+    field: str | None = None
+    rank: int | None = None
+
+    @property
+    def address(self) -> str:
+        """The address of the view: "http://localhost:8017/#frame=12&field=compute_time_s&rank=5"."""
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return f"{ADDRESS}#{urlencode(known)}"
+
+
+def view_of(finding: Finding, report: Report) -> View | None:
+    """Where to look at a finding; None if it names neither ranks nor a step nor a field.
+
+    The frame is the step that the finding names, else one of its steps, else a typical one. The rank is the
+    first of its ranks, or the sender of its first pair.
+    """
+    field = finding.picture.field if finding.picture.field in report.run.columns.names else None
+    ranks = finding.ranks if len(finding.ranks) else finding.pairs[:1, 0]
+    rank = int(ranks[0]) if len(ranks) else None
+    if field is None and rank is None and finding.picture.step is None and not len(finding.steps):
+        return None
+    return View(_frame(finding, report), field, rank)
+
+
+def command(report: Report) -> str:
+    """The words that start the browser view of a run: "perfield serve perfield-run"."""
+    return f"perfield serve {shlex.quote(str(report.run.path))}"
+
+
+def _frame(finding: Finding, report: Report) -> int | None:
+    """The position of the frame to look at; None if the run has none that was compared."""
+    observed = report.observed
+    if finding.picture.step is not None:
+        index = finding.picture.step
+    elif len(finding.steps):
+        index = int(finding.steps[len(finding.steps) // 2])
+    elif observed.n_steps:
+        longest = np.argsort(observed.largest["step_time_s"], kind="stable")
+        index = int(observed.index[longest[observed.n_steps // 2]])
+    else:
+        return None
+    found = np.flatnonzero(np.asarray(report.run.step_indexes) == index)
+    return int(found[0]) if len(found) else None

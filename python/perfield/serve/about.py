@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The run in words and small numbers: all that the page must know before it draws.
+
+    {"name", "state": "running|finished|killed", "live", "version", "n_ranks", "n_frames", "surveyed",
+     "first_frame", "first_field", "many_ranks", "notes": [sentences],
+     "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
+     "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
+     "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range", "scale"}],
+     "own_fields": [{"name", "title", "map"}],
+     "palette": {"absent", "beyond", "outline": "#rrggbb"},
+     "mesh": {"versions": [..]} or {"reason": sentence},
+     "machine": {"overview": bool} or {"reason": sentence}}
+
+`surveyed` frames have been read to learn ranges and the kinds of steps; the others follow with the next
+requests, and the version changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perfield.catalyst_scripts import palette
+from perfield.fields.table import array_names
+from perfield.output.description import name_and_scale
+from perfield.output.scales import NAMES
+from perfield.output.survey import COMPUTING
+from perfield.output.titles import region_titles
+from perfield.serve.followed import View, has_vtk, without_vtk
+from perfield.topology import MOST_PLANES, ranges
+
+MANY_RANKS = 10_000  # above, the machine's overview comes first
+OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
+
+WAITING = ("waiting_", "waited_", "mpi_")  # begins of times that are no computing
+GROUPS = {  # of a field, by how its name begins or ends
+    "files": ("io_",),
+    "memory": ("resident_", "minor_faults", "major_faults", "perfield_bytes"),
+    "devices": ("device_",),
+    "mesh": ("cells", "points", "ghost_"),
+}
+
+
+def about(view: View) -> dict[str, Any]:
+    """What the page must know of a run; see above."""
+    run = view.run
+    fields = _fields(view)
+    return {
+        "name": Path(run.path).resolve().name,
+        "command": [str(word) for word in run.info.get("command") or ()],
+        "state": run.state,
+        "live": run.state == "running",
+        "version": view.version,
+        "n_ranks": run.n_ranks,
+        "n_frames": len(run),
+        "surveyed": view.surveyed,
+        "first_frame": view.typical if view.typical is not None else max(0, len(run) - 1) // 2,
+        "first_field": _first_field([field["name"] for field in fields]),
+        "many_ranks": run.n_ranks > MANY_RANKS,
+        "notes": list(view.notes),
+        "frames": view.frames,
+        "ranks": _ranks(view),
+        "fields": fields,
+        "own_fields": _own_fields(view),
+        "palette": {name.lower(): _hex(getattr(palette, name)) for name in ("ABSENT", "BEYOND", "OUTLINE")},
+        "mesh": _mesh(view),
+        "machine": _machine(view),
+    }
+
+
+def scale(view: View, field: str) -> dict[str, Any]:
+    """Title, unit, range and scale of one field; empty if no value of it is known."""
+    return next((dict(about) for about in _fields(view) if about["name"] == field), {})
+
+
+def is_overview(view: View) -> bool:
+    """Whether the machine is shown with one cell per node first."""
+    return len(view.placement.nodes) > MOST_PLANES or view.run.n_ranks > MANY_RANKS
+
+
+def _fields(view: View) -> list[dict[str, Any]]:
+    run, columns = view.run, view.run.columns
+    titles = region_titles(run.known_regions)
+    arrays = {name: dict(found) for name, found in view.ranges.items() if name in set(view.names)}
+    name_and_scale(arrays, titles, {}, {})
+    of_region = {
+        name: stem
+        for kind in columns.kinds
+        if "<region>" in kind
+        for name, stem in zip(columns.of_regions(kind), columns.stems)
+    }
+    rows = []
+    for name in filter(arrays.__contains__, view.names):
+        found, field = arrays[name], columns.field(name)
+        low, high = found["range"]
+        region = of_region.get(name)
+        rows.append(
+            {
+                **{"name": name, "title": found["title"], "unit": found["unit"]},
+                **{"map": palette.colour_map(name)},
+                **{"group": "region" if region else _group(name, field.source, field.unit)},
+                **{"region": titles.get(region) if region else None},
+                **{"direction": field.direction, "meaning": field.meaning},
+                **{"range": [low, high], "scale": list(found["scale"] or (low, high))},
+            }
+        )
+    return rows
+
+
+def _group(name: str, source: str, unit: str) -> str:
+    """What a field that belongs to no region is about."""
+    if name in NAMES or source == "placement":
+        return "place"
+    for group, starts in GROUPS.items():
+        if name.startswith(starts):
+            return group
+    if unit == "s":
+        return "waiting" if name.startswith(WAITING) else "time"
+    return "messages" if name.endswith(("_count", "_bytes")) else "other"
+
+
+def _first_field(names: list[str]) -> str | None:
+    """The field that the page shows first: what the ranks cost, not what they wait."""
+    wanted = (COMPUTING, "step_time_s", *names)
+    return next((name for name in wanted if name in names), None)
+
+
+def _ranks(view: View) -> dict[str, list[Any]]:
+    placed = view.placement
+    hosts = np.array([*(node.host for node in placed.nodes), ""], dtype=object)
+    pus = []
+    for positions, node in zip(placed.bindings, _node_of_binding(view)):
+        known = placed.nodes[node].machine.pus if node >= 0 else ()
+        pus.append(ranges([known[at] for at in positions]))
+    pus.append("")
+    return {
+        "host": hosts[placed.node_id].tolist(),
+        "node": placed.node_id.tolist(),
+        "package": _whole(placed.package_id),
+        "numa": _whole(placed.numa_id),
+        "core": _whole(placed.core_id),
+        "pus": [pus[binding] for binding in placed.binding.tolist()],
+    }
+
+
+def _node_of_binding(view: View) -> list[int]:
+    """A node whose machine each binding counts on."""
+    placed = view.placement
+    node = np.full(len(placed.bindings) + 1, -1)
+    node[placed.binding] = placed.node_id
+    return node[:-1].tolist()
+
+
+def _whole(numbers: np.ndarray) -> list[int | None]:
+    return [None if np.isnan(number) else int(number) for number in numbers.tolist()]
+
+
+def _hex(rgb: tuple[float, ...]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+
+
+def _own_fields(view: View) -> list[dict[str, str]]:
+    """The simulation's own fields on the mesh, by the names of their arrays."""
+    if not view.has_mesh or not len(view.run):
+        return []  # of pieces on disk, /api/mesh tells them
+    index = int(view.run.step_indexes[-1])
+    versions = view.run.mesh_versions(len(view.run) - 1)
+    ranks = np.flatnonzero(versions)
+    ranks = ranks[np.linspace(0, len(ranks) - 1, OWN_FIELDS_OF).astype(int)] if len(ranks) else ranks
+    found = {name for rank in np.unique(ranks).tolist() for _, name in view.run.fields(rank, index)}
+    return [
+        {"name": array, "title": " ".join(own.split()), "map": palette.colour_map(array)}
+        for array, own in sorted(array_names(found, view.names).items())
+    ]
+
+
+def _mesh(view: View) -> dict[str, Any]:
+    if not has_vtk():
+        return {"reason": without_vtk("The mesh")}
+    if view.mesh_path is not None:
+        return {"versions": [0]}
+    if view.has_mesh:
+        return {"versions": sorted(view.first_of_mesh)}
+    if not len(view.run):
+        return {"reason": "No frame is there yet, so no mesh is known."}
+    return {
+        "reason": "No rank described a mesh (perfield_mesh_* in perfield.h does). If pieces of it are on "
+        "disk, as those of OpenFOAM are, name their place: perfield serve RUN --mesh PATH."
+    }
+
+
+def _machine(view: View) -> dict[str, Any]:
+    if not has_vtk():
+        return {"reason": without_vtk("The picture of the machine")}
+    if not view.placement.nodes:
+        return {"reason": "No rank said on which host it ran, so the machine is not known."}
+    return {"overview": is_overview(view)}

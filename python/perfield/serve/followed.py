@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run that is shown while it may still grow.
+
+Requests work on a `View`: the run as it was at one moment, which no later refresh changes. So no request
+waits for another, except for the same answer.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from perfield.pictures import NEEDS_VTK
+from perfield.run import RunDirectory
+from perfield.run.injected import sentence
+from perfield.serve import inside
+from perfield.serve.frames import Frames
+from perfield.serve.kept import Kept
+from perfield.serve.ranges import Ranges
+from perfield.topology import Placement, placement_of
+
+AT_MOST_EVERY_S = 0.5  # the run is read anew
+READ_S = 0.25  # of each refresh, to learn the ranges of fields
+
+
+@dataclass(frozen=True)
+class View:
+    """A run at one moment.
+
+    version : grows with everything that /api/run tells. run : a snapshot. frames : its columns as the page
+    gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
+    whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
+    frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
+    ranks. mesh_path : where the mesh is on disk, if the user named it. answers : dear answers, shared by all
+    views.
+    """
+
+    version: int
+    run: RunDirectory
+    frames: dict[str, list[Any]]
+    first_of_mesh: dict[int, int]
+    has_mesh: bool
+    ranges: dict[str, dict[str, Any]]
+    surveyed: int
+    typical: int | None
+    placement: Placement
+    notes: tuple[str, ...]
+    mesh_path: Path | None
+    answers: Kept[Any] = field(repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the run's fields."""
+        return self.run.columns.names
+
+
+class Followed:
+    """Reads a run anew when it is asked for, at most every AT_MOST_EVERY_S."""
+
+    def __init__(self, path: Path, mesh: Path | None = None):
+        """mesh : pieces on disk, for a run that stored no mesh. Raises RunError if `path` is no run, or leads
+        out of its directory."""
+        inside.check(path)
+        self._path, self._mesh = path, mesh
+        self._run = RunDirectory(path)
+        self._frames, self._ranges = Frames(), Ranges()
+        self._lock = Lock()
+        self._answers: Kept[Any] = Kept(32)
+        self._seen: tuple[Any, ...] = ()
+        self._view: View | None = None
+        self._at = float("-inf")
+
+    def view(self) -> View:
+        """The run as it is now, or was less than AT_MOST_EVERY_S ago.
+
+        Raises RunError if the run can no longer be read, or leads out of its directory.
+        """
+        with self._lock:
+            if self._view is None or time.monotonic() - self._at >= AT_MOST_EVERY_S:
+                self._view = self._refreshed()
+                self._at = time.monotonic()
+            return self._view
+
+    def _refreshed(self) -> View:
+        inside.check(self._path)
+        if self._view is not None:
+            self._run.refresh()
+        run = self._run.snapshot()
+        seen = tuple(run.until.items()), run.state, run.mesh_entries
+        grew = seen[0::2] != self._seen[0::2]
+        if grew:
+            self._frames.refresh(run)
+        read = self._ranges.read_on(run, self._frames.n_entries, READ_S)
+        if self._view is not None and seen == self._seen and not read:
+            return self._view
+        before, self._seen = self._view, seen
+        frames = self._frames
+        kinds = self._ranges.kinds(len(run))
+        numbers = sorted(set(frames.mesh.tolist())) if frames.has_mesh else []
+        placement = placement_of(run) if before is None or grew else before.placement
+        view = View(
+            version=before.version + 1 if before else 1,
+            run=run,
+            frames=frames.columns(run, self._ranges),
+            first_of_mesh={number: frames.first_of_mesh(number) for number in numbers},
+            has_mesh=frames.has_mesh,
+            ranges=self._ranges.ranges(),
+            surveyed=self._ranges.n_read(len(run)),
+            typical=kinds.typical if kinds else None,
+            placement=placement,
+            notes=(),
+            mesh_path=self._mesh,
+            answers=self._answers,
+        )
+        return replace(view, notes=_notes(view))
+
+
+def _notes(view: View) -> tuple[str, ...]:
+    """Sentences that limit what the page shows."""
+    run = view.run
+    injected = sentence(run.info.get("injected"))
+    told = [f"{injected[:1].upper()}{injected[1:]}. All times contain them."] if injected else []
+    absent = sum(entry is None for entry in run.rank_entries)
+    if absent:
+        told.append(f"{absent} of {run.n_ranks} ranks never checked in; nothing is known of them.")
+    if run.state == "killed":
+        told.append("The run was killed, or its ranks fell silent; what they had written is shown.")
+    if not len(run):
+        told.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
+    return (*told, *run.damage, *view.placement.notes)
+
+
+def has_vtk() -> bool:
+    """Whether VTK's Python modules are installed; does not load them."""
+    from importlib.util import find_spec
+
+    return find_spec("vtkmodules") is not None
+
+
+def without_vtk(what: str) -> str:
+    """Why `what` is not shown where VTK is missing, in a sentence."""
+    return f"{what} {NEEDS_VTK}"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The frames of a run as columns: what each is called, its time and its mesh.
+
+Only the lowest rank's entry of each frame is read, and none is read again once all its ranks have delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from perfield.analysis.steps import StepKinds
+from perfield.output.description import step_title
+from perfield.output.survey import Meshes
+from perfield.run import RunDirectory
+from perfield.run.injected import is_injected
+from perfield.run.streams import Places
+from perfield.serve.ranges import Ranges
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the title of a frame needs of it."""
+
+    kind: str
+    label: int
+    uneven: bool
+
+
+class Frames:
+    """The columns of a run's frames; each is (n_frames,). Not for several threads at once.
+
+    label, time, span : of the lowest rank; time is NaN where the program gave none. n_entries : how many
+    ranks have delivered. mesh : the number of the mesh, from 0; it changes if that of any rank does.
+    has_mesh : whether any rank has one.
+    """
+
+    def __init__(self) -> None:
+        self.label, self.time, self.span = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+        self.n_entries, self.mesh = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.has_mesh = False
+
+    def refresh(self, run: RunDirectory) -> None:
+        """Takes in frames that are new, and those that have grown."""
+        places = run.places()
+        n_entries = np.bincount(places.step, minlength=len(run))
+        before = np.zeros(len(run), np.int64)
+        common = min(len(run), len(self.n_entries))
+        before[:common] = self.n_entries[:common]
+        grown = np.flatnonzero(n_entries != before)
+        self.label, self.time, self.span = (
+            np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
+            for column in (self.label, self.time, self.span)
+        )
+        for position, entry in _told(run, places, grown):
+            self.label[position], self.time[position] = entry["label"], entry["time"]
+            self.span[position] = entry["span"]
+        self.n_entries = n_entries
+        self.mesh, self.has_mesh = _meshes(run)
+
+    def first_of_mesh(self, number: int) -> int | None:
+        """Position of the first frame with a mesh; None if there is no such mesh."""
+        found = np.flatnonzero(self.mesh == number)
+        return int(found[0]) if len(found) else None
+
+    def columns(self, run: RunDirectory, ranges: Ranges) -> dict[str, list[Any]]:
+        """As the page gets them; see `about`."""
+        n_frames = len(self.label)
+        kinds: StepKinds | None = ranges.kinds(n_frames)
+        kind = "whole" if n_frames == 1 and not (run.steps_closed > 0).any() else "step"
+        injected = is_injected(run)
+        uneven = [ranges.uneven(position) for position in range(n_frames)]
+        titles = [
+            step_title(
+                _Told(kind, label, bool(uneven[position])),  # type: ignore[arg-type]
+                position,
+                time if np.isfinite(time) else None,
+                kinds,
+                injected,
+            )
+            for position, (label, time) in enumerate(zip(self.label.tolist(), self.time.tolist()))
+        ]
+        return {
+            "title": titles,
+            "step": self.label.tolist(),
+            "index": run.step_indexes.tolist(),
+            "time": [time if np.isfinite(time) else None for time in self.time.tolist()],
+            "kind": [kind] * n_frames,
+            "mesh_version": self.mesh.tolist(),
+            "uneven": uneven,
+            "n_present": self.n_entries.tolist() if kind == "step" else [run.n_ranks],
+        }
+
+
+def chosen(places: Places, keep: np.ndarray) -> Places:
+    """Some of the entries. keep : bool (n_entries,), or their numbers."""
+    names = ("file", "offset", "step", "rank")
+    return replace(places, **{name: getattr(places, name)[keep] for name in names})
+
+
+def _told(run: RunDirectory, places: Places, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
+    """(position, fixed part) of the lowest rank's entry of frames; damaged ones are asked for one by one."""
+    opens = np.flatnonzero(np.diff(places.step, prepend=-1))
+    first = opens[np.isin(places.step[opens], positions)]
+    entries = chosen(places, first)
+    read = run.columns.read_tables(entries, [], with_tables=False)
+    for position, undamaged, entry in zip(entries.step.tolist(), read["whole"].tolist(), read["entries"]):
+        yield position, entry if undamaged else run.told(position)
+
+
+def _meshes(run: RunDirectory) -> tuple[np.ndarray, bool]:
+    """The number of each frame's mesh, and whether any rank has a mesh in any frame."""
+    meshes, numbers, some = Meshes(), np.zeros(len(run), np.int64), False
+    for position in range(len(run)):
+        versions = run.mesh_versions(position)
+        some |= bool(versions.any())
+        numbers[position] = meshes.number(versions)
+    return numbers, some

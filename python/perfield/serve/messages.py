@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who sends to whom: the pairs of one frame, and a matrix of ranks over frames.
+
+Messages count where they were sent (for get: fetched). Those with a peer that is no rank of this world, or
+that is not known, have no place in either and are told apart.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+import numpy as np
+
+from perfield.analysis.observed import PAIRS
+from perfield.run.pairs import added_up
+from perfield.run.snapshot import Snapshot
+from perfield.serve.followed import View
+from perfield.serve.look import look
+from perfield.serve.packed import packed
+
+MOST_PAIRS = 20_000  # of a frame, unless the request says
+MOST_BINS = 512  # of the matrix
+MATRIX_S = 1.0  # that one request reads
+NAMES_OF_TABLES = 8  # a table costs about as much to read as so many fields
+
+
+def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
+    """The pairs with the most bytes in a frame, heaviest first.
+
+    Arrays: source, target int32; count, bytes float64. Header: total, left_out (of pairs that are not among
+    the `most`) and unknown (with a peer that is no rank): {"pairs", "count", "bytes"} each.
+    """
+    pairs = added_up([Snapshot(view.run).rows(np.array([frame]), "messages")], PAIRS)
+    known = _known(pairs, view.run.n_ranks)
+    among = pairs[known]
+    order = np.lexsort((-among["count"].astype(float), -among["bytes"].astype(float)))
+    shown, rest = among[order[:most]], among[order[most:]]
+    return packed(
+        {
+            **{name: shown[name].astype("<i4") for name in ("source", "target")},
+            **{name: shown[name].astype("<f8") for name in ("count", "bytes")},
+        },
+        frame=frame,
+        total=_sums(among),
+        left_out=_sums(rest),
+        unknown=_sums(pairs[~known]),
+    )
+
+
+def matrix(view: View, begin: int, end: int) -> bytes:
+    """Messages of frames begin to end - 1, added up by sender (row) and receiver (column).
+
+    Arrays bytes, count: float64 (n_bins, n_bins), each bin `ranks_per_bin` ranks. Header: `complete`, false
+    as long as asking again adds more of the frames; frames_read of frames_wanted; unknown as in `of_frame`.
+    """
+    return view.answers.get(("matrix", begin, end), lambda: _Matrix(begin, end)).answer(view)
+
+
+class _Matrix:
+    """The matrix of some frames, which grows with each request."""
+
+    def __init__(self, begin: int, end: int):
+        self._lock, self._begin, self._end = Lock(), begin, end
+        self._read: np.ndarray | None = None  # how many ranks had delivered each frame when it was read
+
+    def answer(self, view: View) -> bytes:
+        n_ranks = view.run.n_ranks
+        per = max(1, -(-n_ranks // MOST_BINS))
+        n_bins = -(-n_ranks // per)
+        with self._lock:
+            n_entries = np.array(view.frames["n_present"], np.int64)[self._begin : self._end]
+            if self._read is None or ((self._read > 0) & (self._read != n_entries)).any():
+                self._read = np.zeros(len(n_entries), np.int64)  # a frame has grown: begin again
+                self._sums = {name: np.zeros(n_bins * n_bins) for name in ("bytes", "count")}
+                self._unknown = {"pairs": 0, "count": 0.0, "bytes": 0.0}
+            read, snapshot = self._read, Snapshot(view.run)
+
+            def take(positions: np.ndarray) -> None:
+                rows = snapshot.rows(positions + self._begin, "messages")
+                known = _known(rows, n_ranks)
+                among = rows[known]
+                cell = among["source"] // per * n_bins + among["target"] // per
+                for name, sums in self._sums.items():
+                    sums += np.bincount(cell, among[name].astype(float), n_bins * n_bins)
+                for name, more in _sums(rows[~known]).items():
+                    self._unknown[name] += more
+                read[positions] = n_entries[positions]
+
+            complete = look(np.flatnonzero(read != n_entries), n_ranks, NAMES_OF_TABLES, take, MATRIX_S)
+            sums = {name: values.reshape(n_bins, n_bins).copy() for name, values in self._sums.items()}
+        return packed(
+            sums,
+            ranks_per_bin=per,
+            n_bins=n_bins,
+            complete=complete,
+            frames_read=int(np.count_nonzero(read)),
+            frames_wanted=len(read),
+            unknown=self._unknown,
+        )
+
+
+def _known(rows: np.ndarray, n_ranks: int) -> np.ndarray:
+    """Whether both ends are ranks of the run."""
+    ends = rows["source"], rows["target"]
+    return np.all([(end >= 0) & (end < n_ranks) for end in ends], axis=0)
+
+
+def _sums(rows: np.ndarray) -> dict[str, float]:
+    return {"pairs": len(rows), **{name: float(rows[name].sum(dtype=float)) for name in ("count", "bytes")}}

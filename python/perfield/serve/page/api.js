@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks the server. Every failure becomes a ServerError whose text is a sentence for the reader of the page.
+
+export class ServerError extends Error {}
+
+const under_way = { requests: 0, bytes: 0 };
+let told = () => {};
+
+/** Calls back with {requests, bytes} whenever data arrive; bytes are those of the requests that are under way. */
+export function onProgress(callback) {
+  told = callback;
+}
+
+/** The body of an answer, as bytes. Raises ServerError; an AbortError if `signal` ends the request. */
+export async function bytes(path, signal) {
+  under_way.requests += 1;
+  told(under_way);
+  try {
+    const answer = await asked(path, signal);
+    const parts = [];
+    let size = 0;
+    for (const reader = answer.body.getReader(); ;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      size += value.length;
+      under_way.bytes += value.length;
+      told(under_way);
+    }
+    const whole = new Uint8Array(size);
+    parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+    if (!answer.ok) throw new ServerError(sentence(whole, answer.status));
+    return whole.buffer;
+  } catch (error) {
+    if (error instanceof ServerError || error.name === 'AbortError') throw error;
+    throw new ServerError('The connection to the server broke off; perfield serve may have ended.');
+  } finally {
+    under_way.requests -= 1;
+    if (under_way.requests === 0) under_way.bytes = 0;
+    told(under_way);
+  }
+}
+
+async function asked(path, signal) {
+  try {
+    return await fetch(path, { signal, credentials: 'same-origin' });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ServerError('The server does not answer: perfield serve has ended, or the tunnel to it is closed.');
+  }
+}
+
+function sentence(body, status) {
+  const text = new TextDecoder().decode(body);
+  try {
+    return JSON.parse(text).error;
+  } catch {
+    return `The server refused a request (status ${status}).`;
+  }
+}
+
+/** An answer in JSON. */
+export async function json(path, signal) {
+  return JSON.parse(new TextDecoder().decode(await bytes(path, signal)));
+}
+
+const KINDS = {
+  '<f4': Float32Array, '<f8': Float64Array, '<i4': Int32Array, '<u4': Uint32Array, '|u1': Uint8Array,
+};
+
+/** A packed answer (perfield/serve/packed.py): its header, and its typed arrays by name in `arrays`. */
+export async function packed(path, signal) {
+  const buffer = await bytes(path, signal);
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const begin = Math.ceil((4 + length) / 8) * 8;
+  const arrays = {};
+  for (const { name, dtype, shape, offset } of header.arrays) {
+    const size = shape.reduce((product, n) => product * n, 1);
+    arrays[name] = new KINDS[dtype](buffer, begin + offset, size);
+    arrays[name].shape = shape;
+  }
+  return { ...header, arrays };
+}
+
+/** Runs one request at a time: a new one ends the one before, whose result nobody wants any more. */
+export class Latest {
+  #control = null;
+
+  /** The result of `request(signal)`, or undefined if a later request took its place. */
+  async run(request) {
+    this.#control?.abort();
+    const control = (this.#control = new AbortController());
+    try {
+      const result = await request(control.signal);
+      return control === this.#control ? result : undefined;
+    } catch (error) {
+      if (error.name === 'AbortError' || control !== this.#control) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choosers of field and step, play and follow, and the keys.
+
+const PLAY_MS = 120; // between two steps, if they are drawn as fast
+const GROUPS = {
+  time: 'Time', waiting: 'Waiting', messages: 'Messages', region: 'Regions', files: 'Files', memory: 'Memory',
+  devices: 'Devices', mesh: 'Mesh', place: 'Place', other: 'Other',
+};
+const get = (id) => document.getElementById(id);
+
+export class Controls {
+  constructor(app) {
+    this.app = app;
+    this.playing = false;
+    get('field').addEventListener('change', () => app.set({ field: get('field').value }));
+    get('frame').addEventListener('input', () => this.#go(Number(get('frame').value)));
+    get('back').addEventListener('click', () => this.#go(app.frame - 1));
+    get('on').addEventListener('click', () => this.#go(app.frame + 1));
+    get('play').addEventListener('click', () => this.play(!this.playing));
+    get('follow').addEventListener('change', () => app.set({ follow: get('follow').checked }));
+    document.addEventListener('keydown', (event) => this.#key(event));
+  }
+
+  /** Offers the fields and steps of the run. */
+  fill() {
+    const { run } = this.app;
+    const select = get('field');
+    const groups = new Map(Object.values(GROUPS).map((title) => [title, []]));
+    for (const about of run.fields) {
+      const option = new Option(about.title, about.name);
+      option.title = about.meaning ?? '';
+      groups.get(GROUPS[about.group] ?? GROUPS.other).push(option);
+    }
+    const parts = [...groups].filter(([, options]) => options.length).map(([title, options]) => {
+      const part = document.createElement('optgroup');
+      part.label = title;
+      part.append(...options);
+      return part;
+    });
+    const known = [...select.options].map(({ value }) => value).join();
+    if (known !== run.fields.map(({ name }) => name).join() || !known) select.replaceChildren(...parts);
+    get('frame').max = Math.max(0, run.n_frames - 1);
+    for (const id of ['field', 'frame', 'back', 'on', 'play']) get(id).disabled = run.n_frames === 0;
+    get('follow').disabled = !run.live;
+    this.update();
+  }
+
+  /** Shows what is chosen. */
+  update() {
+    const { app } = this;
+    if (app.about) get('field').value = app.about.name;
+    if (get('own')) get('own').value = app.own ?? '';
+    get('frame').value = app.frame;
+    get('follow').checked = Boolean(app.follow) && app.run.live;
+    get('back').disabled = app.frame <= 0;
+    get('on').disabled = app.frame >= app.run.n_frames - 1;
+    get('step-words').textContent = app.stepWords(app.frame);
+    get('step-words').title = `frame ${app.frame + 1} of ${app.run.n_frames}`;
+  }
+
+  /** Plays the steps, each as soon as the one before is drawn. */
+  async play(isOn) {
+    this.playing = isOn;
+    document.body.classList.toggle('playing', isOn);
+    get('play').setAttribute('aria-label', isOn ? 'stop' : 'play');
+    const { app } = this;
+    const token = (this.token = {});
+    if (isOn && app.frame >= app.run.n_frames - 1) app.set({ frame: 0 });
+    while (this.playing && this.token === token && app.frame < app.run.n_frames - 1) {
+      const waited = new Promise((resolve) => setTimeout(resolve, PLAY_MS));
+      app.set({ frame: app.frame + 1 });
+      await app.values.at(app.about.name, app.frame).catch(() => {});
+      await waited;
+    }
+    if (this.token === token && this.playing) this.play(false);
+  }
+
+  #go(frame) {
+    if (this.playing) this.play(false);
+    this.app.set({ frame });
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { tagName, type } = event.target;
+    const isWriting = tagName === 'SELECT' || (tagName === 'INPUT' && type === 'number');
+    if (isWriting && event.key !== 'Escape') return;
+    const isOwn = tagName === 'BUTTON' || tagName === 'SUMMARY' || type === 'checkbox';
+    if (event.key === ' ' && isOwn) return;
+    if (type === 'range' && event.target.id !== 'frame' && event.key.startsWith('Arrow')) return;
+    const { app } = this;
+    const last = app.run.n_frames - 1;
+    const actions = {
+      ArrowLeft: () => this.#go(app.frame - 1),
+      ArrowRight: () => this.#go(app.frame + 1),
+      Home: () => this.#go(0),
+      End: () => this.#go(last),
+      ' ': () => this.play(!this.playing),
+      f: () => app.run.live && app.set({ follow: !app.follow }),
+      r: () => app.pictures.reset(),
+      Escape: () => app.set({ rank: null }),
+    };
+    const action = actions[event.key] ?? actions[event.key.toLowerCase()];
+    if (!action || last < 0) return;
+    event.preventDefault();
+    action();
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a camera shows points, which ray belongs to a pixel, and where a camera must stand to show a picture.
+
+const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+const add = (a, b, by = 1) => [a[0] + by * b[0], a[1] + by * b[1], a[2] + by * b[2]];
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+const unit = (a) => {
+  const length = Math.hypot(...a) || 1;
+  return [a[0] / length, a[1] / length, a[2] / length];
+};
+
+/** Three unit vectors: to the right, up and forward, of a direction of sight. */
+function axes(direction, up) {
+  const forward = unit(direction);
+  const right = unit(cross(forward, up));
+  return { right, up: cross(right, forward), forward };
+}
+
+/** A camera of vtk.js, as it shows points in a view of width x height pixels. */
+export class Lens {
+  constructor(camera, width, height) {
+    this.position = camera.getPosition();
+    Object.assign(this, axes(camera.getDirectionOfProjection(), camera.getViewUp()));
+    this.parallel = camera.getParallelProjection();
+    const half = this.parallel ? camera.getParallelScale() : Math.tan((camera.getViewAngle() * Math.PI) / 360);
+    this.scale = height / 2 / half; // pixels a unit, in perspective at distance 1
+    this.middle = [width / 2, height / 2];
+  }
+
+  /** [x, y] in pixels from the upper left corner; null behind the camera. */
+  pixel(x, y, z) {
+    const at = [x - this.position[0], y - this.position[1], z - this.position[2]];
+    const depth = this.parallel ? 1 : dot(at, this.forward);
+    if (depth <= 0) return null;
+    const by = this.scale / depth;
+    return [this.middle[0] + by * dot(at, this.right), this.middle[1] - by * dot(at, this.up)];
+  }
+
+  /** The ray of a pixel: {origin, direction}. */
+  ray(x, y) {
+    const aside = (x - this.middle[0]) / this.scale;
+    const above = (this.middle[1] - y) / this.scale;
+    if (!this.parallel) {
+      return { origin: this.position, direction: unit(add(add(this.forward, this.right, aside), this.up, above)) };
+    }
+    return { origin: add(add(this.position, this.right, aside), this.up, above), direction: this.forward };
+  }
+}
+
+/** Points a camera at points (flat array of x, y, z) so that they fill a view; margin : a share of the view. */
+export function fit(camera, points, direction, up, aspect, margin = 0.06) {
+  const seen = axes(direction, up);
+  const ends = { right: [Infinity, -Infinity], up: [Infinity, -Infinity], forward: [Infinity, -Infinity] };
+  for (let n = 0; n < points.length; n += 3) {
+    const point = [points[n], points[n + 1], points[n + 2]];
+    for (const [name, range] of Object.entries(ends)) {
+      const at = dot(point, seen[name]);
+      range[0] = Math.min(range[0], at);
+      range[1] = Math.max(range[1], at);
+    }
+  }
+  if (!points.length) for (const range of Object.values(ends)) range.splice(0, 2, -1, 1);
+  const size = (name) => ends[name][1] - ends[name][0];
+  const half = Math.max(size('up') / 2, size('right') / 2 / aspect, 1e-9) * (1 + 2 * margin);
+  let focus = [0, 0, 0];
+  for (const name of Object.keys(ends)) focus = add(focus, seen[name], (ends[name][0] + ends[name][1]) / 2);
+  const away = half / Math.tan((camera.getViewAngle() * Math.PI) / 360) + size('forward') / 2;
+  camera.setFocalPoint(...focus);
+  camera.setPosition(...add(focus, seen.forward, -away));
+  camera.setViewUp(...seen.up);
+  camera.setParallelScale(half);
+}
+
+/** The first polygon that a ray hits: {distance, cell}, or null. polys : [n, p0, p1, .., n, ..]. */
+export function firstHit({ origin, direction }, points, polys) {
+  let best = Infinity;
+  let found = -1;
+  const [ox, oy, oz] = origin;
+  const [dx, dy, dz] = direction;
+  for (let at = 0, cell = 0; at < polys.length; at += polys[at] + 1, cell += 1) {
+    const a = 3 * polys[at + 1];
+    for (let corner = 2; corner < polys[at]; corner += 1) { // Moeller and Trumbore, 1997
+      const b = 3 * polys[at + corner];
+      const c = 3 * polys[at + corner + 1];
+      const [e1x, e1y, e1z] = [points[b] - points[a], points[b + 1] - points[a + 1], points[b + 2] - points[a + 2]];
+      const [e2x, e2y, e2z] = [points[c] - points[a], points[c + 1] - points[a + 1], points[c + 2] - points[a + 2]];
+      const [px, py, pz] = [dy * e2z - dz * e2y, dz * e2x - dx * e2z, dx * e2y - dy * e2x];
+      const volume = e1x * px + e1y * py + e1z * pz;
+      if (volume === 0) continue;
+      const [tx, ty, tz] = [ox - points[a], oy - points[a + 1], oz - points[a + 2]];
+      const u = (tx * px + ty * py + tz * pz) / volume;
+      if (u < 0 || u > 1) continue;
+      const [qx, qy, qz] = [ty * e1z - tz * e1y, tz * e1x - tx * e1z, tx * e1y - ty * e1x];
+      const v = (dx * qx + dy * qy + dz * qz) / volume;
+      if (v < 0 || u + v > 1) continue;
+      const distance = (e2x * qx + e2y * qy + e2z * qz) / volume;
+      if (distance > 0 && distance < best) [best, found] = [distance, cell];
+    }
+  }
+  return found < 0 ? null : { distance: best, cell: found };
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice of
+// field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
+
+import { Latest, ServerError, json, onProgress, packed } from './api.js';
+import { Colours } from './colours.js';
+import { Controls } from './controls.js';
+import { HeatMap } from './heatmap.js';
+import { drawLegend, make } from './legend.js';
+import { CHOSEN, RECEIVED } from './marks.js';
+import { Matrix } from './matrix.js';
+import { Panel } from './panel.js';
+import { Pictures } from './pictures.js';
+import { fromAddress, toAddress } from './state.js';
+import { inWords } from './units.js';
+import { Values } from './values.js';
+
+const POLL_MS = 1000;
+const MOST_LINES = 200; // of messages in a picture, as in pictures of ParaView
+const get = (id) => document.getElementById(id);
+
+class App {
+  constructor(run) {
+    this.run = run;
+    this.chosen = null; // the rank
+    this.frame = 0;
+    this.about = null; // the field
+    this.own = null; // the simulation's own field that colours the mesh instead
+    this.values = new Values(run);
+    this.shown = null; // values of all ranks, as drawn
+    this.messages = []; // lines of this step
+    this.partners = []; // lines of the chosen rank
+    this.layers = { messages: false, edges: true };
+    this.latest = { frame: new Latest(), messages: new Latest(), rank: new Latest() };
+    this.controls = new Controls(this);
+    this.panel = new Panel(get('panel'), this);
+    this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
+    this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
+    this.pictures = new Pictures(this);
+  }
+
+  /** Shows what the address asks for, or what the run offers first. */
+  async start() {
+    const wanted = fromAddress();
+    const { run } = this;
+    this.own = run.own_fields.some(({ name }) => name === wanted.own) ? wanted.own : null;
+    this.about = this.field(wanted.field) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
+    const byStep = run.frames.step.indexOf(wanted.step);
+    const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
+    this.follow = run.live && frame === null;
+    this.frame = Math.min(frame ?? (run.live ? run.n_frames - 1 : run.first_frame), run.n_frames - 1);
+    if (wanted.rank < run.n_ranks) this.chosen = wanted.rank;
+    this.#head();
+    this.controls.fill();
+    this.panel.showRun();
+    await Promise.all([this.try(this.pictures.load()), this.try(this.values.at(this.about?.name, this.frame))]);
+    await this.try(this.#showField());
+    if (this.chosen !== null) this.try(this.refreshRank(this.chosen));
+    document.body.dataset.ready = 'true';
+    performance.mark('usable');
+    this.#showAll();
+    this.#poll();
+  }
+
+  /** Changes any of frame, field, own, rank, follow; unknown values are ignored. */
+  set({ frame, field, own, rank, follow }) {
+    if (follow !== undefined) {
+      this.follow = follow;
+      if (follow) frame = this.run.n_frames - 1;
+    } else if (frame !== undefined && frame !== this.run.n_frames - 1) this.follow = false;
+    const about = field === undefined ? this.about : this.field(field) ?? this.about;
+    const wasField = this.about;
+    this.about = about;
+    if (own !== undefined) this.own = own;
+    if (frame !== undefined) this.frame = Math.min(Math.max(frame, 0), this.run.n_frames - 1);
+    if (rank !== undefined && rank !== this.chosen) this.#choose(rank);
+    if (about !== wasField) {
+      this.try(this.#showField());
+      this.#showHeat();
+    } else if (frame !== undefined || own !== undefined) this.try(this.#showFrame());
+    this.controls.update();
+    toAddress({ frame: this.frame, field: this.about?.name, own: this.own, rank: this.chosen });
+  }
+
+  /** Switches a layer of a picture on or off. */
+  setLayer(name, isOn) {
+    this.layers[name] = isOn;
+    this.pictures.setLayer(name, isOn);
+    if (name === 'messages') this.try(this.#showMessages());
+    else this.pictures.draw();
+  }
+
+  /** Tells an error as a sentence; the page goes on. Returns what the promise gives, or undefined. */
+  async try(promise) {
+    try {
+      return await promise;
+    } catch (error) {
+      if (error.name === 'AbortError') return undefined;
+      if (!(error instanceof ServerError)) console.error(error);
+      this.say(error instanceof ServerError ? error.message : `The page has an error of its own: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  say(sentence) {
+    get('message').hidden = !sentence;
+    if (sentence) get('message').firstElementChild.textContent = sentence;
+  }
+
+  /** Shows words beside the pointer; null hides them. lines : the first is the name. */
+  tip(event, lines = []) {
+    const tip = get('tip');
+    tip.hidden = !event;
+    if (!event) return;
+    tip.replaceChildren(make('b', '', lines[0]), ...lines.slice(1).map((line) => make('div', '', line)));
+    const { width, height } = tip.getBoundingClientRect();
+    tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - width - 6)}px`;
+    tip.style.top = `${Math.min(event.clientY + 16, window.innerHeight - height - 6)}px`;
+  }
+
+  field(name) {
+    return this.run.fields.find((about) => about.name === name);
+  }
+
+  /** A frame as a number on an axis, and in words. */
+  stepName(frame) {
+    return String(this.run.frames.step[frame] ?? this.run.frames.kind[frame] ?? frame);
+  }
+
+  stepWords(frame) {
+    return this.run.frames.title[frame] ?? '';
+  }
+
+  /** The value of a rank as it is drawn; null if it is not here. */
+  shownValue(rank) {
+    return this.shown?.[rank] ?? null;
+  }
+
+  /** The words on a rank beside the pointer. */
+  rankWords(rank) {
+    const { host, core } = this.run.ranks;
+    const place = [host[rank], core[rank] === null ? '' : `core ${core[rank]}`].filter(Boolean).join(', ');
+    return [`rank ${rank}`, place, `${this.about.title}: ${inWords(this.shownValue(rank), this.about.unit)}`];
+  }
+
+  /** Asks again what the server knows of the chosen rank. */
+  async refreshRank(rank) {
+    const told = await this.panel.show(rank);
+    if (!told) return;
+    this.partners = told.partners.flatMap(({ rank: other, sent, received, sent_count: out, received_count: back }) => [
+      ...(out ? [{ from: rank, to: other, bytes: sent, colour: CHOSEN }] : []),
+      ...(back ? [{ from: other, to: rank, bytes: received, colour: RECEIVED }] : []),
+    ]).slice(0, MOST_LINES);
+    this.pictures.drawOverlays();
+  }
+
+  #choose(rank) {
+    this.chosen = rank;
+    this.partners = [];
+    this.heat.mark();
+    this.matrix.mark();
+    this.pictures.drawOverlays();
+    if (rank === null) this.panel.clear();
+    else this.try(this.refreshRank(rank));
+  }
+
+  async #showField() {
+    if (!this.about) return;
+    this.colours = new Colours(this.about, this.run.palette);
+    drawLegend(get('legend'), this.about, this.colours);
+    await this.#showFrame();
+  }
+
+  async #showFrame() {
+    if (!this.about || this.run.n_frames === 0) return;
+    const { frame, about: { name } } = this;
+    const [values] = await this.latest.frame.run((signal) => Promise.all([
+      this.values.at(name, frame, signal), this.pictures.prepare(frame, signal),
+    ])) ?? [];
+    if (!values) return; // another choice came meanwhile
+    this.shown = values;
+    this.pictures.paint(values, this.colours);
+    this.heat.mark();
+    this.panel.step();
+    if (this.layers.messages) this.try(this.#showMessages());
+    this.values.ahead(name, frame);
+  }
+
+  async #showMessages() {
+    this.messages = [];
+    if (this.layers.messages && this.run.n_frames) {
+      const { frame } = this;
+      const found = await this.latest.messages.run((signal) => (
+        packed(`api/messages?frame=${frame}&top=${MOST_LINES}`, signal)
+      ));
+      if (!found) return;
+      const { source, target, bytes } = found.arrays;
+      const colour = `${this.run.palette.outline}cc`;
+      this.messages = [...source].map((from, n) => ({ from, to: target[n], bytes: bytes[n], colour }));
+    }
+    this.pictures.drawOverlays();
+  }
+
+  #showHeat() {
+    if (this.about && this.run.n_frames) this.try(this.heat.show(this.about, this.colours));
+  }
+
+  #showAll() {
+    this.#showHeat();
+    if (this.run.n_frames) this.try(this.matrix.show());
+  }
+
+  #head() {
+    const { run } = this;
+    document.title = `${run.name} - perfield`;
+    get('run-name').textContent = run.name;
+    const state = get('run-state');
+    Object.assign(state, { hidden: false, textContent: run.state });
+    state.classList.toggle('live', run.live);
+    state.classList.toggle('bad', !run.live && run.state !== 'finished');
+    const count = (n, name) => `${n.toLocaleString('en')} ${name}${n === 1 ? '' : 's'}`;
+    get('run-facts').textContent = `${count(run.n_ranks, 'rank')}, ${count(run.n_frames, 'frame')}`;
+  }
+
+  /** Follows a run that goes on, and one of which the server has not read all frames yet. */
+  async #poll() {
+    const { run } = this;
+    if (!run.live && run.surveyed >= run.n_frames) return;
+    const now = await this.try(json(`api/run?since=${encodeURIComponent(run.version)}`));
+    if (now && get('message').textContent.includes('server does not answer')) this.say('');
+    if (now && !now.unchanged) this.#grow(now);
+    setTimeout(() => this.#poll(), POLL_MS);
+  }
+
+  #grow(run) {
+    const [before, wasEmpty] = [this.run, this.run.n_frames === 0];
+    this.run = run;
+    this.values.update(run);
+    this.about = this.field(this.about?.name) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
+    this.#head();
+    this.controls.fill();
+    if (this.follow || wasEmpty) this.frame = Math.max(0, run.n_frames - 1);
+    this.try((async () => {
+      if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
+        await this.pictures.load();
+      }
+      await this.#showField();
+    })());
+    this.controls.update();
+    if (run.n_frames !== before.n_frames) this.#showAll();
+    if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));
+    if (this.chosen === null) this.panel.showRun();
+  }
+}
+
+/** Starts the page; without a run, its message says why. */
+async function main() {
+  const message = get('message');
+  message.lastElementChild.addEventListener('click', () => (message.hidden = true));
+  let late = null;
+  onProgress(({ requests, bytes }) => {
+    const words = bytes > 1e5 ? `loading ... ${(bytes / 1e6).toFixed(1)} MB` : 'loading ...';
+    if (!requests) {
+      clearTimeout(late);
+      late = null;
+      get('loading').textContent = '';
+    } else if (late === null) late = setTimeout(() => (get('loading').textContent = words), 300);
+    else if (get('loading').textContent) get('loading').textContent = words;
+  });
+  try {
+    const app = new App(await json('api/run'));
+    window.perfield = app; // for whoever looks into the page from the browser's console
+    await app.start();
+  } catch (error) {
+    if (!(error instanceof ServerError)) console.error(error);
+    message.hidden = false;
+    message.firstElementChild.textContent = error.message;
+    document.body.dataset.ready = 'failed';
+  }
+}
+
+main();

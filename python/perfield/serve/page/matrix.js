@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The matrix of messages: who sends how many bytes to whom, in all steps.
+
+import { Latest, packed } from './api.js';
+import { Colours } from './colours.js';
+import { Grid } from './grid.js';
+import { make } from './legend.js';
+import { inWords } from './units.js';
+
+export class Matrix {
+  constructor(stage, app) {
+    this.app = app;
+    this.latest = new Latest();
+    this.grid = new Grid(stage, { across: 'receiver', down: 'sender', isSquare: true });
+    this.side = stage.appendChild(make('div', 'matrix-side'));
+    this.grid.columnName = this.grid.rowName = (n) => String(n * (this.matrix?.ranks_per_bin ?? 1));
+    this.grid.onPick = (row) => app.set({ rank: row * this.matrix.ranks_per_bin });
+    this.grid.onHover = (row, column, event) => {
+      if (row === null) return app.tip(null);
+      const { arrays: { bytes, count }, n_bins: n } = this.matrix;
+      const at = row * n + column;
+      const [from, to] = [this.#ranks(row), this.#ranks(column)];
+      return app.tip(event, [`${from} to ${to}`, count[at]
+        ? `${inWords(bytes[at], 'B')} in ${count[at].toLocaleString('en')} ${count[at] === 1 ? 'message' : 'messages'}`
+        : 'no messages']);
+    };
+  }
+
+  /** Fetches and draws the sums over all steps; asks again until the server has read them. */
+  async show() {
+    const { n_frames: to } = this.app.run;
+    const matrix = await this.latest.run((signal) => packed(`api/matrix?from=0&to=${to}`, signal));
+    if (!matrix) return;
+    this.matrix = matrix;
+    const { bytes, count } = matrix.arrays;
+    // By the logarithm: few bytes remain visible beside many.
+    const logs = Float32Array.from(bytes, (sum, n) => (count[n] ? Math.log10(1 + sum) : NaN));
+    const range = logs.reduce(([low, high], log) => (
+      Number.isNaN(log) ? [low, high] : [Math.min(low, log), Math.max(high, log)]
+    ), [Infinity, 0]);
+    const scale = [Math.min(range[0], range[1] - 1), range[1]];
+    const colours = new Colours({ map: 'viridis', scale, range: scale }, { absent: '#f3f4f6', beyond: '#f3f4f6' });
+    if (matrix.n_bins) this.grid.show(logs, matrix.n_bins, matrix.n_bins, colours);
+    this.grid.canvas.setAttribute('aria-label', `bytes that each of ${this.app.run.n_ranks} ranks sends to each`);
+    this.legend = range[1] > 0 ? this.#legend(colours, range) : null;
+    this.mark();
+    clearTimeout(this.again);
+    if (!matrix.complete) this.again = setTimeout(() => this.app.try(this.show()), 500);
+  }
+
+  #legend(colours, [low, high]) {
+    const legend = make('div', 'matrix-legend');
+    const bar = make('div', 'legend-bar');
+    bar.style.background = colours.gradient();
+    const ends = make('div', 'matrix-ends');
+    const words = [low, high].map((log) => inWords(10 ** log - 1, 'B'));
+    ends.append(...(low === high ? ['', words[1]] : words).map((text) => make('span', '', text)));
+    legend.append(bar, ends);
+    return legend;
+  }
+
+  /** Words beside the matrix: the sums of the run, and those of the chosen rank. */
+  #tell() {
+    const { arrays: { bytes, count }, n_bins: n } = this.matrix;
+    const sum = (chosen) => {
+      const found = { bytes: 0, count: 0, pairs: 0 };
+      count.forEach((messages, at) => {
+        if (!messages || !chosen(Math.floor(at / n), at % n)) return;
+        found.bytes += bytes[at];
+        found.count += messages;
+        found.pairs += 1;
+      });
+      const times = `${found.count.toLocaleString('en')} ${found.count === 1 ? 'message' : 'messages'}`;
+      return found.count ? `${inWords(found.bytes, 'B')} in ${times}` : 'nothing';
+    };
+    const lines = [`All ranks send ${sum(() => true)}.`];
+    const bin = this.marked;
+    if (bin !== null) {
+      const who = this.#ranks(bin);
+      const [sends, receives] = who.startsWith('ranks') ? ['send', 'receive'] : ['sends', 'receives'];
+      lines.push(`${who[0].toUpperCase()}${who.slice(1)} ${sends} ${sum((row) => row === bin)}`
+        + ` and ${receives} ${sum((_, column) => column === bin)}.`);
+    }
+    this.side.replaceChildren(...(this.legend ? [this.legend] : []), ...lines.map((line) => make('p', '', line)));
+  }
+
+  mark() {
+    if (!this.matrix) return;
+    this.marked = this.app.chosen === null ? null : Math.floor(this.app.chosen / this.matrix.ranks_per_bin);
+    this.grid.mark({ row: this.marked, column: this.marked });
+    this.#tell();
+  }
+
+  #ranks(bin) {
+    const { ranks_per_bin: n } = this.matrix;
+    return n > 1 ? `ranks ${bin * n} to ${Math.min((bin + 1) * n, this.app.run.n_ranks) - 1}` : `rank ${bin}`;
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The picture of the mesh: each rank's piece in the colour of its value, or the simulation's own field.
+
+import { packed } from './api.js';
+import { Cells, Lines, View3d } from './view3d.js';
+import { drawMessages, drawOutline, drawWords } from './marks.js';
+
+const APART = 1; // pieces of a mesh in space stand apart at first, so that few ranks are hidden
+const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
+const ASIDE = 3; // pixels between the lines of both directions, each way
+
+export class MeshPicture {
+  /** app : see main.js; the picture reads `app.chosen`, `app.messages`, `app.partners` and draws them. */
+  constructor(vtk, stage, app) {
+    this.vtk = vtk;
+    this.app = app;
+    this.view = new View3d(vtk, stage);
+    this.view.onOverlay = (context, lens) => this.#overlay(context, lens);
+    this.apart = null;
+    this.version = null;
+  }
+
+  /** Fetches the surface of a version of the mesh, once, and looks at the first. */
+  async load(version, signal) {
+    if (version === this.version) return;
+    const mesh = await packed(`api/mesh?version=${version}`, signal);
+    const { points, verts, strokes, polys, rank, lines, line_points: ends, line_rank: whose, centres } = mesh.arrays;
+    for (const part of [this.surface, this.edges]) if (part) this.view.remove(part);
+    this.mesh = mesh;
+    this.centres = centres;
+    this.surface = this.view.add(new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks), true);
+    this.edges = this.view.add(new Lines(this.vtk, ends, lines, EDGE, 0.8, whose));
+    const isFirst = this.version === null;
+    this.version = version;
+    this.setLayer('edges', this.app.layers.edges);
+    this.explode(this.apart ?? (mesh.flat || this.app.run.n_ranks === 1 ? 0 : APART));
+    if (isFirst) this.look();
+  }
+
+  /** Points the camera at the mesh as the server says, which is as in pictures of ParaView. */
+  look() {
+    const { direction, up, flat } = this.mesh;
+    this.view.look(this.surface.points, direction, up, flat);
+  }
+
+  /** Gives each rank's piece its colour; rgba : of each rank. */
+  paint(rgba) {
+    this.surface?.paintEach(this.vtk, null);
+    this.surface?.paint(rgba);
+  }
+
+  /** Shows values of the simulation's own field. */
+  paintOwn(values, association, colours) {
+    this.surface.paintEach(this.vtk, colours.of(values), association);
+  }
+
+  /** Moves the pieces apart: 1 doubles the distances between their middles. */
+  explode(factor) {
+    this.apart = factor;
+    if (!this.surface) return;
+    const [x0, x1, y0, y1, z0, z1] = this.mesh.bounds;
+    const middle = [(x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2];
+    this.moved = (rank) => [0, 1, 2].map((axis) => {
+      const from = this.centres[3 * rank + axis];
+      return rank < 0 || Number.isNaN(from) ? 0 : factor * (from - middle[axis]);
+    });
+    this.surface.move(this.moved);
+    this.edges.move(this.moved);
+  }
+
+  setLayer(name, isOn) {
+    if (name === 'edges') this.edges?.actor.setVisibility(isOn);
+  }
+
+  /** The rank at a hit of the view. */
+  rankAt(hit) {
+    return hit ? hit.part.owners[hit.cell] : null;
+  }
+
+  /** The middle of a rank's piece, as it is shown. */
+  middle(rank) {
+    const way = this.moved(rank);
+    return [0, 1, 2].map((axis) => this.centres[3 * rank + axis] + way[axis]);
+  }
+
+  #overlay(context, lens) {
+    const { app } = this;
+    if (!this.surface) return;
+    const ends = (pairs) => pairs.map(({ from, to, bytes, colour }) => [
+      this.middle(from), this.middle(to), bytes, colour,
+    ]);
+    if (app.layers.messages) drawMessages(context, lens, ends(app.messages), ASIDE);
+    if (app.chosen === null) return;
+    drawMessages(context, lens, ends(app.partners), ASIDE);
+    drawOutline(context, lens, this.#outline(app.chosen));
+    const middle = this.middle(app.chosen);
+    if (Number.isNaN(middle[0])) return;
+    const { width, height } = this.view;
+    drawWords(context, lens, `rank ${app.chosen}`, middle, { width, height, bold: true });
+  }
+
+  #outline(rank) {
+    if (this.outlined?.rank === rank && this.outlined.apart === this.apart && this.outlined.version === this.version) {
+      return this.outlined.segments;
+    }
+    const segments = [];
+    const point = (n) => this.edges.points.subarray(3 * n, 3 * n + 3);
+    eachLine(this.edges.lines, (a, b, line) => {
+      if (this.edges.owners[line] === rank) segments.push([point(a), point(b)]);
+    });
+    this.outlined = { rank, apart: this.apart, version: this.version, segments };
+    return segments;
+  }
+}
+
+/** Calls back with both points of each segment of lines [n, p0, p1, ..] and the number of the line. */
+function eachLine(lines, callback) {
+  for (let at = 0, line = 0; at < lines.length; at += lines[at] + 1, line += 1) {
+    for (let n = at + 1; n < at + lines[at]; n += 1) callback(lines[n], lines[n + 1], line);
+  }
+}

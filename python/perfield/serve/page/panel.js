@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a pick tells: where the rank sits, its numbers in the step, its partners, and its regions over all steps.
+
+import { Latest, json } from './api.js';
+import { chart } from './chart.js';
+import { make } from './legend.js';
+import { inWords } from './units.js';
+
+const PARTNERS = 8; // shown before the rest is asked for
+const REGIONS = 8;
+
+export class Panel {
+  constructor(element, app) {
+    this.element = element;
+    this.app = app;
+    this.latest = new Latest();
+    this.told = null;
+  }
+
+  /** Before anything is picked: what to do, and what the run itself has to say. */
+  showRun() {
+    const { run } = this.app;
+    const help = make('p', 'hint', 'Click a rank in a picture, in the heat map or in the matrix.');
+    const parts = [this.#title('No rank chosen', null), help];
+    if (run.notes.length) {
+      const list = make('ul', 'notes');
+      list.append(...run.notes.map((note) => make('li', '', note)));
+      parts.push(make('h3', '', 'About this run'), list);
+    }
+    parts.push(make('h3', '', 'Keys'), keys());
+    this.told = null;
+    this.element.replaceChildren(...parts);
+  }
+
+  /** Fetches and shows a rank; the numbers of the step follow at once. Returns what the server told. */
+  async show(rank) {
+    if (this.rank !== rank || !this.told) {
+      this.element.replaceChildren(this.#title(`Rank ${rank}`, rank), make('p', 'hint', 'loading ...'));
+    }
+    this.rank = rank;
+    const told = await this.latest.run((signal) => json(`api/rank?rank=${rank}`, signal));
+    if (!told || this.app.chosen !== rank) return null;
+    this.told = told;
+    this.#fill(rank, told);
+    clearTimeout(this.again);
+    if (!told.complete) this.again = setTimeout(() => this.app.try(this.app.refreshRank(rank)), 700);
+    return told;
+  }
+
+  /** Forgets the rank. */
+  clear() {
+    clearTimeout(this.again);
+    this.rank = null;
+    this.showRun();
+  }
+
+  /** Follows the step that is shown. */
+  step() {
+    if (!this.told) return;
+    this.#numbers();
+    for (const element of this.element.querySelectorAll('.chart')) element.show(this.app.frame);
+    for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
+  }
+
+  #title(text, rank) {
+    const head = make('div', 'panel-head');
+    head.append(make('h2', '', text));
+    const input = make('input');
+    Object.assign(input, { type: 'number', min: 0, max: this.app.run.n_ranks - 1, id: 'rank' });
+    input.value = rank ?? '';
+    input.placeholder = 'rank';
+    input.setAttribute('aria-label', 'choose a rank by its number');
+    input.addEventListener('change', () => {
+      const number = input.value === '' ? null : Number(input.value);
+      this.app.set({ rank: number === null ? null : Math.min(Math.max(number, 0), this.app.run.n_ranks - 1) });
+    });
+    head.append(input);
+    if (rank !== null) {
+      const close = make('button', 'plain', '×');
+      close.setAttribute('aria-label', 'choose no rank');
+      close.addEventListener('click', () => this.app.set({ rank: null }));
+      head.append(close);
+    }
+    return head;
+  }
+
+  #fill(rank, told) {
+    const { ranks } = this.app.run;
+    const facts = make('dl', 'facts');
+    const fact = (name, text) => text !== null && text !== undefined && text !== ''
+      && facts.append(make('dt', '', name), make('dd', '', String(text)));
+    fact('host', ranks.host[rank]);
+    fact('node', ranks.node[rank]);
+    fact('package', ranks.package[rank]);
+    fact('core', ranks.core[rank] ?? 'not bound to one');
+    fact('PUs', ranks.pus[rank]);
+    const numbers = make('dl', 'facts numbers');
+    this.element.replaceChildren(
+      this.#title(`Rank ${rank}`, rank), make('p', 'place', told.place), facts,
+      make('h3', '', ''), numbers, make('h3', '', 'Partners, over all steps'), this.#partners(told),
+      make('h3', '', 'Its regions over all steps'), this.#regions(told),
+    );
+    this.#numbers();
+    for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
+  }
+
+  #numbers() {
+    const numbers = this.element.querySelector('.numbers');
+    numbers.previousSibling.textContent = this.app.stepWords(this.app.frame);
+    const rows = Object.entries(this.told.fields).map(([name, values]) => {
+      const about = this.app.field(name);
+      return [about?.title ?? name, inWords(values[this.app.frame], about?.unit ?? '')];
+    });
+    const shown = this.app.shownValue(this.rank);
+    const about = this.app.about;
+    if (shown !== null && !(about.name in this.told.fields)) rows.unshift([about.title, inWords(shown, about.unit)]);
+    numbers.replaceChildren(...rows.flatMap(([title, text]) => [make('dt', '', title), make('dd', '', text)]));
+  }
+
+  #value(element) {
+    element.textContent = inWords(this.told.regions.series[element.dataset.series][this.app.frame], 's');
+  }
+
+  #partners({ partners, others }) {
+    if (!partners.length) return make('p', 'hint', 'It exchanges no messages with other ranks.');
+    const table = make('table', 'partners');
+    const head = table.createTHead().insertRow();
+    head.append(make('th', '', 'rank'), make('th', 'sent', 'sent to'), make('th', 'received', 'received from'));
+    const most = Math.max(...partners.flatMap(({ sent, received }) => [sent, received]), 1);
+    const body = table.createTBody();
+    const add = (rows) => {
+      for (const { rank, sent, received, sent_count: out, received_count: back } of rows) {
+        const row = body.insertRow();
+        const go = make('button', 'link', String(rank));
+        go.addEventListener('click', () => this.app.set({ rank }));
+        row.insertCell().append(go);
+        row.append(bar('sent', sent, out, most), bar('received', received, back, most));
+      }
+    };
+    add(partners.slice(0, PARTNERS));
+    const whole = make('div');
+    whole.append(table);
+    const more = partners.length - PARTNERS;
+    if (more > 0) {
+      const button = make('button', 'link', `and ${more} more`);
+      button.addEventListener('click', () => (add(partners.slice(PARTNERS)), button.remove()));
+      whole.append(button);
+    }
+    if (others) whole.append(make('p', 'hint', `${others.toLocaleString('en')} more with fewer bytes`));
+    return whole;
+  }
+
+  #regions({ regions: { names, fields, series } }) {
+    const rows = fields.map((field, n) => [names[n], field, series[field]]);
+    if (!rows.length) return make('p', 'hint', 'No regions were measured.');
+    const total = (values) => values.reduce((sum, value) => sum + (value ?? 0), 0);
+    rows.sort((one, other) => total(other[2]) - total(one[2]));
+    const high = Math.max(...rows.map(([, , values]) => values.reduce((most, value) => Math.max(most, value ?? 0), 0)));
+    const whole = make('div', 'regions');
+    const add = (some) => {
+      for (const [name, field, values] of some) {
+        const head = make('div', 'region-head');
+        const value = make('span', 'region-value');
+        value.dataset.series = field;
+        head.append(make('span', '', name), value);
+        whole.append(head, chart(values, high, this.app.frame, (frame) => this.app.set({ frame })));
+        if (this.told) this.#value(value);
+      }
+    };
+    add(rows.slice(0, REGIONS));
+    if (rows.length > REGIONS) {
+      const button = make('button', 'link', `and ${rows.length - REGIONS} more`);
+      button.addEventListener('click', () => (button.remove(), add(rows.slice(REGIONS))));
+      whole.append(button);
+    }
+    whole.prepend(make('p', 'hint', `all charts from 0 to ${inWords(high, 's')}`));
+    return whole;
+  }
+}
+
+function bar(name, bytes, count, most) {
+  const cell = make('td', name);
+  const fill = make('span', 'bar');
+  fill.style.width = `${(100 * bytes) / most}%`;
+  cell.append(fill, make('span', '', count ? inWords(bytes, 'B') : '-'));
+  cell.title = count ? `${count.toLocaleString('en')} messages` : 'no messages';
+  return cell;
+}
+
+function keys() {
+  const list = make('dl', 'facts');
+  const known = [['← →', 'step'], ['Home End', 'first, last step'], ['space', 'play'], ['F', 'follow'],
+    ['R', 'turn the pictures back'], ['Esc', 'choose no rank']];
+  for (const [key, what] of known) list.append(make('dt', 'key', key), make('dd', '', what));
+  return list;
+}

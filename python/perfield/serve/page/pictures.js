@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both pictures in their cards, with their tools; a sentence stands in the place of one that cannot be drawn.
+
+import { ServerError, packed } from './api.js';
+import { Colours } from './colours.js';
+import { drawLegend, make } from './legend.js';
+import { MachinePicture } from './machine.js';
+import { MeshPicture } from './mesh.js';
+import { inWords } from './units.js';
+import { View3d } from './view3d.js';
+
+const LAYERS = { planes: 'nodes', machine: 'parts of the machine', measurements: 'values', labels: 'letters' };
+
+export class Pictures {
+  constructor(app) {
+    this.app = app;
+    this.mesh = this.machine = null;
+    this.wantsMesh = false; // of many ranks, only on request
+  }
+
+  /** Loads what the run has: the machine first, as it is small. */
+  async load() {
+    const { run } = this.app;
+    this.vtk ??= await this.#library();
+    const reason = this.vtk.reason;
+    await Promise.all([
+      this.#loadMachine(reason ?? run.machine.reason),
+      this.#loadMesh(reason ?? run.mesh.reason),
+    ]);
+  }
+
+  async #library() {
+    if (!View3d.possible()) return { reason: 'This browser cannot draw in 3-D: it has no WebGL.' };
+    try {
+      return await import('./vtk.js');
+    } catch {
+      const answer = await fetch('page/vtk.js').catch(() => null);
+      const told = await answer?.json().catch(() => null);
+      return { reason: told?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.' };
+    }
+  }
+
+  async #loadMachine(reason) {
+    if (this.machine) return;
+    const card = new Card('machine');
+    if (reason) return card.instead(reason);
+    const picture = new MachinePicture(this.vtk, card.stage(), this.app);
+    try {
+      await picture.load();
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      return card.instead(error.message);
+    }
+    this.machine = picture;
+    const shown = [...picture.layers.keys()];
+    const layers = shown.filter((name) => name !== 'messages').map((name) => [name, LAYERS[name] ?? name, true]);
+    card.tools(picture, layersMenu(this.app, [...layers, ['messages', 'messages of the step', false]]));
+    picture.view.onPick = (hit) => this.app.set({ rank: picture.rankAt(hit) });
+    picture.view.onHover = (hit, event) => this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
+    card.notes([...(picture.machine.notes ?? []), picture.machine.explained]);
+  }
+
+  #machineWords(hit) {
+    const part = this.machine.partAt(hit);
+    if (!part) {
+      const rank = this.machine.rankAt(hit);
+      return rank === null ? [''] : this.app.rankWords(rank);
+    }
+    const { about } = this.app;
+    const of = `${part.nRanks.toLocaleString('en')} ${part.nRanks === 1 ? 'rank' : 'ranks'}`;
+    const what = part.isLargest ? `largest of ${of}` : `mean of ${of}`;
+    if (part.value === undefined) return [part.name, 'no rank here'];
+    return [part.name, `${about.title}: ${inWords(part.value, about.unit)}`, what];
+  }
+
+  async #loadMesh(reason) {
+    const { app } = this;
+    if (this.mesh) return;
+    const card = new Card('mesh');
+    if (reason) return card.instead(reason);
+    if (app.run.many_ranks && !this.wantsMesh) {
+      const button = make('button', '', 'Load the mesh');
+      button.addEventListener('click', () => {
+        this.wantsMesh = true;
+        button.disabled = true;
+        app.try(this.#loadMesh().then(() => app.set({ frame: app.frame })));
+      });
+      return card.instead(`The mesh of ${app.run.n_ranks.toLocaleString('en')} ranks may be large.`, button);
+    }
+    const picture = new MeshPicture(this.vtk, card.stage(), app);
+    try {
+      await picture.load(app.run.frames.mesh_version[app.frame] ?? app.run.mesh.versions[0]);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      return card.instead(error.message);
+    }
+    this.mesh = picture;
+    card.tools(picture, ...this.#meshTools());
+    picture.view.onPick = (hit) => app.set({ rank: picture.rankAt(hit) });
+    picture.view.onHover = (hit, event) => app.tip(hit && event, hit ? app.rankWords(picture.rankAt(hit)) : []);
+  }
+
+  #meshTools() {
+    const { app } = this;
+    const tools = [];
+    if (app.run.own_fields.length) {
+      const select = make('select');
+      select.append(new Option('field above', ''), ...app.run.own_fields.map(({ name, title }) => new Option(title, name)));
+      select.value = app.own ?? '';
+      select.id = 'own';
+      select.setAttribute('aria-label', 'colours of the mesh');
+      select.addEventListener('change', () => app.set({ own: select.value || null }));
+      tools.push(select);
+    }
+    if (app.run.n_ranks > 1) {
+      const apart = make('input');
+      Object.assign(apart, { type: 'range', min: 0, max: 1, step: 0.05, value: this.mesh.apart });
+      apart.addEventListener('input', () => {
+        this.mesh.explode(Number(apart.value));
+        this.mesh.view.draw();
+      });
+      const label = make('label', '', 'apart ');
+      label.title = 'moves the pieces of the mesh apart';
+      label.append(apart);
+      tools.push(label);
+    }
+    tools.push(layersMenu(app, [['edges', 'edges of pieces', true], ['messages', 'messages of the step', false]]));
+    return tools;
+  }
+
+  /** Fetches what a frame needs beside the values of ranks: another mesh, or the simulation's own field. */
+  async prepare(frame, signal) {
+    const { app } = this;
+    if (!this.mesh) return;
+    const version = app.run.frames.mesh_version[frame];
+    if (version !== null && version !== undefined) await this.mesh.load(version, signal);
+    this.ownValues = app.own === null ? null : await packed(
+      `api/own?field=${encodeURIComponent(app.own)}&frame=${frame}`, signal,
+    );
+  }
+
+  /** Colours both pictures. values : of all ranks. */
+  paint(values, colours) {
+    const { app } = this;
+    this.machine?.paint(values, colours);
+    if (this.mesh) {
+      const card = new Card('mesh');
+      if (this.ownValues) {
+        const own = { unit: '', ...app.run.own_fields.find(({ name }) => name === app.own), ...this.ownValues };
+        const ownColours = new Colours(own, app.run.palette);
+        this.mesh.paintOwn(this.ownValues.arrays.values, this.ownValues.association, ownColours);
+        card.legend(own, ownColours);
+      } else {
+        this.mesh.paint(colours.of(values));
+        card.legend(null);
+      }
+    }
+    this.draw();
+  }
+
+  setLayer(name, isOn) {
+    this.mesh?.setLayer(name, isOn);
+    this.machine?.setLayer(name, isOn);
+  }
+
+  draw() {
+    this.mesh?.view.draw();
+    this.machine?.view.draw();
+  }
+
+  drawOverlays() {
+    this.mesh?.view.drawOverlay();
+    this.machine?.view.drawOverlay();
+  }
+
+  /** Turns both pictures back to where they began. */
+  reset() {
+    this.mesh?.look();
+    this.machine?.look();
+  }
+}
+
+/** One card of the page that holds a picture. */
+class Card {
+  constructor(id) {
+    this.element = document.getElementById(id);
+    this.place = this.element.querySelector('.stage');
+  }
+
+  /** An empty element to draw in. */
+  stage() {
+    const stage = make('div', 'stage');
+    stage.style.cssText = 'position: absolute; inset: 0';
+    this.place.replaceChildren(stage);
+    return stage;
+  }
+
+  /** A sentence, and perhaps a button, in the place of the picture. */
+  instead(sentence, ...more) {
+    const box = make('div', 'instead');
+    box.append(make('p', '', sentence), ...more);
+    this.place.replaceChildren(box);
+  }
+
+  tools(picture, ...tools) {
+    const turn = make('button', '', 'Reset');
+    turn.title = 'turn the picture back (R)';
+    turn.addEventListener('click', () => picture.look());
+    this.element.querySelector('.tools').replaceChildren(...tools, turn);
+  }
+
+  /** Sentences below the picture. */
+  notes(sentences) {
+    const known = sentences.filter(Boolean);
+    const box = this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
+    box.replaceChildren(...known.map((sentence) => make('p', '', sentence)));
+  }
+
+  legend(about, colours) {
+    let legend = this.place.querySelector('.own-legend');
+    if (!about) return legend?.remove();
+    legend ??= this.place.appendChild(make('div', 'own-legend legend'));
+    drawLegend(legend, about, colours);
+    legend.prepend(make('span', '', about.title));
+  }
+}
+
+/** A menu of layers to switch on and off: [name, words, whether it is on]. */
+function layersMenu(app, layers) {
+  const menu = make('details', 'layers');
+  const list = make('div');
+  for (const [name, words, isOn] of layers) {
+    const box = make('input');
+    box.type = 'checkbox';
+    box.checked = isOn;
+    box.dataset.layer = name;
+    box.addEventListener('change', () => {
+      for (const other of document.querySelectorAll(`[data-layer="${name}"]`)) other.checked = box.checked;
+      app.setLayer(name, box.checked);
+    });
+    const label = make('label');
+    label.append(box, words);
+    list.append(label);
+  }
+  menu.append(make('summary', '', 'Layers'), list);
+  document.addEventListener('pointerdown', (event) => menu.contains(event.target) || (menu.open = false));
+  return menu;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers as people read them: three digits, in a unit that suits their size (as catalyst_scripts/ticks.py).
+
+const UNITS = {
+  s: [[1, 's'], [1e3, 'ms'], [1e6, 'µs'], [1e9, 'ns']],
+  B: [[1e-9, 'GB'], [1e-6, 'MB'], [1e-3, 'kB'], [1, 'bytes']],
+};
+const ROUND = [1, 2, 2.5, 5, 10];
+const MOST = 5; // intervals of a legend
+
+/** [factor, name] of the unit in which numbers up to `largest` are written. */
+export function unitFor(unit, largest) {
+  const units = UNITS[unit] ?? [[1, unit === '1' ? '' : unit]];
+  if (!largest) return unit === 'B' ? units.at(-1) : units[0];
+  return units.find(([factor]) => Math.abs(largest) * factor >= 0.9995) ?? units.at(-1);
+}
+
+/** A number with three digits: "0.25", "1,500". */
+export function amount(value) {
+  if (value === 0) return '0';
+  if (Math.abs(value) >= 999.5) return Math.round(Number(value.toPrecision(3))).toLocaleString('en');
+  return Math.abs(value) < 1e-3 ? value.toPrecision(3) : String(Number(value.toPrecision(3)));
+}
+
+/** A value with its unit: "12.3 ms"; "not measured" for NaN and null. */
+export function inWords(value, unit) {
+  if (value === null || value === undefined || Number.isNaN(value)) return 'not measured';
+  const [factor, name] = unitFor(unit, value);
+  return `${amount(value * factor)} ${name}`.trim();
+}
+
+/** Round values from low to high and the unit of their texts: {unit, marks: [[value, text]]}. */
+export function ticks(low, high, unit) {
+  const [factor, name] = unitFor(unit, Math.max(Math.abs(low), Math.abs(high)));
+  const each = (high - low) / MOST;
+  const power = 10 ** Math.floor(Math.log10(each) + 1e-9);
+  const step = power * ROUND.find((number) => number * power >= each * (1 - 1e-9));
+  const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
+  const values = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
+  return { unit: name, marks: values.map((value) => [value, amount(Number((value * factor).toPrecision(6)))]) };
+}

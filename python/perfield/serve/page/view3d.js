@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words, marks).
+
+import { Lens, fit, firstHit } from './lens.js';
+
+const DRAG_PIXELS = 4; // a pointer that moves less was meant as a click
+const WIDEST = 2048; // texels in a row of a texture
+
+const NONE = new Uint32Array(0);
+
+/** Cells that share a fate: each belongs to an owner (a rank, or a part of the machine), who has one colour. */
+export class Cells {
+  /** vtk : the module; points : (n, 3); cells : {verts, lines, polys} as [n, p0, .., n, ..], any of which may be
+   * missing; owners : of each cell, in this order; nOwners : how many. Only polygons can be picked. */
+  constructor(vtk, points, { verts = NONE, lines = NONE, polys = NONE }, owners, nOwners) {
+    this.firstPoly = count(verts) + count(lines);
+    this.owners = owners;
+    const all = new Uint32Array(verts.length + lines.length + polys.length);
+    [verts, lines, polys].reduce((at, cells) => (all.set(cells, at), at + cells.length), 0);
+    const [apartPoints, cells, pointOwners] = apart(points, all, owners, nOwners);
+    this.points = apartPoints;
+    this.pointOwners = pointOwners;
+    this.polys = cells.subarray(verts.length + lines.length);
+    const width = Math.min(Math.max(nOwners, 1), WIDEST);
+    const height = Math.ceil(Math.max(nOwners, 1) / width);
+    this.texels = new Uint8Array(4 * width * height).fill(255);
+    this.image = vtk.vtkImageData.newInstance();
+    this.image.setDimensions(width, height, 1);
+    this.scalars = vtk.vtkDataArray.newInstance({ name: 'rgba', numberOfComponents: 4, values: this.texels });
+    this.image.getPointData().setScalars(this.scalars);
+    const places = new Float32Array(2 * this.pointOwners.length);
+    this.pointOwners.forEach((owner, n) => {
+      places[2 * n] = ((owner % width) + 0.5) / width;
+      places[2 * n + 1] = (Math.floor(owner / width) + 0.5) / height;
+    });
+    this.data = vtk.vtkPolyData.newInstance();
+    this.data.getPoints().setData(this.points, 3);
+    this.data.getVerts().setData(cells.subarray(0, verts.length));
+    this.data.getLines().setData(cells.subarray(verts.length, verts.length + lines.length));
+    this.data.getPolys().setData(this.polys);
+    const tcoords = vtk.vtkDataArray.newInstance({ name: 'owner', numberOfComponents: 2, values: places });
+    this.data.getPointData().setTCoords(tcoords);
+    this.texture = vtk.vtkTexture.newInstance({ interpolate: false, repeat: false, edgeClamp: true });
+    this.texture.setInputData(this.image);
+    this.mapper = vtk.vtkMapper.newInstance({ scalarVisibility: false });
+    this.mapper.setInputData(this.data);
+    this.actor = vtk.vtkActor.newInstance();
+    this.actor.setMapper(this.mapper);
+    this.actor.addTexture(this.texture);
+    plain(this.actor, [1, 1, 1]);
+  }
+
+  /** Gives each owner its colour; rgba : four bytes per owner. */
+  paint(rgba) {
+    this.texels.set(rgba.subarray(0, this.texels.length));
+    this.scalars.modified();
+    this.image.modified();
+    this.texture.modified();
+  }
+
+  /** Colours points or polygons themselves, whoever owns them: rgba of each; null goes back to the owners. */
+  paintEach(vtk, rgba, association) {
+    const [points, cells] = [this.data.getPointData(), this.data.getCellData()];
+    this.mapper.setScalarVisibility(rgba !== null);
+    if (rgba === null) {
+      if (!this.actor.getTextures().length) this.actor.addTexture(this.texture);
+      return;
+    }
+    this.actor.removeTexture(this.texture);
+    const values = association === 'point' ? this.#copies(rgba) : rgba;
+    const scalars = vtk.vtkDataArray.newInstance({ name: 'each', numberOfComponents: 4, values });
+    points.setScalars(association === 'point' ? scalars : null);
+    cells.setScalars(association === 'point' ? null : scalars);
+    this.mapper.setColorModeToDirectScalars();
+    this.mapper.setScalarMode(association === 'point' ? 1 : 2);
+    this.data.modified();
+  }
+
+  #copies(rgba) {
+    const out = new Uint8Array(4 * this.pointOwners.length);
+    out.set(rgba);
+    for (const [copy, origin] of this.pointOwners.copies) {
+      out.copyWithin(4 * copy, 4 * origin, 4 * origin + 4);
+    }
+    return out;
+  }
+
+  /** Moves the points: moved(owner) is what is added to the owner's points as they were sent. */
+  move(moved) {
+    move(this, moved);
+  }
+
+  get visible() {
+    return this.actor.getVisibility();
+  }
+}
+
+/** How many cells an array [n, p0, .., n, ..] holds. */
+export function count(cells) {
+  let n = 0;
+  for (let at = 0; at < (cells?.length ?? 0); at += cells[at] + 1) n += 1;
+  return n;
+}
+
+/** Points of which each belongs to one owner: a point between two owners is copied. */
+function apart(points, polys, owners, nOwners) {
+  const n = points.length / 3;
+  const of = new Int32Array(n).fill(-1);
+  const copies = new Map(); // of a point, for an owner
+  const out = polys.slice();
+  const more = [];
+  for (let at = 0, cell = 0; at < polys.length; at += polys[at] + 1, cell += 1) {
+    for (let corner = at + 1; corner <= at + polys[at]; corner += 1) {
+      const point = polys[corner];
+      if (of[point] === -1) of[point] = owners[cell];
+      if (of[point] === owners[cell]) continue;
+      const key = point * nOwners + owners[cell];
+      if (!copies.has(key)) {
+        copies.set(key, n + more.length);
+        more.push([point, owners[cell]]);
+      }
+      out[corner] = copies.get(key);
+    }
+  }
+  const all = new Float32Array(points.length + 3 * more.length);
+  all.set(points);
+  const whose = new Int32Array(n + more.length);
+  whose.set(of.map((owner) => Math.max(owner, 0)));
+  more.forEach(([point, owner], index) => {
+    all.set(points.subarray(3 * point, 3 * point + 3), 3 * (n + index));
+    whose[n + index] = owner;
+  });
+  whose.copies = more.map(([point], index) => [n + index, point]);
+  return [all, out, whose];
+}
+
+/** Lines of one colour; owners : of each line, if they are to be moved. */
+export class Lines {
+  constructor(vtk, points, lines, colour, opacity = 1, owners = null) {
+    const nOwners = owners?.reduce((most, owner) => Math.max(most, owner), 0) + 1;
+    const parts = owners ? apart(points, lines, owners, nOwners) : [points, lines, null];
+    [this.points, this.lines, this.pointOwners] = parts;
+    this.owners = owners;
+    this.data = vtk.vtkPolyData.newInstance();
+    this.data.getPoints().setData(this.points, 3);
+    this.data.getLines().setData(this.lines);
+    const mapper = vtk.vtkMapper.newInstance({ scalarVisibility: false });
+    mapper.setResolveCoincidentTopologyToPolygonOffset();
+    mapper.setRelativeCoincidentTopologyLineOffsetParameters(-1, -1);
+    mapper.setInputData(this.data);
+    this.actor = vtk.vtkActor.newInstance();
+    this.actor.setMapper(mapper);
+    plain(this.actor, colour);
+    this.actor.getProperty().setOpacity(opacity);
+  }
+
+  /** Moves the points: moved(owner) is what is added to the owner's points as they were sent. */
+  move(moved) {
+    move(this, moved);
+  }
+}
+
+/** Moves the points of cells or lines. */
+function move(part, moved) {
+  part.sent ??= part.points.slice();
+  for (let n = 0; n < part.pointOwners.length; n += 1) {
+    const by = moved(part.pointOwners[n]);
+    for (let axis = 0; axis < 3; axis += 1) part.points[3 * n + axis] = part.sent[3 * n + axis] + by[axis];
+  }
+  part.data.getPoints().modified();
+  part.data.modified();
+}
+
+/** Pure colours, as the legend shows them: no light changes them. */
+function plain(actor, colour) {
+  actor.getProperty().set({ ambient: 1, diffuse: 0, specular: 0 });
+  actor.getProperty().setColor(...colour);
+  actor.getProperty().setAmbientColor(...colour);
+}
+
+/** A view on a picture. Events: onPick(hit), onHover(hit or null, event), onOverlay(context, lens). */
+export class View3d {
+  constructor(vtk, stage) {
+    this.stage = stage;
+    this.vtk = vtk;
+    this.cells = []; // what a pick may hit
+    this.onPick = this.onHover = this.onOverlay = () => {};
+    this.renderer = vtk.vtkRenderer.newInstance({ background: [1, 1, 1] });
+    this.window = vtk.vtkRenderWindow.newInstance();
+    this.window.addRenderer(this.renderer);
+    this.gl = vtk.vtkOpenGLRenderWindow.newInstance();
+    this.window.addView(this.gl);
+    this.gl.setContainer(stage);
+    this.overlay = stage.appendChild(document.createElement('canvas'));
+    this.overlay.className = 'overlay';
+    const interactor = vtk.vtkRenderWindowInteractor.newInstance();
+    interactor.setView(this.gl);
+    interactor.setInteractorStyle(vtk.vtkTrackballCamera.newInstance());
+    interactor.initialize();
+    interactor.bindEvents(stage);
+    this.camera = this.renderer.getActiveCamera();
+    this.camera.onModified(() => this.#later());
+    this.#listen();
+    new ResizeObserver(() => this.resize()).observe(stage);
+    this.resize();
+  }
+
+  /** Whether the browser can draw in 3-D at all. */
+  static possible() {
+    return document.createElement('canvas').getContext('webgl2') !== null;
+  }
+
+  add(part, canBePicked = false) {
+    this.renderer.addActor(part.actor);
+    if (canBePicked) this.cells.push(part);
+    return part;
+  }
+
+  remove(part) {
+    this.renderer.removeActor(part.actor);
+    this.cells = this.cells.filter((other) => other !== part);
+    part.actor.delete();
+  }
+
+  /** Points the camera at the picture. */
+  look(points, direction, up, parallel) {
+    this.#aim = [points, direction, up, parallel];
+    this.camera.setParallelProjection(parallel);
+    fit(this.camera, points, direction, up, this.width / this.height);
+    this.draw();
+  }
+
+  /** Goes back to the camera of the last `look`. */
+  reset() {
+    if (this.#aim) this.look(...this.#aim);
+  }
+
+  get lens() {
+    return new Lens(this.camera, this.width, this.height);
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    if (!width || !height || (width === this.width && height === this.height)) return;
+    const wasLooking = this.#aim && !this.#turned;
+    [this.width, this.height] = [width, height];
+    const ratio = window.devicePixelRatio || 1;
+    this.gl.setSize(Math.round(width * ratio), Math.round(height * ratio));
+    this.overlay.width = Math.round(width * ratio);
+    this.overlay.height = Math.round(height * ratio);
+    if (wasLooking) this.reset();
+    this.draw();
+  }
+
+  /** Draws cells and overlay, at once. */
+  draw() {
+    if (!this.width) return;
+    this.renderer.resetCameraClippingRange();
+    this.window.render();
+    this.drawOverlay();
+  }
+
+  drawOverlay() {
+    const context = this.overlay.getContext('2d');
+    const ratio = this.overlay.width / this.width;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    this.onOverlay(context, this.lens);
+  }
+
+  /** What lies below a pixel: {part, cell}, or null. */
+  under(x, y) {
+    const ray = this.lens.ray(x, y);
+    let best = null;
+    for (const part of this.cells) {
+      const hit = part.visible ? firstHit(ray, part.points, part.polys) : null;
+      if (hit && (!best || hit.distance < best.distance - 1e-9)) best = { ...hit, part };
+    }
+    if (best) best.cell += best.part.firstPoly;
+    return best;
+  }
+
+  #aim = null;
+  #turned = false;
+  #scheduled = false;
+
+  #later() {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    requestAnimationFrame(() => {
+      this.#scheduled = false;
+      this.drawOverlay();
+    });
+  }
+
+  #listen() {
+    let began = null;
+    const place = (event) => {
+      const box = this.stage.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    const moved = (event) => began && Math.hypot(event.clientX - began[0], event.clientY - began[1]) > DRAG_PIXELS;
+    this.stage.addEventListener('pointerdown', (event) => {
+      began = [event.clientX, event.clientY];
+    }, true);
+    this.stage.addEventListener('pointerup', (event) => {
+      if (began && !moved(event) && event.button === 0) this.onPick(this.under(...place(event)));
+      if (moved(event)) this.#turned = true;
+      began = null;
+    }, true);
+    this.stage.addEventListener('wheel', () => (this.#turned = true), { capture: true, passive: true });
+    this.stage.addEventListener('pointerleave', () => this.onHover(null));
+    let waiting = null;
+    this.stage.addEventListener('pointermove', (event) => {
+      const isFirst = waiting === null;
+      waiting = event;
+      if (!isFirst) return;
+      requestAnimationFrame(() => {
+        const last = waiting;
+        waiting = null;
+        this.onHover(moved(last) ? null : this.under(...place(last)), last);
+      });
+    });
+  }
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files of the page: a fixed table, read once at the start."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "page"
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".txt": "text/plain; charset=utf-8",
+}
+INDEX, LIBRARY = "index.html", "vtk.js"
+WITHOUT_LIBRARY = (
+    "The page's library vtk.js is not part of this installation, so nothing can be drawn. It is built with "
+    "the package: install perfield from a wheel, or build it with `make build`, which needs npm."
+)
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A file of the page. tag : changes with its content."""
+
+    body: bytes
+    kind: str
+    tag: str
+
+
+def page_files(folder: Path = FOLDER) -> dict[str, PageFile]:
+    """The page's files by name. Without an index.html, a page that says what is missing."""
+    found = {}
+    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        if path.suffix in KINDS and path.is_file():
+            found[path.name] = _file(path.read_bytes(), KINDS[path.suffix])
+    if INDEX not in found:
+        sentence = "The page is not part of this installation; install perfield from a wheel."
+        found[INDEX] = _file(f"<!doctype html><title>perfield</title><p>{sentence}".encode(), KINDS[".html"])
+    return found
+
+
+def _file(body: bytes, kind: str) -> PageFile:
+    return PageFile(body, kind, f'"{hashlib.sha256(body).hexdigest()[:24]}"')

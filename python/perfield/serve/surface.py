@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The surface of the simulation's mesh: what a browser draws, with the rank of each face.
+
+Values of ranks are joined in the browser, so the mesh is sent once per version. Pieces keep their inner
+faces, so that the page can move them apart. Ghost cells are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import (
+    vtkCellArray,
+    vtkCellData,
+    vtkDataObject,
+    vtkDataSet,
+    vtkDataSetAttributes,
+    vtkPolyData,
+)
+from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThreshold
+from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
+
+from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
+from perfield.pictures.own_fields import name_own_fields, own_fields
+from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
+from perfield.run import Frame
+from perfield.serve.followed import View
+from perfield.serve.packed import packed
+
+SHARP = 30.0  # degrees between faces that share an edge to draw
+LOW, FLAT = 0.15, 1e-6  # parts of the longest side; `looking` says what is flat
+RANK, BLOCK, POINT, CELL, OWNED = "rank", "block", "point", "cell", "owned"
+
+
+@dataclass(frozen=True)
+class _Surface:
+    """packed : for the page. blocks : (rank, number of the block), in the order of the pieces.
+    points, cells : of each point and face, (index in `blocks`, its number in the block)."""
+
+    packed: bytes
+    blocks: list[tuple[int, int]]
+    points: np.ndarray
+    cells: np.ndarray
+
+
+def mesh(view: View, version: int) -> bytes:
+    """The surface of one version of the mesh.
+
+    Arrays: points float32 (n, 3); verts, strokes and polys uint32, each cell as its number of points and
+    these (verts and strokes are empty but for meshes of points or lines); rank, block int32 of each cell, in
+    the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
+    centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
+    Header: version, bounds, n_points, n_cells, and flat, direction, up: how to look at it.
+    Raises MeshMissingError if there is no such mesh, MeshError if it cannot be drawn.
+    """
+    return _surface(view, version).packed
+
+
+def own_field(view: View, field: str, frame: int) -> bytes:
+    """One of the simulation's own fields on the surface of a frame's mesh: the array values, float32.
+
+    Vectors become their magnitude. Header: association "point" or "cell" (as rank), version of the mesh, step
+    (index of the step in which the newest own field was stored; null if unknown), range, title.
+    Raises MeshMissingError if no piece has such a field in this frame.
+    """
+    return view.answers.get(("own", field, frame, view.version), lambda: _own(view, field, frame))
+
+
+def _own(view: View, field: str, position: int) -> bytes:
+    frame = view.run.frame(position)
+    version = _version_of(view, position)
+    pieces, surface = _pieces(view), _surface(view, version)
+    values, association, title = None, "", field
+    of_block = {key: at for at, key in enumerate(surface.blocks)}
+    for rank in sorted({rank for rank, _ in surface.blocks}):
+        for number, dataset in pieces.blocks(rank, frame):
+            at = of_block.get((rank, number))
+            if at is None:
+                continue
+            name_own_fields(dataset, view.names)
+            for kind, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
+                array = data.GetArray(field)
+                if array is None or (association and kind != association):
+                    continue
+                ids = surface.points if kind == "point" else surface.cells
+                if values is None:
+                    association, title = kind, own_fields(dataset).get(field, field)
+                    values = np.full(len(ids), np.nan, np.float32)
+                here = ids[:, 0] == at
+                values[here] = _scalars(vtk_to_numpy(array))[ids[here, 1]]
+    if values is None:
+        raise MeshMissingError(f"no piece has the field '{field}' in frame {position}.")
+    finite = values[np.isfinite(values)]
+    stored = pieces.fields_index(frame) if isinstance(pieces, StoredPieces) else None
+    return packed(
+        {"values": values},
+        association=association,
+        version=version,
+        step=stored,
+        title=title,
+        range=[finite.min(), finite.max()] if len(finite) else None,
+    )
+
+
+def _version_of(view: View, position: int) -> int:
+    return 0 if view.mesh_path is not None else view.frames["mesh_version"][position]
+
+
+def _pieces(view: View) -> Pieces:
+    key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
+    if view.mesh_path is not None:
+        return view.answers.get(key, lambda: choose_pieces(view.run, view.mesh_path))
+    return StoredPieces(view.run)
+
+
+def _surface(view: View, version: int) -> _Surface:
+    first = 0 if view.mesh_path is not None else view.first_of_mesh.get(version)
+    if first is None or not len(view.run):
+        raise MeshMissingError(f"the run has no mesh of version {version}; /api/run tells which it has.")
+    # While ranks may still describe their pieces of this version, a later view may know more.
+    key = "surface", version, view.frames["n_present"][first], view.run.mesh_entries if _grows(view) else 0
+    return view.answers.get(key, lambda: _made(view, view.run.frame(first), version))
+
+
+def _grows(view: View) -> bool:
+    return view.run.state == "running" and view.mesh_path is None
+
+
+def _made(view: View, frame: Frame, version: int) -> _Surface:
+    pieces, append, blocks = _pieces(view), vtkAppendFilter(), []
+    centres = np.full((view.run.n_ranks, 3), np.nan, np.float32)
+    sizes = np.zeros(view.run.n_ranks, np.float32)
+    for rank in range(view.run.n_ranks):
+        boxes = []
+        for number, dataset in _shapes(pieces, rank, frame):
+            if not dataset.GetNumberOfPoints():
+                continue
+            append.AddInputData(_marked(dataset, rank, number, len(blocks)))
+            blocks.append((rank, number))
+            boxes.append(dataset.GetBounds())
+        if boxes:
+            ends = np.array(boxes).reshape(-1, 3, 2)
+            low, high = ends[:, :, 0].min(axis=0), ends[:, :, 1].max(axis=0)
+            centres[rank], sizes[rank] = (low + high) / 2, np.linalg.norm(high - low)
+    if not blocks:
+        raise MeshMissingError(f"no rank has a mesh of version {version}.")
+    append.Update()
+    owned = vtkThreshold()
+    owned.SetInputConnection(append.GetOutputPort())
+    owned.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_CELLS, OWNED)
+    owned.SetThresholdFunction(vtkThreshold.THRESHOLD_UPPER)
+    owned.SetUpperThreshold(0.5)
+    outside = vtkDataSetSurfaceFilter()
+    outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
+    outside.SetInputConnection(owned.GetOutputPort())
+    outside.Update()
+    return _drawn(outside.GetOutput(), blocks, centres, sizes, version)
+
+
+def _drawn(
+    shape: vtkPolyData, blocks: list[tuple[int, int]], centres: np.ndarray, sizes: np.ndarray, version: int
+) -> _Surface:
+    if not shape.GetNumberOfCells():
+        raise MeshError("the pieces of the mesh have points, but no cells of their own, so nothing is drawn.")
+    edges = vtkFeatureEdges()
+    edges.SetInputData(shape)
+    edges.BoundaryEdgesOn()
+    edges.FeatureEdgesOn()
+    edges.SetFeatureAngle(SHARP)
+    edges.NonManifoldEdgesOff()
+    edges.ManifoldEdgesOff()
+    edges.ColoringOff()
+    edges.Update()
+    lines = edges.GetOutput()
+    bounds = shape.GetBounds()
+    flat, direction, up = looking(bounds)
+    arrays = {
+        "points": _points(shape),
+        "verts": in_cells(shape.GetVerts()),
+        "strokes": in_cells(shape.GetLines()),
+        "polys": in_cells(shape.GetPolys()),
+        "rank": _column(shape.GetCellData(), RANK),
+        "block": _column(shape.GetCellData(), BLOCK),
+        "line_points": _points(lines),
+        "lines": in_cells(lines.GetLines()),
+        "line_rank": _column(lines.GetCellData(), RANK),
+        "centres": centres,
+        "sizes": sizes,
+    }
+    return _Surface(
+        packed=packed(
+            arrays,
+            version=version,
+            flat=flat,
+            direction=direction,
+            up=up,
+            bounds=bounds,
+            n_points=shape.GetNumberOfPoints(),
+            n_cells=shape.GetNumberOfCells(),
+        ),
+        blocks=blocks,
+        points=vtk_to_numpy(shape.GetPointData().GetArray(POINT)),
+        cells=vtk_to_numpy(shape.GetCellData().GetArray(CELL)),
+    )
+
+
+def looking(bounds: Sequence[float]) -> tuple[bool, list[float], list[float]]:
+    """Whether a mesh is flat, along which direction to look at it, and what is up; as in images.
+
+    bounds : x0, x1, y0, y1, z0, z1. A mesh that is low is looked at from above, one without extent across x
+    or y from the side.
+    """
+    sides = np.diff(np.array(bounds).reshape(3, 2))[:, 0]
+    if sides[2] <= LOW * sides.max():
+        return True, [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]
+    for axis in (0, 1):
+        if sides[axis] <= FLAT * sides.max():
+            return True, [-1.0 * (axis == 0), 1.0 * (axis == 1), 0.0], [0.0, 0.0, 1.0]
+    return False, [-1.0, 0.75, -0.6], [0.0, 0.0, 1.0]
+
+
+def in_cells(cells: vtkCellArray) -> np.ndarray:
+    """Cells as vtk.js takes them: uint32, each as its number of points and these."""
+    ends = vtk_to_numpy(cells.GetOffsetsArray()).astype(np.int64)
+    points = vtk_to_numpy(cells.GetConnectivityArray())
+    n_cells = len(ends) - 1
+    if n_cells < 1:
+        return np.zeros(0, np.uint32)
+    told = np.empty(n_cells + len(points), np.uint32)
+    heads = ends[:-1] + np.arange(n_cells)
+    told[heads] = np.diff(ends)
+    rest = np.ones(len(told), bool)
+    rest[heads] = False
+    told[rest] = points
+    return told
+
+
+def _points(shape: vtkPolyData) -> np.ndarray:
+    if not shape.GetNumberOfPoints():
+        return np.zeros((0, 3), np.float32)
+    return vtk_to_numpy(shape.GetPoints().GetData()).astype(np.float32)
+
+
+def _column(data: vtkCellData, name: str) -> np.ndarray:
+    array = data.GetArray(name)
+    return vtk_to_numpy(array).astype(np.int32) if array is not None else np.zeros(0, np.int32)
+
+
+def _scalars(values: np.ndarray) -> np.ndarray:
+    """Values as they are; the magnitude of vectors."""
+    if values.ndim == 1:
+        return values
+    return values[:, 0] if values.shape[1] == 1 else np.linalg.norm(values.astype(float), axis=1)
+
+
+def _shapes(pieces: Pieces, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
+    """The blocks of a rank; without own fields, where that saves reading them."""
+    if isinstance(pieces, StoredPieces):
+        return pieces.shapes(rank, int(frame.mesh_version[rank]))
+    return pieces.blocks(rank, frame)
+
+
+def _marked(dataset: vtkDataSet, rank: int, number: int, block: int) -> vtkDataSet:
+    """A block with the numbers of its points and cells as its only arrays, beside marks of ghosts."""
+    bare = dataset.NewInstance()
+    bare.CopyStructure(dataset)
+    n_points, n_cells = dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()
+    _add(bare.GetPointData(), POINT, np.stack([np.full(n_points, block), np.arange(n_points)], axis=1))
+    _add(bare.GetCellData(), CELL, np.stack([np.full(n_cells, block), np.arange(n_cells)], axis=1))
+    _add(bare.GetCellData(), RANK, np.full(n_cells, rank))
+    _add(bare.GetCellData(), BLOCK, np.full(n_cells, number))
+    _add(bare.GetCellData(), OWNED, is_owned(dataset))
+    return bare
+
+
+def _add(data: vtkDataSetAttributes, name: str, values: np.ndarray) -> None:
+    array = numpy_to_vtk(np.ascontiguousarray(values.astype(np.int32)), deep=True)
+    array.SetName(name)
+    data.AddArray(array)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of fields: of all ranks in some frames, and as a heat map of all ranks over all frames."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+import numpy as np
+
+from perfield.run.snapshot import Snapshot
+from perfield.serve.about import scale
+from perfield.serve.followed import View
+from perfield.serve.look import look
+from perfield.serve.packed import packed
+
+MOST_NUMBERS = 1 << 24  # of one answer: 64 MB
+MOST_ROWS, MOST_COLUMNS = 1024, 2048  # of a heat map
+HEAT_S = 1.0  # that one request reads
+
+
+class TooMuchError(ValueError):
+    """More was asked for than one answer holds; the text says what to ask for instead."""
+
+
+def values(view: View, field: str, begin: int, end: int) -> bytes:
+    """A field of frames begin to end - 1, float32 (end - begin, n_ranks), NaN where absent.
+
+    Raises TooMuchError beyond MOST_NUMBERS.
+    """
+    n_ranks = view.run.n_ranks
+    if (end - begin) * n_ranks > MOST_NUMBERS:
+        raise TooMuchError(
+            f"{end - begin} frames of {n_ranks} ranks are too much for one answer; ask for at most "
+            f"{MOST_NUMBERS // n_ranks} frames at once."
+        )
+    found = np.full((end - begin, n_ranks), np.nan, np.float32)
+    at = 0
+    for _, read in Snapshot(view.run).in_chunks(np.arange(begin, end), [field]):
+        found[at : at + len(read)] = read[:, 0]
+        at += len(read)
+    return found.astype("<f4", copy=False).tobytes()
+
+
+def heat(view: View, field: str) -> bytes:
+    """A field as a heat map: the largest value of each few ranks (rows) and frames (columns).
+
+    Array values : float32 (rows, columns), NaN where nothing was measured or read yet. Header: `complete`,
+    false if asking again gives more; ranks_per_bin, frames_per_bin; title, unit, range and scale.
+    """
+    return view.answers.get(("heat", field), lambda: _Heat(field)).answer(view)
+
+
+class _Heat:
+    """The heat map of a field, which grows with the run and with each request."""
+
+    def __init__(self, field: str):
+        self._field, self._lock = field, Lock()
+        self._per = (0, 0)
+        self._cells = np.zeros((0, 0), np.float32)
+        self._read = np.zeros(0, np.int64)  # how many ranks had delivered each frame when it was read
+
+    def answer(self, view: View) -> bytes:
+        with self._lock:
+            self._make_room(view)
+            n_entries = np.array(view.frames["n_present"], np.int64)
+            unread = np.flatnonzero(self._read != n_entries)
+            snapshot, (ranks, columns) = Snapshot(view.run), self._per
+            first = np.arange(0, view.run.n_ranks, max(ranks, 1))
+
+            def take(positions: np.ndarray) -> None:
+                rows = np.fmax.reduceat(snapshot.fields(positions, [self._field])[:, 0], first, axis=1)
+                at = positions // columns
+                for column, row in zip(at.tolist(), rows):
+                    self._cells[:, column] = np.fmax(self._cells[:, column], row)
+                self._read[positions] = n_entries[positions]
+
+            complete = look(unread, view.run.n_ranks, 1, take, HEAT_S)
+            cells = self._cells.copy()
+        return packed(
+            {"values": cells},
+            complete=complete,
+            ranks_per_bin=ranks,
+            frames_per_bin=columns,
+            n_frames=len(view.run),
+            **scale(view, self._field),
+        )
+
+    def _make_room(self, view: View) -> None:
+        """Makes the map as wide as the run; joins columns when they become too many."""
+        n_ranks, n_frames = view.run.n_ranks, len(view.run)
+        per = max(1, -(-n_ranks // MOST_ROWS)), max(1, -(-n_frames // MOST_COLUMNS))
+        shape = -(-n_ranks // per[0]), -(-n_frames // per[1])
+        if per != self._per or n_frames < len(self._read):
+            self._per, self._read = per, np.zeros(n_frames, np.int64)
+            self._cells = np.full(shape, np.nan, np.float32)
+            return
+        wider = np.full(shape, np.nan, np.float32)
+        wider[:, : self._cells.shape[1]] = self._cells
+        self._cells = wider
+        self._read = np.concatenate([self._read, np.zeros(n_frames - len(self._read), np.int64)])

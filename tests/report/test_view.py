@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the browser view shows a finding: its step, field and rank, or the nearest that the run has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+from perfield.analysis.findings import Finding, Picture
+from perfield.report import report
+from perfield.report.text import as_text
+from perfield.report.view import View, view_of
+
+ANY = Picture("machine")
+NONE = np.zeros(0, np.int64)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The report of a run of 8 steps."""
+    path = twin.write_run(tmp_path_factory.mktemp("view") / "run", ranks=4, steps=8)
+    return report(perfield.open(path))
+
+
+def about(picture=ANY, ranks=NONE, steps=NONE, pairs=()) -> Finding:
+    """A finding about these ranks, steps and pairs."""
+    its = {"ranks": np.array(ranks), "steps": np.array(steps), "pairs": np.array(pairs, int).reshape(-1, 2)}
+    return Finding("imbalance", "Words.", 0.5, "Balance.", picture, **its)
+
+
+def test_the_view_shows_what_the_finding_names(made):
+    named = view_of(about(Picture("heat_map", "compute_time_s", 6), ranks=[2, 3], steps=[1]), made)
+    assert named == View(6, "compute_time_s", 2)
+    assert named.address == "http://localhost:8017/#frame=6&field=compute_time_s&rank=2"
+    assert view_of(about(steps=[1, 2, 5]), made) == View(2)
+    assert view_of(about(Picture("machine", "sent_count", 1)), made) == View(1, "sent_count")
+
+
+def test_without_a_step_the_view_shows_one_of_typical_length(made):
+    shown = view_of(about(pairs=[(3, 1)]), made)
+    longest = made.observed.largest["step_time_s"]
+    assert longest[shown.frame] == np.sort(longest)[len(longest) // 2]
+    assert (shown.field, shown.rank) == (None, 3)
+
+
+def test_fields_and_steps_that_the_run_lacks_are_left_out(made):
+    missing = Picture("mesh", "compute_time_per_cell_s", 900)
+    assert view_of(about(missing, ranks=[1]), made) == View(None, None, 1)
+    assert view_of(about(Picture("message_matrix")), made) is None
+
+
+def test_text_tells_the_command_once_where_a_finding_has_a_place(made):
+    some = replace(made, findings=(about(ranks=[1]), about(ranks=[2])))
+    assert as_text(some).count(f"perfield serve {made.run.path}") == 1
+    none = replace(made, findings=(about(),))
+    assert "perfield serve" not in as_text(none)

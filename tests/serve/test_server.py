@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is let in, what is never served, and browsers that are slow or vanish."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gzip
+import json
+import socket
+import time
+
+import pytest
+from served import served
+
+import twin
+from perfield.serve.followed import Followed
+from perfield.serve.server import PortError, Server
+
+SECRET = b"nobody may see this"
+ESCAPES = [
+    "/../secret.txt",
+    "/page/../../secret.txt",
+    "/page/..%2f..%2fsecret.txt",
+    "/page/%2e%2e/%2e%2e/secret.txt",
+    "/page/%252e%252e%252fsecret.txt",
+    "/page/..\\..\\secret.txt",
+    "/page/..%5c..%5csecret.txt",
+    "/page/secret.txt%00.js",
+    "/page//etc/passwd",
+    "//etc/passwd",
+    "/page/%2fetc%2fpasswd",
+    "/etc/passwd",
+    "/api/../../secret.txt",
+    "/api/run/../../secret.txt",
+    "/api/values?field=../../secret.txt",
+    "/api/own?field=/etc/passwd&frame=0",
+    "/run.json",
+    "/stream/",
+    "/page/",
+    "/page/index.html/..",
+    "/page/.",
+    "file:///etc/passwd",
+    "http://localhost/etc/passwd",
+    "*",
+    "?",
+]
+
+
+@pytest.mark.parametrize("path", ESCAPES)
+def test_no_path_leaves_the_table(client, run, path):
+    (run.parent / "secret.txt").write_bytes(SECRET)
+    status, body, _ = client.ask(path)
+    assert status in (400, 404), (status, body)
+    assert SECRET not in body and b"root:" not in body
+    sentence = json.loads(body)["error"]
+    assert (sentence.endswith(".") and sentence[0].isupper()) or path.startswith("/api/")
+
+
+def test_overlong_address_is_refused(client):
+    assert client.refusal("/page/" + "a" * 5000)[0] == 414
+    assert client.refusal("/" + "../" * 600 + "etc/passwd")[0] in (404, 414)
+
+
+def test_raw_bytes_in_a_request_are_refused(client):
+    for line in (b"GET /page/\xff\xfe\x00 HTTP/1.1", b"GET /page/../../x", b"\x00\x01", b"GET / HTTP/9.9"):
+        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
+            raw.sendall(line + b"\r\nHost: localhost\r\n\r\n")
+            raw.shutdown(socket.SHUT_WR)
+            told = b"".join(iter(lambda: raw.recv(4096), b""))
+        assert b" 200 " not in told.split(b"\r\n")[0], told
+    assert client.json("/api/run")["n_ranks"] == 8
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "", "192.0.2.1"]
+)
+def test_name_that_leads_here_is_refused(client, host):
+    status, body, _ = client.ask("/api/run", Host=host)
+    assert status == 403 and b"localhost only" in body
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1:8017", "[::1]:8017", "LOCALHOST"])
+def test_localhost_is_answered_behind_any_port(client, host):
+    assert client.ask("/api/run", Host=host)[0] == 200
+
+
+def test_pages_of_other_addresses_are_refused(client):
+    assert client.ask("/api/run", Sec_Fetch_Site="cross-site")[0] == 403
+    assert client.ask("/api/run", Sec_Fetch_Site="same-origin")[0] == 200
+    _, _, headers = client.ask("/api/run", Origin="http://evil.example")
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
+def test_only_reading_is_allowed(client, method):
+    status, body, headers = client.ask("/api/run", method)
+    assert status == 405 and headers["Allow"] == "GET, HEAD" and b"Only GET, HEAD" in body
+
+
+def test_head_tells_the_length_without_a_body(client):
+    _, whole, _ = client.ask("/api/rank?rank=1")
+    status, body, headers = client.ask("/api/rank?rank=1", "HEAD")
+    assert (status, body, int(headers["Content-Length"])) == (200, b"", len(whole))
+
+
+def test_answers_carry_headers_that_protect(client):
+    for path in ("/", "/api/run", "/nothing"):
+        _, _, headers = client.ask(path)
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert client.ask("/api/run")[2]["Cache-Control"] == "no-store"
+
+
+def test_another_address_needs_a_token(run):
+    with pytest.raises(ValueError, match="needs a token"):
+        Server(Followed(run), "0.0.0.0")
+
+
+def test_token_lets_in_once_and_becomes_a_cookie(run):
+    with served(run, address="0.0.0.0", token="t" * 20) as client:
+        assert client.ask("/api/run", Host="anything")[0] == 401
+        assert client.ask("/", Host="anything")[0] == 401
+        assert client.ask("/page/main.js")[0] == 401
+        assert client.ask("/?token=" + "u" * 20)[0] == 401
+        assert client.ask("/api/run?token=" + "t" * 20)[0] == 401
+        status, _, headers = client.ask("/?token=" + "t" * 20)
+        assert (status, headers["Location"]) == (303, "/")
+        cookie, *rules = headers["Set-Cookie"].split("; ")
+        assert {"HttpOnly", "SameSite=Strict"} <= set(rules)
+        assert client.ask("/api/run", Cookie=cookie)[0] == 200
+        assert client.ask("/api/run", Cookie=cookie + "x")[0] == 401
+        assert client.ask("/api/run", Cookie="a=\x01;;=")[0] == 401
+        assert client.server.url.endswith("/?token=" + "t" * 20)
+
+
+def test_taken_port_is_told(client, run):
+    with pytest.raises(PortError, match=rf"port {client.port} .* cannot be taken: .*--port; 0 takes any"):
+        Server(Followed(run), port=client.port)
+
+
+def test_large_answers_are_compressed_for_browsers_that_can(client):
+    plain = client.body("/api/run")
+    _, body, headers = client.ask("/api/run", Accept_Encoding="gzip, deflate")
+    assert headers["Content-Encoding"] == "gzip" and len(body) < len(plain) / 3
+    assert gzip.decompress(body) == plain
+
+
+def test_slow_browser_holds_up_nobody(client):
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(b"GET /api/run HTTP/1.1\r\nHost: localhost\r\n")  # never ends its request
+        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as unread:
+            unread.sendall(b"GET /api/mesh HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)  # never reads
+            assert client.json("/api/run")["n_frames"] == 10
+
+
+def test_browser_that_vanishes_leaves_no_trace(client, capfd):
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as gone:
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # resets
+            gone.sendall(b"GET /api/mesh HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
+    end = time.monotonic() + 60
+    while client.json("/api/run")["n_frames"] != 10 and time.monotonic() < end:
+        pass
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_several_browsers_at_once_get_the_same(run):
+    paths = ["/api/run", "/api/mesh", "/api/machine", "/api/rank?rank=3", "/api/heat?field=compute_time_s"]
+    with served(run) as client, concurrent.futures.ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(client.body, paths * 4))
+    for number in range(len(paths)):
+        assert len(set(answers[number :: len(paths)])) == 1
+
+
+def test_fault_of_ours_is_a_sentence_and_the_server_goes_on(client, monkeypatch, capfd):
+    from perfield.serve import routes
+
+    monkeypatch.setitem(routes.API, "run", lambda view, query: 1 / 0)
+    status, sentence = client.refusal("/api/run")
+    assert status == 500 and "its terminal says more" in sentence
+    assert "ZeroDivisionError" in capfd.readouterr().err
+    monkeypatch.undo()
+    assert client.json("/api/run")["n_ranks"] == 8
+
+
+def test_page_without_its_library_says_so(run, tmp_path):
+    (tmp_path / "index.html").write_text("<p>page")
+    (tmp_path / "secret.key").write_text("no file of the page")
+    with served(run, page=tmp_path) as client:
+        assert client.body("/") == b"<p>page"
+        assert "vtk.js is not part of this installation" in client.refusal("/page/vtk.js")[1]
+        assert client.refusal("/page/secret.key")[0] == 404
+        _, _, headers = client.ask("/page/index.html")
+        assert client.ask("/", If_None_Match=headers["ETag"])[0] == 304
+
+
+def test_missing_page_says_so(run, tmp_path):
+    with served(run, page=tmp_path / "nothing") as client:
+        assert b"The page is not part of this installation" in client.body("/")
+
+
+def test_wrong_requests_are_told_what_to_ask(client):
+    for path, status, words in (
+        ("/api/nothing", 404, "there are run, values"),
+        ("/api/values?field=nothing", 404, "no field 'nothing'"),
+        ("/api/values", 400, "'field' is missing"),
+        ("/api/values?field=compute_time_s&from=8&to=3", 404, "from='8' is not there"),
+        ("/api/values?field=compute_time_s&to=999", 404, "from 0 to 10"),
+        ("/api/messages?frame=-1", 400, "from 0 to 9"),
+        ("/api/messages?frame=1e3", 400, "from 0 to 9"),
+        ("/api/rank?rank=8", 404, "from 0 to 7"),
+        ("/api/rank?rank=" + "9" * 400, 404, "from 0 to 7"),
+        ("/api/mesh?version=7", 404, "no mesh of version 7"),
+        ("/api/own?field=nothing&frame=1", 404, "no piece has the field 'nothing'"),
+    ):
+        assert client.refusal(path)[0] == status, path
+        assert words in client.refusal(path)[1]
+
+
+def test_run_of_another_directory_is_not_touched(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 2, 2)
+    before = {file: file.stat().st_mtime_ns for file in path.rglob("*") if "analysis" not in file.parts}
+    with served(path) as client:
+        client.json("/api/run")
+        client.body("/api/mesh")
+    assert before == {
+        f: f.stat().st_mtime_ns for f in path.rglob("*") if "analysis" not in f.parts and f in before
+    }
