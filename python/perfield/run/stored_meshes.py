@@ -30,6 +30,11 @@ class StoredMeshes:
     def __len__(self) -> int:
         return len(self._streams.places)
 
+    @property
+    def n_blocks(self) -> int:
+        """How many entries describe blocks of a mesh."""
+        return len(self._streams.of_type("mesh"))
+
     def refresh(self) -> None:
         """Finds newly written entries."""
         self._streams.refresh()
