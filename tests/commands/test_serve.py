@@ -63,6 +63,13 @@ def test_token_is_made_and_printed_where_others_can_reach(run, tmp_path):
         assert address.endswith("/?token=a-token-of-my-own") and socket.gethostname() in address
 
 
+def test_server_starts_without_vtk_and_pandas():
+    script = "import sys, perfield.serve.server\n"
+    script += "print(*{'pandas', 'xarray', 'scipy.stats', 'vtkmodules'} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout == "\n", told.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "mode", "sentence"),
     [

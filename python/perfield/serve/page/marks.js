@@ -3,6 +3,7 @@
 
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
+const THIN = 14; // pixels: a mark must not cover what it marks
 const LINE = { thinnest: 1.2, thickest: 6 }; // pixels at the sender
 
 /** Draws messages as lines, thick at their sender and thin at their receiver, and the thicker, the more bytes.

@@ -208,7 +208,9 @@ export class View3d {
 
   /** Whether the browser can draw in 3-D at all. */
   static possible() {
-    return document.createElement('canvas').getContext('webgl2') !== null;
+    const context = document.createElement('canvas').getContext('webgl2');
+    context?.getExtension('WEBGL_lose_context')?.loseContext(); // a browser allows few of them
+    return context !== null;
   }
 
   add(part, canBePicked = false) {
