@@ -54,7 +54,7 @@ class Follower:
     def __init__(self, views: list[Any], pictures: Pictures, together: bool = True):
         self._views, self._pictures, self._together = views, pictures, together
         self._styled = {
-            display.SMProxy: _choice(display) for view in views for display, _ in self._displays(view)
+            display.SMProxy: _choice(display) for view in views for display, _ in shown_layers(view, pictures)
         }
         self._backgrounds = {view.SMProxy: None for view in views}
         self._blank: set[Any] = set()  # displays of parts of the machine without the chosen array
@@ -67,7 +67,7 @@ class Follower:
             return
         self._busy = True
         try:
-            for display, layer in self._displays(view):
+            for display, layer in shown_layers(view, self._pictures):
                 chosen, before = _choice(display), self._styled.get(display.SMProxy, ("", ""))
                 if before != chosen:
                     self._style(view, display, layer, before[1])
@@ -83,16 +83,6 @@ class Follower:
         """Draws the other views that followed a choice."""
         while self._to_draw and not self._busy:
             pv.Render(self._to_draw.pop())
-
-    def _displays(self, view: Any) -> list[tuple[Any, str]]:
-        """The visible displays of a view that can be coloured, and the layer that each shows."""
-        shown = []
-        for display in view.Representations:
-            if getattr(display, "Visibility", 0) and hasattr(display, "ColorArrayName"):
-                layer = _layer(getattr(display, "Input", None), self._pictures)
-                if layer:
-                    shown.append((display, layer))
-        return shown
 
     def _style(self, view: Any, display: Any, layer: str, before: str) -> None:
         """Gives a display the colours, legend and title of the array that was chosen for it. before : the
@@ -118,7 +108,7 @@ class Follower:
     def _tell_others(self, view: Any, chosen: Any, field: str) -> None:
         """Colours the other main displays by the same array, where they have it, also in the other views."""
         for other in self._views if self._together else [view]:
-            for display, layer in self._displays(other):
+            for display, layer in shown_layers(other, self._pictures):
                 _, before = _choice(display)
                 own = display.SMProxy is chosen.SMProxy or layer not in MAIN
                 if own or before == field or not (before or display.SMProxy in self._blank):
@@ -152,6 +142,17 @@ class Follower:
                     shape.Color = text
             elif _name(getattr(shape, "Input", None)) == "labels":
                 plain(shape, text)
+
+
+def shown_layers(view: Any, pictures: Pictures) -> list[tuple[Any, str]]:
+    """The visible displays of a view that can be coloured, and the layer that each shows."""
+    shown = []
+    for display in view.Representations:
+        if getattr(display, "Visibility", 0) and hasattr(display, "ColorArrayName"):
+            layer = _layer(getattr(display, "Input", None), pictures)
+            if layer:
+                shown.append((display, layer))
+    return shown
 
 
 def _choice(display: Any) -> tuple[str, str]:

@@ -8,10 +8,11 @@ from typing import Any
 import machine_picture
 import mesh_picture
 import paraview.simple as pv
+import picks
 from follow import follow
 from pipeline_options import Options, ended, unknown
 from reduced import reduced
-from scene import Pictures, at_first_step, new_view
+from scene import Pictures, at_first_step, new_view, panels_at_rest
 
 SHOW = {"geometry": mesh_picture.open_in, "topology": machine_picture.open_in}
 
@@ -29,11 +30,13 @@ def show(names: tuple[str, ...], makes: str) -> None:
     if options.size != Options.size:
         pv.GetLayout(views[0]).PreviewMode = [len(names) * options.size[0], options.size[1]]
     pv.RenderAllViews()  # sets the sizes of the views
-    shown = [SHOW[name](view, pictures) for name, view in zip(names, views)]
+    with panels_at_rest():
+        shown = [SHOW[name](view, pictures) for name, view in zip(names, views)]
     at_first_step(views, shown[0])
     if options.every > 1:
         pv.GetAnimationScene().Stride = options.every
     follow(views, pictures)
+    picks.link(views, pictures)
     if makes == "images":
         for name, view in zip(names, views):
             _extractor("PNG", view, name, options).Writer.ImageResolution = options.size

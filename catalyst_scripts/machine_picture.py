@@ -27,6 +27,7 @@ LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
     *("switches", "links", "devices"),
 )
+STATIC = ("switches", "links", "devices")  # the same at all steps; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
@@ -62,10 +63,12 @@ class Layers:
         self.reader = pictures.read("topology")
         self.picture = reader = _arranged(self.reader, pictures.layout)
         written = _layers(reader)
+        sizes = _column(written.get("machine"), "n_ranks")
+        self._has_idle_parts = sizes is None or bool((sizes == 0).any())
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
-            if name in written
+            if name in written and (name not in STATIC or written[name].GetNumberOfCells())
         }
         self._others: list[Any] = []  # proxies that show blocks
         self._displays: dict[str, Any] = {}
@@ -84,7 +87,8 @@ class Layers:
         about = {**about, "scale": scale or about.get("scale")}
         in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
         self._plain("planes", PLANE)
-        for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
+        idle = in_parts and self._has_idle_parts
+        for name, is_shown in {"idle parts": idle, "parts": in_parts, "machine": not in_parts}.items():
             if is_shown:
                 self._plain(name, WHITE)
             elif name in self._displays:
@@ -102,7 +106,7 @@ class Layers:
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
             for name in ("switches", "devices"):
-                if field in self._pictures.arrays(f"topology/{name}"):
+                if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
@@ -431,7 +435,7 @@ def _switches(switches: Any) -> list[Label]:
 
 def _column(data: Any, name: str) -> Any:
     """A cell array; None if there is none."""
-    array = data.GetCellData().GetArray(name)
+    array = data.GetCellData().GetArray(name) if data is not None else None
     return None if array is None else vtk_to_numpy(array)
 
 

@@ -64,6 +64,28 @@ class Tab:
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key]
             )
 
+    def click(self, x: float, y: float) -> None:
+        """Moves the pointer to a place of the page, in pixels, and clicks."""
+        for kind, button in (("mouseMoved", "none"), ("mousePressed", "left"), ("mouseReleased", "left")):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
+
+    def visit(self, address: str) -> None:
+        """Loads another page, or the same one anew."""
+        self.call("Page.navigate", url="about:blank")
+        self._loaded("about:blank")
+        self.call("Page.navigate", url=address)
+        self._loaded(address)
+
+    def _loaded(self, address: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            with contextlib.suppress(AssertionError):  # between two pages no script can run
+                here, state = self.value("[location.href, document.readyState]")
+                if here.split("#")[0] == address.split("#")[0] and state == "complete":
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"{address} was never loaded; the page said {self.told}")
+
     def picture(self) -> bytes:
         """What the page looks like, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
@@ -74,7 +96,7 @@ _CODES = {"ArrowRight": 39, "ArrowLeft": 37}
 
 @contextlib.contextmanager
 def opened_tab(address: str, place: Path, size: str = "1500,1050", webgl: bool = False) -> Iterator[Tab]:
-    """A tab that shows the page at an address. place : for the browser's files. webgl : draw 3-D, in software."""
+    """A tab that shows the page at an address. place : for the browser's files. webgl : 3-D, in software."""
     from tornado.websocket import websocket_connect
 
     async def connected(tab: str) -> Any:

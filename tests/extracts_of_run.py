@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkStringArray
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import perfield
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
@@ -33,14 +34,22 @@ def listed(pvd: Path) -> list[tuple[float, str]]:
     return [(float(entry.get("timestep")), entry.get("file")) for entry in entries]
 
 
-def pieces(run: Path, index: int) -> list:
+def read_multiblock(path: Path):
+    """The multiblock of a .vtm."""
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    return reader.GetOutput()
+
+
+def pieces(run: Path, index: int, place: str = "catalyst") -> list:
     """The pieces of the geometry at a step, in the order of their files."""
-    return [read(path) for path in sorted((run / "catalyst" / f"geometry_{index:06d}").iterdir())]
+    return [read(path) for path in sorted((run / place / f"geometry_{index:06d}").iterdir())]
 
 
-def layers(run: Path, index: int) -> list:
+def layers(run: Path, index: int, place: str = "catalyst") -> list:
     """The layers of the topology at a step, in their order."""
-    return [read(path) for path in sorted((run / "catalyst" / f"topology_{index:06d}").iterdir())]
+    return [read(path) for path in sorted((run / place / f"topology_{index:06d}").iterdir())]
 
 
 def arrays(dataset) -> dict[str, np.ndarray]:
@@ -77,20 +86,24 @@ def assert_as_afterwards(
     n_pieces: int = 2,
     later: str | None = None,
     focus: tuple[int, ...] = (),
+    place: str = "catalyst",
 ) -> None:
-    """Fails unless the extracts equal the pictures of the finished run. focus : as in `GeometryOptions`."""
+    """Fails unless the extracts equal the pictures of the finished run. focus : as in `GeometryOptions`.
+
+    place : the extracts' folder.
+    """
     run = perfield.open(folder)
     options, scene = GeometryOptions(pieces=choose_pieces(run), focus=focus), topology_scene(run)
     for index in indexes:
         frame = run.frame(index)
         blocks = [dataset for _, dataset in geometry_blocks(run, frame, options)]
-        extracts = pieces(folder, index)
+        extracts = pieces(folder, index, place)
         assert len(extracts) == len(blocks) == n_pieces
         for inside, afterwards in zip(extracts, blocks):
             assert_equal(inside, afterwards, later)
         made = topology(run, frame, scene).layers().values()
         made = [layer for layer in made if layer.GetNumberOfCells()]
-        extracts = layers(folder, index)
+        extracts = layers(folder, index, place)
         assert len(extracts) == len(made)
         for inside, afterwards in zip(extracts, made):
             assert_equal(inside, afterwards, later)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 
 import pytest
+from fenced_blocks import fenced_blocks
 
 import perfield
 
@@ -24,7 +24,7 @@ def programs() -> list[tuple[str, str, str]]:
     return [
         (page.name, language, text)
         for page in PAGES
-        for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.M | re.S)
+        for language, text in fenced_blocks(page)
         if WHOLE.get(language, "\0") in text
     ]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -25,6 +26,7 @@ def paraview(tmp_path):
     program.write_text(
         '#!/bin/sh\necho "started $* PICTURES=$PERFIELD_PICTURES PYTHON=$PYTHONPATH"\n'
         'echo "SEPARATE=$PERFIELD_SEPARATE LAYOUT=$PERFIELD_LAYOUT CONFIG=$XDG_CONFIG_HOME"\n'
+        'echo "PLUGINS=$PV_PLUGIN_PATH of $(ls "${PV_PLUGIN_PATH%%:*}")"\n'
         'cat "${XDG_CONFIG_DIRS%%:*}/ParaView.ini"\nexit 3\n'
     )
     program.chmod(0o755)
@@ -38,6 +40,7 @@ def test_open_writes_pictures_first_and_starts_paraview(perfield_cli, run_path, 
     assert f"PICTURES={run_path / 'pictures'}" in result.stdout
     assert "PYTHON=" in result.stdout.split("catalyst_scripts")[1]
     assert result.returncode == 3
+    assert "no X server answers at DISPLAY=:77" in result.stderr
 
 
 def test_no_welcome_window_covers_the_pictures_and_own_settings_stay(
@@ -48,6 +51,12 @@ def test_no_welcome_window_covers_the_pictures_and_own_settings_stay(
     result = perfield_cli("open", run_path, "--topology", env=environment)
     assert result.stdout.endswith("[General]\nGeneralSettings.ShowWelcomeDialog=false\n")
     assert f"CONFIG={own}\n" in result.stdout and not own.exists()
+
+
+def test_open_loads_the_plugin_beside_the_users_own(perfield_cli, run_path, paraview):
+    environment = {"DISPLAY": ":77", "PATH": paraview, "PV_PLUGIN_PATH": "/opt/mine"}
+    said = perfield_cli("open", run_path, "--topology", env=environment).stdout
+    assert re.search(r"^PLUGINS=/.*/plugins:/opt/mine of perfield.xml$", said, re.MULTILINE)
 
 
 def test_views_keep_their_own_arrays_on_request(perfield_cli, run_path, paraview):

@@ -13,7 +13,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import twin
-from perfield.paraview import reader, runs
+from perfield.paraview import reader
 from perfield.paraview.runs import blocks_of
 from perfield.run import RunError
 
@@ -30,10 +30,9 @@ def run_path(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def said(monkeypatch):
-    """The notes that the reader tells; runs that other tests opened are forgotten."""
+    """The notes that the reader tells."""
     sentences = []
     monkeypatch.setattr(reader, "tell", sentences.append)
-    monkeypatch.setattr(runs, "_opened", type(runs._opened)())
     return sentences
 
 

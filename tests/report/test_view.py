@@ -36,15 +36,24 @@ def test_the_view_shows_what_the_finding_names(made):
     named = view_of(about(Picture("heat_map", "compute_time_s", 6), ranks=[2, 3], steps=[1]), made)
     assert named == View(6, "compute_time_s", 2)
     assert named.address == "http://localhost:8017/#frame=6&field=compute_time_s&rank=2"
-    assert view_of(about(steps=[1, 2, 5]), made) == View(2)
     assert view_of(about(Picture("machine", "sent_count", 1)), made) == View(1, "sent_count")
 
 
-def test_without_a_step_the_view_shows_one_of_typical_length(made):
-    shown = view_of(about(pairs=[(3, 1)]), made)
-    longest = made.observed.largest["step_time_s"]
-    assert longest[shown.frame] == np.sort(longest)[len(longest) // 2]
-    assert (shown.field, shown.rank) == (None, 3)
+def test_without_a_step_the_view_shows_one_of_middling_height(made):
+    shown = view_of(about(Picture("heat_map", "compute_time_s"), pairs=[(3, 1)]), made)
+    largest = made.observed.largest["compute_time_s"]
+    assert largest[shown.frame] == np.sort(largest)[len(largest) // 2]
+    assert shown.rank == 3
+    assert view_of(about(steps=[2]), made) == View(2)
+
+
+def test_steps_in_which_nothing_happens_are_not_shown(made):
+    few = np.zeros(8)
+    few[[1, 5, 6]] = 30, 10, 20
+    observed = replace(made.observed, largest={**made.observed.largest, "io_write_bytes": few})
+    writes = Picture("heat_map", "io_write_bytes")
+    assert view_of(about(writes), replace(made, observed=observed)).frame == 6
+    assert view_of(about(writes, steps=[0, 5]), replace(made, observed=observed)).frame == 5
 
 
 def test_fields_and_steps_that_the_run_lacks_are_left_out(made):

@@ -16,6 +16,7 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMu
 import perfield
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
+from perfield.pictures.lasting_geometry import LastingGeometry
 from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pieces
 from perfield.pictures.topology_picture import LAYERS, TopologyScene, topology, topology_scene
 
@@ -33,6 +34,7 @@ class GeometryChannel:
         self._run = run
         self._options = options or GeometryOptions()
         self._pieces: Pieces | None = None
+        self._lasting: LastingGeometry | None = None
         self.missing = ""  # why there is no mesh
 
     def has_mesh(self) -> bool:
@@ -47,12 +49,16 @@ class GeometryChannel:
     def mesh_changed(self) -> None:
         """Drops the old mesh."""
         if isinstance(self._pieces, StoredPieces):
-            self._pieces = None
+            self._pieces = self._lasting = None
 
     def blocks(self, frame: Frame) -> list[tuple[str, vtkDataSet]]:
-        """Names and datasets of a step; empty if these ranks have no mesh."""
+        """Names and datasets of a step; empty if these ranks have no mesh. Valid until the next call."""
         if not self.has_mesh():
             return []
+        if isinstance(self._pieces, StoredPieces):
+            if self._lasting is None:
+                self._lasting = LastingGeometry(self._run, self._pieces, self._options)
+            return self._lasting.blocks(frame)
         ranks = getattr(self._run, "ranks_here", None)
         pieces = self._pieces if ranks is None else SomePieces(self._pieces, ranks)
         return list(geometry_blocks(self._run, frame, replace(self._options, pieces=pieces)))

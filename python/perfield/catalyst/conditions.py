@@ -44,12 +44,12 @@ def check_mpi(told: str) -> None:
         )
 
 
-def check_paraview() -> None:
-    """Raises UnfitError if this Python has no ParaView."""
+def check_paraview(else_: str = "set catalyst_python to a Python that has it") -> None:
+    """Raises UnfitError if this Python has no ParaView. else_ : what to do if it cannot be installed."""
     if importlib.util.find_spec("paraview") is None:
         raise UnfitError(
             f"the Python of {sys.prefix} has no module paraview; install the Debian package "
-            "python3-paraview, or set catalyst_python to a Python that has it"
+            f"python3-paraview, or {else_}"
         )
 
 

@@ -22,7 +22,7 @@ class ExtractLists:
     def __init__(self, folder: Path):
         self._folder = folder
         self._files: dict[str, list[tuple[float, str]]] = {channel: [] for channel in CHANNELS}
-        self._written = -_SECONDS
+        self._written, self._is_old = -_SECONDS, False
         for channel in CHANNELS:
             self._path(channel).unlink(missing_ok=True)
 
@@ -32,12 +32,15 @@ class ExtractLists:
             name = f"{channel}_{index:06d}.vtm"
             if (self._folder / name).exists():
                 files.append((at, name))
+                self._is_old = True
         if time.monotonic() - self._written > _SECONDS:
             self.write()
 
     def write(self) -> None:
-        """Writes the lists to disk, each atomically."""
-        self._written = time.monotonic()
+        """Writes the lists to disk, each atomically, if they have changed."""
+        if not self._is_old:
+            return
+        self._written, self._is_old = time.monotonic(), False
         for channel, files in self._files.items():
             if files:
                 path = self._path(channel)

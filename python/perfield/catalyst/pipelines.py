@@ -95,10 +95,14 @@ class Pipelines:
         if self._extracts is not None:
             self._extracts.add(index, time)
 
-    def finish(self) -> None:
-        """Lets extractors finish and closes a live connection."""
+    def list_extracts(self) -> None:
+        """Lists all extracts now: no step is expected soon."""
         if self._extracts is not None:
             self._extracts.write()
+
+    def finish(self) -> None:
+        """Lets extractors finish and closes a live connection."""
+        self.list_extracts()
         self._bridge.finalize()
 
     def _together(self, what: str, action: Callable[[], Any]) -> Any:

@@ -43,7 +43,7 @@ class Stage:
         self.geometry = GeometryChannel(run, options)
         self._topology = TopologyChannel()
         self._description = LiveDescription(Path(run.path).resolve().name)
-        self._pipelines = Pipelines(given, world, comm, tell)
+        self.pipelines = Pipelines(given, world, comm, tell)
 
     def datasets(
         self, frame: Frame, run: RunDirectory | None, written: Frame | None
@@ -69,8 +69,8 @@ class Stage:
             )
             settings["description"] = {**described, "step": step_title(frame, frame.index, time)}
         geometry = geometry_among(blocks, names, self._comm.rank)
-        self._pipelines.run(frame.index, time, {"geometry": geometry, "topology": machine})
+        self.pipelines.run(frame.index, time, {"geometry": geometry, "topology": machine})
 
     def finish(self) -> None:
         """Lets ParaView finish what it writes. Collective."""
-        self._pipelines.finish()
+        self.pipelines.finish()

@@ -86,16 +86,9 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
         raise CommandError(f"--every {arguments.every}: expected a number of frames from 1.")
     if arguments.live is not None and not re.fullmatch(r".+:\d{1,5}", arguments.live):
         raise CommandError(f"--live {arguments.live}: expected host:port, such as localhost:22222.")
-    own = [script for script in arguments.script or () if script not in PIPELINES]
-    for script in own:
-        if not Path(script).exists():
-            advice = nearest(script, PIPELINES) or "name a ParaView pipeline."
-            raise CommandError(f"--script {script}: there is no such file; {advice}")
     given = {
         "live": arguments.live,
-        "scripts": [str(Path(script).resolve()) if script in own else script for script in arguments.script]
-        if arguments.script
-        else None,
+        "scripts": [_script(name) for name in arguments.script] if arguments.script else None,
         "every": arguments.every,
         "fields": arguments.fields,
         "camera": arguments.camera,
@@ -106,6 +99,19 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     always = {"newest": arguments.newest, "wait": arguments.wait}
     return {key: value for key, value in given.items() if value is not None} | always
+
+
+def _script(name: str) -> str:
+    """The full path of a pipeline, or the name of one of perfield's. Raises CommandError if it is neither."""
+    if name in PIPELINES:
+        return name
+    if not Path(name).exists():
+        own = ", ".join(PIPELINES)
+        raise CommandError(
+            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {own}. "
+            f"{nearest(name, PIPELINES)}".rstrip()
+        )
+    return str(Path(name).resolve())
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
+from perfield.catalyst_scripts.x_display import has_display
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
@@ -47,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Starts ParaView, waits for its end and returns its exit code."""
+    from perfield.paraview.plugin import FILE, write_plugin
+
     arguments.run = run_path(arguments.run)
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
     if not _pictures(directory):
@@ -82,8 +85,20 @@ def execute(arguments: argparse.Namespace) -> int:
         Path(place, "ParaView.ini").write_text(DEFAULTS, encoding="utf-8")
         others = os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
         environment["XDG_CONFIG_DIRS"] = os.pathsep.join([place, others])
+        plugins = [
+            str(write_plugin(Path(place, "plugins", FILE)).parent),
+            os.environ.get("PV_PLUGIN_PATH", ""),
+        ]
+        environment["PV_PLUGIN_PATH"] = os.pathsep.join(filter(None, plugins))
         sys.stdout.flush()  # what render said comes before what ParaView says
-        return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+        code = subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+    if code and not os.environ.get("WAYLAND_DISPLAY") and not has_display():
+        print(
+            f"perfield open: no X server answers at DISPLAY={os.environ['DISPLAY']}, so ParaView has no "
+            "window; set DISPLAY to one that runs, or log in again with ssh -X.",
+            file=sys.stderr,
+        )
+    return code
 
 
 def _pictures(directory: Path) -> list[str]:

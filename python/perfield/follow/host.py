@@ -30,7 +30,7 @@ class Host:
     """The pipelines of one run. given : as `Stage` takes it. status : takes sentences."""
 
     def __init__(self, run: RunDirectory, given: dict[str, Any], status: Status):
-        check_paraview()
+        check_paraview("install perfield for a Python that has it (`perfield render` needs VTK alone)")
         from perfield.catalyst.stage import Stage  # loads VTK
         from perfield.pictures.geometry_picture import GeometryOptions
 
@@ -53,6 +53,10 @@ class Host:
         blocks, machine = self._stage.datasets(frame, self._run, frame)
         self._stage.show(frame, self._times.of(frame.index, frame.time), blocks, machine)
 
+    def rest(self) -> None:
+        """Completes the lists of what was written, while no frame waits."""
+        self._stage.pipelines.list_extracts()
+
     def finish(self) -> None:
         """Completes what was written, and tells what was not shown."""
         self._stage.finish()
@@ -67,8 +71,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     """
     os.nice(NICE)
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    _set_when_asked_to_end(ended)
     parent = os.getppid()
 
     def wait(seconds: float) -> bool:
@@ -86,6 +89,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     except (PicturesEnded, UnfitError, FolderError) as error:
         status.note(f"{reason(error)}.")
         return 2
+    _set_when_asked_to_end(ended)  # ParaView took the signals
     try:
         code, why = _show_all(run, host, frames, status, wait)
     finally:
@@ -95,6 +99,11 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
         status.note(f"note: {sentence}")
     status.note(f"{why}; {in_words(frames)}.")
     return code
+
+
+def _set_when_asked_to_end(ended: threading.Event) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
 
 
 def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, wait: Any) -> tuple[int, str]:
@@ -112,6 +121,7 @@ def _show_all(run: RunDirectory, host: Host, frames: NewFrames, status: Status, 
         elif is_over:
             return 0, f"the run {'has finished' if run.state == 'finished' else 'was killed'}"
         else:
+            host.rest()
             is_over = frames.have_ended  # what was written until now is read once more
         status.say_when_due()
         if wait(0 if frame is not None or is_over else frames.pause_s):

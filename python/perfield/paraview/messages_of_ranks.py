@@ -6,10 +6,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.paraview.proxies import Choice, Flag, Proxy, Text
-from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, ranks_in, shown_in, words_in
+from perfield.paraview.runs import (
+    OpenRun,
+    blocks_of,
+    mark,
+    named_blocks,
+    ranks_in,
+    shown_in,
+    some_cells,
+    words_in,
+)
+from perfield.paraview.tubes import as_tubes
 from perfield.pictures.blocks import attach
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
@@ -47,8 +57,15 @@ PROXY = Proxy(
             "show",
             "Show",
             """Pieces: of the mesh or of the machine, with values. Lines: one from each sender to each
-            receiver; the filter Tube draws them by their point array radius, with Vary Radius by scalar.""",
+            receiver, with the values of its messages.""",
             ("pieces and lines", "pieces", "lines"),
+        ),
+        Flag(
+            "tubes",
+            "Lines as tubes",
+            """Draw each line as a tube, thick at the sender and thin at the receiver; the more bytes,
+            the thicker. Plain lines are easier to select in a spreadsheet.""",
+            True,
         ),
         Flag(
             "partners_only",
@@ -72,6 +89,7 @@ def make(
     *,
     ranks: str = "0",
     show: int = PIECES_AND_LINES,
+    tubes: int = True,
     partners_only: int = True,
     run: str = "",
 ) -> vtkMultiBlockDataSet:
@@ -99,7 +117,7 @@ def make(
     lines = made.pop("messages")
     made = {} if show == LINES else made
     if show != PIECES:
-        made["messages"] = lines
+        made["messages"] = as_tubes(lines) if tubes else lines
     return mark(named_blocks(made), opened, number)
 
 
@@ -149,17 +167,6 @@ def _on_machine(
     cells = layers["measurements"]
     shown = keep[ranks_in(cells)[0]] if cells.GetCellData().HasArray("rank") else None
     if shown is not None and not shown.all():
-        layers["measurements"] = cells = _some_cells(cells, shown)
+        layers["measurements"] = cells = some_cells(cells, shown)
     cells.GetCellData().SetActiveScalars(FIRST)
     return layers
-
-
-def _some_cells(cells: vtkPolyData, keep: np.ndarray) -> vtkPolyData:
-    """The cells for which keep, bool (n_cells,), is true, with their arrays."""
-    some = vtkPolyData()
-    some.DeepCopy(cells)
-    some.BuildCells()
-    for number in np.flatnonzero(~keep).tolist():
-        some.DeleteCell(number)
-    some.RemoveDeletedCells()
-    return some

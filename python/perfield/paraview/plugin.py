@@ -16,7 +16,16 @@ from xml.etree.ElementTree import Element, SubElement
 
 from perfield.paraview.proxies import PREFIX, Proxy
 
-MODULES = ("reader", "messages_of_ranks")
+MODULES = (
+    "reader",
+    "messages_of_ranks",
+    "layout",
+    "statistics",
+    "statistics_table",
+    "difference",
+    "top_messages",
+    "rank",
+)
 PROGRAMMABLE = "vtkPythonProgrammableFilter"
 OUTPUTS = {"vtkPolyData": 0, "vtkMultiBlockDataSet": 13, "vtkTable": 19}  # VTK's numbers of these classes
 FILE = "perfield.xml"

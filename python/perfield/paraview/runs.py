@@ -15,9 +15,16 @@ from pathlib import Path
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkStringArray
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
+from vtkmodules.vtkCommonDataModel import (
+    vtkCompositeDataSet,
+    vtkDataObject,
+    vtkDataSet,
+    vtkMultiBlockDataSet,
+    vtkPolyData,
+)
 
 import perfield
+from perfield.analysis.words import did_you_mean
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
 from perfield.pictures.overview import Overview
@@ -25,6 +32,7 @@ from perfield.pictures.pieces import Pieces, choose_pieces, shallow
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
+from perfield.run.snapshot import Snapshot
 from perfield.topology import Placement, placement_of
 
 RUN, FRAME = "perfield_run", "perfield_frame"  # field data: path of the run directory, number of the frame
@@ -98,6 +106,7 @@ class OpenRun:
 
 
 _opened: OrderedDict[Path, OpenRun] = OrderedDict()
+_histories: OrderedDict[tuple, np.ndarray] = OrderedDict()
 
 
 def run_at(path: str | Path, refresh: bool = False) -> OpenRun:
@@ -194,3 +203,38 @@ def ranks_in(dataset: vtkDataSet) -> tuple[np.ndarray, str]:
 def words_in(text: str) -> list[str]:
     """The words of a list that is separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def some_cells(cells: vtkPolyData, keep: np.ndarray) -> vtkPolyData:
+    """The cells for which keep, bool (n_cells,), is true, with their arrays."""
+    some = vtkPolyData()
+    some.DeepCopy(cells)
+    some.BuildCells()
+    for number in np.flatnonzero(~keep).tolist():
+        some.DeleteCell(number)
+    some.RemoveDeletedCells()
+    return some
+
+
+def known_field(run: OpenRun, name: str) -> str:
+    """The name of a field of a run, without blanks around it.
+
+    Raises ValueError with the nearest names if the run has no such field.
+    """
+    name = name.strip()
+    known = run.run.columns.names
+    if name not in known:
+        advice = did_you_mean(name, sorted(known), 1) or f"'perfield fields {run.run.path}' lists all"
+        raise ValueError(f"Array: this run has no field {name}; {advice}." if name else "Array is empty.")
+    return name
+
+
+def over_all_steps(run: OpenRun, name: str) -> np.ndarray:
+    """A field in all frames, (n_frames, n_ranks), NaN where absent; the last few are kept."""
+    key = (run.run.path, run.run_id, len(run.run), *run.run.until.items(), name)
+    if key not in _histories:
+        chunks = Snapshot(run.run).in_chunks(np.arange(len(run.run)), [name])
+        _histories[key] = np.concatenate([values[:, 0] for _, values in chunks])
+        while len(_histories) > MOST_OPEN:
+            _histories.popitem(last=False)
+    return _histories[key]

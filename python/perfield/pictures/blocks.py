@@ -22,6 +22,8 @@ from vtkmodules.vtkCommonDataModel import (
     vtkUnstructuredGrid,
 )
 
+from perfield.pictures.vtk_arrays import vtk_array
+
 if TYPE_CHECKING:
     from perfield.run import Block
 
@@ -73,9 +75,7 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
             f"field '{name}' has {len(values)} values, but the block has {expected} {association}s; "
             "check the sizes passed to perfield_field or perfield_mesh_ghosts."
         )
-    array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
-    array.SetName(name)
-    (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(array)
+    (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(vtk_array(values, name))
 
 
 def is_owned(dataset: vtkDataSet) -> np.ndarray:

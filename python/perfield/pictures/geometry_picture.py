@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from vtkmodules.vtkCommonCore import vtkStringArray
+from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
 
-from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
+from perfield.pictures.blocks import MeshMissingError, centre_and_size, owned_cells
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.mesh_messages import focus_values, message_lines
@@ -78,34 +78,62 @@ def geometry_blocks(
     """Yields the names and datasets of `geometry` one by one, so only one piece need be in memory."""
     options = options or GeometryOptions()
     pieces = options.pieces or choose_pieces(run)
-    values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
-    values.update(focus_values(frame, options.focus, run.n_ranks))
-    costs = {name: of for name, of in per_cell_fields(run, frame).items() if _wanted(name, options)}
-    names = [*values, *costs]
-    computing = frame.values["compute_time_s"]
+    values = PieceValues(run, frame, options)
     regions = region_names(run, frame)
     offsets = piece_offsets(centres_and_sizes(run, frame, pieces)[0]) if options.offsets else None
     for rank in range(run.n_ranks):
         blocks = pieces.blocks(rank, frame)
-        cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
-        for number, dataset in blocks:
+        cells = [owned_cells(dataset) for _, dataset in blocks]
+        for (number, dataset), n_cells in zip(blocks, cells):
             if not dataset.GetNumberOfPoints():
                 continue
-            name_own_fields(dataset, names)
+            name_own_fields(dataset, values.names)
             constants = _Constants(dataset, options.association)
-            for name, column in values.items():
-                value, _ = _value(frame, name, column, rank, number)
+            for name, value in zip(values.names, values.of(rank, number, n_cells, sum(cells)).tolist()):
                 constants.add(name, value)
-            for name, of in costs.items():
-                value, of_block = _value(frame, of, frame.values[of], rank, number)
-                cells = owned_cells(dataset) if of_block else cells_of_rank
-                known = cells and not np.isnan(computing[rank])
-                constants.add(name, value / cells if known else np.nan)
             for array in regions:
                 dataset.GetFieldData().AddArray(array)
             if offsets is not None:
                 attach_offset(dataset, offsets[rank])
-            yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
+            yield block_name(rank, number, len(blocks)), dataset
+
+
+def block_name(rank: int, number: int, n_blocks: int) -> str:
+    """The name of a block of a rank that has so many of them."""
+    return f"rank_{rank}" if n_blocks == 1 else f"rank_{rank}_block_{number}"
+
+
+class PieceValues:
+    """perfield's values of a frame for each piece of the mesh. names : of the arrays that they become."""
+
+    def __init__(self, run: Run, frame: Frame, options: GeometryOptions):
+        values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
+        values.update(focus_values(frame, options.focus, run.n_ranks))
+        costs = {name: of for name, of in per_cell_fields(run, frame).items() if _wanted(name, options)}
+        self.names = [*values, *costs]
+        self._sources = [*values, *costs.values()]
+        columns = [*values.values(), *(frame.values[of] for of in costs.values())]
+        self._columns = np.array(columns, dtype=float).reshape(len(columns), run.n_ranks)
+        self._n_plain = len(values)
+        self._computes = ~np.isnan(frame.values["compute_time_s"])
+        self._of_blocks = [(n, frame.block_values.get(name)) for n, name in enumerate(self._sources)]
+        self._of_blocks = [(n, of_blocks) for n, of_blocks in self._of_blocks if of_blocks]
+
+    def of(self, rank: int, block: int, cells: int, cells_of_rank: int) -> np.ndarray:
+        """(len(names),) the values of a rank, or of the block where it has its own.
+
+        cells, cells_of_rank : without ghosts, of the block and of all blocks of the rank.
+        """
+        values = self._columns[:, rank].copy()
+        n_cells = np.full(len(values) - self._n_plain, cells_of_rank, dtype=float)
+        for n, of_blocks in self._of_blocks:
+            if (rank, block) in of_blocks:
+                values[n] = of_blocks[rank, block]
+                if n >= self._n_plain:
+                    n_cells[n - self._n_plain] = cells
+        n_cells[(n_cells == 0) | ~self._computes[rank]] = np.nan
+        values[self._n_plain :] /= n_cells
+        return values
 
 
 def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
@@ -165,21 +193,13 @@ def _wanted(name: str, options: GeometryOptions) -> bool:
     return options.fields is None or name in options.fields
 
 
-def _value(frame: Frame, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:
-    """The value to show on a block, and whether it is the block's own (else the rank's)."""
-    by_block = frame.block_values.get(name)
-    if by_block and (rank, block) in by_block:
-        return float(by_block[rank, block]), True
-    return float(column[rank]), False
-
-
 class _Constants:
     """Adds constant arrays to a dataset. Arrays of the same value share their memory."""
 
     def __init__(self, dataset: vtkDataSet, association: str):
-        self._dataset, self._association = dataset, association
-        self._on_points = association == "point"
-        self._data = dataset.GetPointData() if self._on_points else dataset.GetCellData()
+        on_points = association == "point"
+        self._data = dataset.GetPointData() if on_points else dataset.GetCellData()
+        self._size = dataset.GetNumberOfPoints() if on_points else dataset.GetNumberOfCells()
         self._first: dict[bytes, str] = {}  # value -> first array with this value
 
     def add(self, name: str, value: float) -> None:
@@ -188,8 +208,9 @@ class _Constants:
         if known is not None:
             array = known.NewInstance()
             array.ShallowCopy(known)
-            array.SetName(name)
-            self._data.AddArray(array)
-            return
-        size = self._dataset.GetNumberOfPoints() if self._on_points else self._dataset.GetNumberOfCells()
-        attach(self._dataset, name, np.full(size, value), self._association)
+        else:
+            array = vtkDoubleArray()
+            array.SetNumberOfTuples(self._size)
+            array.Fill(value)
+        array.SetName(name)
+        self._data.AddArray(array)

@@ -13,6 +13,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
+from perfield.pictures.vtk_arrays import vtk_array
 from perfield.topology import LEVELS, Cells, DeviceCells, SwitchCells
 
 CELL_HEIGHT = 0.86
@@ -138,17 +139,13 @@ def segments(ends: np.ndarray) -> vtkPolyData:
 def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyData:
     """Adds cell arrays, (n_cells,) each, and returns the dataset."""
     for name, values in arrays.items():
-        array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
-        array.SetName(name)
-        dataset.GetCellData().AddArray(array)
+        dataset.GetCellData().AddArray(vtk_array(values, name))
     return dataset
 
 
 def attach_to_points(dataset: vtkPolyData, name: str, values: np.ndarray) -> None:
     """Adds a point array; values has one number per point, in any shape."""
-    array = numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True)
-    array.SetName(name)
-    dataset.GetPointData().AddArray(array)
+    dataset.GetPointData().AddArray(vtk_array(np.ravel(values), name))
 
 
 def attach_nodes(dataset: vtkPolyData, nodes: np.ndarray) -> vtkPolyData:

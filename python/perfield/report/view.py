@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from perfield.analysis.findings import Finding
+from perfield.analysis.observed import Observed
 from perfield.report.contents import Report
 from perfield.serve import PORT
 
@@ -35,15 +36,15 @@ class View:
 def view_of(finding: Finding, report: Report) -> View | None:
     """Where to look at a finding; None if it names neither ranks nor a step nor a field.
 
-    The frame is the step that the finding names, else one of its steps, else a typical one. The rank is the
-    first of its ranks, or the sender of its first pair.
+    The frame is the step that the finding names; else, of its steps or of all, one in which the field is
+    neither unusually high nor 0. The rank is the first of its ranks, or the sender of its first pair.
     """
     field = finding.picture.field if finding.picture.field in report.run.columns.names else None
     ranks = finding.ranks if len(finding.ranks) else finding.pairs[:1, 0]
     rank = int(ranks[0]) if len(ranks) else None
     if field is None and rank is None and finding.picture.step is None and not len(finding.steps):
         return None
-    return View(_frame(finding, report), field, rank)
+    return View(_frame(finding, report, field), field, rank)
 
 
 def command(report: Report) -> str:
@@ -51,17 +52,20 @@ def command(report: Report) -> str:
     return f"perfield serve {shlex.quote(str(report.run.path))}"
 
 
-def _frame(finding: Finding, report: Report) -> int | None:
+def _frame(finding: Finding, report: Report, field: str | None) -> int | None:
     """The position of the frame to look at; None if the run has none that was compared."""
-    observed = report.observed
-    if finding.picture.step is not None:
-        index = finding.picture.step
-    elif len(finding.steps):
-        index = int(finding.steps[len(finding.steps) // 2])
-    elif observed.n_steps:
-        longest = np.argsort(observed.largest["step_time_s"], kind="stable")
-        index = int(observed.index[longest[observed.n_steps // 2]])
-    else:
-        return None
-    found = np.flatnonzero(np.asarray(report.run.step_indexes) == index)
+    index = finding.picture.step
+    if index is None:
+        index = _typical(report.observed, field or "step_time_s", finding.steps)
+    found = np.flatnonzero(report.run.step_indexes == index)
     return int(found[0]) if len(found) else None
+
+
+def _typical(observed: Observed, field: str, steps: np.ndarray) -> int | None:
+    """The step of middling height of a field among some steps (none: all), of those in which it is not 0."""
+    among = np.isin(observed.index, steps) if len(steps) else np.ones(observed.n_steps, bool)
+    values = observed.largest.get(field, observed.largest["step_time_s"])
+    some = np.flatnonzero(among & (values > 0))
+    some = some if len(some) else np.flatnonzero(among)
+    order = some[np.argsort(values[some], kind="stable")]
+    return int(observed.index[order[len(order) // 2]]) if len(order) else None

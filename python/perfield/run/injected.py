@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.regimes import REGIME, TIME, Model, RegimeError, simulated
 from perfield.analysis.words import in_seconds
+
+if TYPE_CHECKING:
+    from perfield.analysis.regimes import Model
 
 VERSION = 1
 START = "perfield-latencies"  # of the file
@@ -35,6 +37,8 @@ def write_trace(
     from; goes into the file and the run. Raises RegimeError for latencies that cannot be injected, OSError
     for the file.
     """
+    from perfield.analysis.regimes import RegimeError  # loads xarray, which few need here
+
     values = np.atleast_2d(np.asarray(latency_s, dtype=np.float64))
     if values.ndim != 2 or values.size == 0:
         raise RegimeError(
@@ -68,6 +72,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
 
     Raises RegimeError if the file is no trace of this version, OSError if it cannot be read.
     """
+    from perfield.analysis.regimes import RegimeError
+
     with Path(path).open("rb") as file:
         words = file.readline(200).split()
         line = file.readline(1 << 20)
@@ -95,6 +101,8 @@ def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.n
     become 0, and draws above ten times the 99.9th percentile of all become that: a Student's t of logarithms
     has no mean, and a single draw could hold the program for minutes. Both are counted.
     """
+    from perfield.analysis.regimes import REGIME, TIME, simulated
+
     times = simulated(model, n_series, n_messages, seed)
     values = times[TIME].values
     longest = min(10 * float(np.quantile(values, 0.999)), LONGEST_S)

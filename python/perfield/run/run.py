@@ -146,13 +146,20 @@ class RunDirectory:
         for number in range(len(self)):
             yield self.frame(number)
 
-    def places(self, frames: slice | Sequence[int] = slice(None)) -> Places:
-        """Where the step entries of these frames lie. frames : positions, from 0.
+    def places(self, frames: slice | Sequence[int] = slice(None), rank: int | None = None) -> Places:
+        """Where the step entries of these frames lie. frames : positions, from 0. rank : whose; None for all.
 
         Raises IndexError if the run has no such frame.
         """
         parts = [self._rows(number) for number in np.arange(len(self))[frames]]
+        if rank is not None:
+            ranks = self._streams.places["rank"]
+            parts = [part[ranks[part] == rank] for part in parts]
         return self._streams.places_of(parts)
+
+    def first_places(self, frames: Sequence[int]) -> Places:
+        """Where the step entries of the lowest rank in each of these frames lie. frames : positions."""
+        return self._streams.places_of([self._rows(number)[:1] for number in frames])
 
     @property
     def setup(self) -> Frame:
@@ -293,6 +300,14 @@ class RunDirectory:
         return self._is_partial(int(self.step_indexes[number]), present)
 
     @property
+    def n_present(self) -> np.ndarray:
+        """(len(self),) int64, how many ranks have an entry of each frame, damaged or not."""
+        if self._is_whole:
+            return np.array([np.count_nonzero(self.presence)])
+        ends = np.searchsorted(self._step_index, self._frame_index, side="right")
+        return np.diff(ends, prepend=0)
+
+    @property
     def mesh_entries(self) -> int:
         """How many entries of meshes and of the simulation's own fields are known."""
         return len(self._meshes)
@@ -425,6 +440,7 @@ class RunDirectory:
         self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
         self._frame_index = np.unique(self._step_index)
         self._every_step = _newest(streams, closed, rank_first=True)
+        self._every_rank = streams.places["rank"][self._every_step]
 
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
@@ -494,12 +510,12 @@ class RunDirectory:
 
     def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
         """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
-        places = self._streams.places[self._every_step]
-        begin, end = np.searchsorted(places["rank"], [rank, rank + 1])
+        begin, end = np.searchsorted(self._every_rank, [rank, rank + 1])
         if begin == end:
             return np.zeros(len(indexes), dtype=np.int64)
-        at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
-        return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
+        places = self._streams.places[self._every_step[begin:end]]
+        at = np.searchsorted(places["index"], indexes, side="right") - 1
+        return places["mesh_version"][np.maximum(at, 0)].astype(np.int64)
 
     def _last_stamps(self) -> np.ndarray:
         """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""
@@ -514,7 +530,7 @@ class RunDirectory:
 
     def _last_steps(self) -> np.ndarray:
         """Row of the last step entry of each rank that has one."""
-        ranks = self._streams.places["rank"][self._every_step]
+        ranks = self._every_rank
         return self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
 
     def _newest_realtime(self) -> dict[int, int]:

@@ -80,10 +80,10 @@ class Streams:
     @property
     def until(self) -> dict[str, int]:
         """By name of each file, the offset of the last entry that is known; -1 if none is."""
-        offsets = self.places["offset"].astype(np.int64)
+        begins = np.searchsorted(self.file, np.arange(len(self.paths) + 1))
         return {
-            path.name: int(offsets[self.file == number].max(initial=-1))
-            for number, path in enumerate(self.paths)
+            path.name: int(self.places["offset"][begin:end].astype(np.int64).max(initial=-1))
+            for path, begin, end in zip(self.paths, begins, begins[1:])
         }
 
     def of_type(self, name: str) -> np.ndarray:
@@ -114,29 +114,26 @@ class Streams:
     def bodies(self, rows: np.ndarray) -> list[bytes | None]:
         """Bodies of entries, None for those that can no longer be read."""
         bodies: list[bytes | None] = [None] * len(rows)
-        for number, path in enumerate(self.paths):
-            here = np.flatnonzero(self.file[rows] == number)
-            for at, body in zip(here, _bridge.read_bodies(str(path), self.places["offset"][rows[here]])):
+        for path, here in self._by_file(rows):
+            for at, body in zip(here, _bridge.read_bodies(path, self.places["offset"][rows[here]])):
                 bodies[at] = body
         return bodies
 
     def openings(self, rows: np.ndarray, most: int) -> list[bytes]:
         """The first bytes of entries' bodies, at most `most`, without checking the CRC."""
         openings = [b""] * len(rows)
-        for number, path in enumerate(self.paths):
-            here = np.flatnonzero(self.file[rows] == number)
+        for path, here in self._by_file(rows):
             offsets = self.places["offset"][rows[here]]
-            for at, opening in zip(here, _bridge.read_openings(str(path), offsets, most)):
+            for at, opening in zip(here, _bridge.read_openings(path, offsets, most)):
                 openings[at] = opening
         return openings
 
     def steps(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """Step entries file by file: (row numbers, tables as _bridge.read_steps gives them)."""
-        for number, path in enumerate(self.paths):
-            here = rows[self.file[rows] == number]
-            if len(here):
-                here = here[np.argsort(self.places["offset"][here])]
-                yield here, _bridge.read_steps(str(path), self.places["offset"][here])
+        for path, at in self._by_file(rows):
+            here = rows[at]
+            here = here[np.argsort(self.places["offset"][here])]
+            yield here, _bridge.read_steps(path, self.places["offset"][here])
 
     def places_of(self, steps: Sequence[np.ndarray]) -> Places:
         """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
@@ -188,6 +185,12 @@ class Streams:
                 "update perfield to see them."
             )
         return sentences
+
+    def _by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """The files of some entries, and which of the entries are in each."""
+        file = self.file[rows]
+        for number in np.unique(file).tolist():
+            yield str(self.paths[number]), np.flatnonzero(file == number)
 
     def _key(self, row: int) -> tuple[int, int]:
         return int(self.file[row]), int(self.places["offset"][row])

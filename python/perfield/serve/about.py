@@ -5,7 +5,8 @@
      "first_frame", "first_field", "many_ranks", "notes": [sentences],
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
-     "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range", "scale"}],
+     "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
+     "scale"}],
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..]} or {"reason": sentence},

@@ -7,7 +7,7 @@ Only the lowest rank's entry of each frame is read, and none is read again once 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from perfield.output.description import step_title
 from perfield.output.survey import Meshes
 from perfield.run import RunDirectory
 from perfield.run.injected import is_injected
-from perfield.run.streams import Places
 from perfield.serve.ranges import Ranges
 
 
@@ -45,8 +44,7 @@ class Frames:
 
     def refresh(self, run: RunDirectory) -> None:
         """Takes in frames that are new, and those that have grown."""
-        places = run.places()
-        n_entries = np.bincount(places.step, minlength=len(run))
+        n_entries = run.n_present
         before = np.zeros(len(run), np.int64)
         common = min(len(run), len(self.n_entries))
         before[:common] = self.n_entries[:common]
@@ -55,7 +53,7 @@ class Frames:
             np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
             for column in (self.label, self.time, self.span)
         )
-        for position, entry in _told(run, places, grown):
+        for position, entry in _told(run, grown):
             self.label[position], self.time[position] = entry["label"], entry["time"]
             self.span[position] = entry["span"]
         self.n_entries = n_entries
@@ -95,20 +93,12 @@ class Frames:
         }
 
 
-def chosen(places: Places, keep: np.ndarray) -> Places:
-    """Some of the entries. keep : bool (n_entries,), or their numbers."""
-    names = ("file", "offset", "step", "rank")
-    return replace(places, **{name: getattr(places, name)[keep] for name in names})
-
-
-def _told(run: RunDirectory, places: Places, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
+def _told(run: RunDirectory, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
     """(position, fixed part) of the lowest rank's entry of frames; damaged ones are asked for one by one."""
-    opens = np.flatnonzero(np.diff(places.step, prepend=-1))
-    first = opens[np.isin(places.step[opens], positions)]
-    entries = chosen(places, first)
-    read = run.columns.read_tables(entries, [], with_tables=False)
-    for position, undamaged, entry in zip(entries.step.tolist(), read["whole"].tolist(), read["entries"]):
-        yield position, entry if undamaged else run.told(position)
+    places = run.first_places(positions.tolist())
+    read = run.columns.read_tables(places, [], with_tables=False)
+    for at, undamaged, entry in zip(places.step.tolist(), read["whole"].tolist(), read["entries"]):
+        yield int(positions[at]), entry if undamaged else run.told(int(positions[at]))
 
 
 def _meshes(run: RunDirectory) -> tuple[np.ndarray, bool]:

@@ -46,14 +46,20 @@ def machine(view: View, overview: bool | None = None) -> bytes:
 
 def _made(view: View, coarse: bool) -> bytes:
     scene = topology_scene(view.run, view.placement, overview=coarse, without=("messages",))
-    datasets, groups = (_of_overview if isinstance(scene, Overview) else _of_scene)(scene)
+    if isinstance(scene, Overview):
+        datasets, of_ranks = scene.without_values(), ()
+        groups = {name: of.members() for name, of in scene.groups().items()}
+    else:
+        datasets, of_ranks = {name: getattr(scene, name) for name in LAYERS}, ("ranks", "measurements")
+        groups = _groups(scene)
     arrays: dict[str, np.ndarray] = {}
     layers, boxes = [], []
     for name in LAYERS:
         dataset = datasets[name]
         if not dataset.GetNumberOfCells():
             continue
-        layers.append(_layer(arrays, name, dataset, groups.get(name)))
+        ranks = scene.cells.rank if name in of_ranks else np.full(dataset.GetNumberOfCells(), -1)
+        layers.append(_layer(arrays, name, dataset, ranks, groups.get(name)))
         boxes.append(dataset.GetBounds())
     arrays["line_from"], arrays["line_to"] = _ends(view, scene)
     box = np.array(boxes).reshape(-1, 3, 2)
@@ -68,8 +74,7 @@ def _made(view: View, coarse: bool) -> bytes:
     )
 
 
-def _of_scene(scene: TopologyScene) -> tuple[dict[str, vtkPolyData], _Below]:
-    datasets = {name: getattr(scene, name) for name in LAYERS}
+def _groups(scene: TopologyScene) -> _Below:
     groups = {
         "machine": scene.part_ranks,
         "switches": scene.switch_ranks,
@@ -79,31 +84,23 @@ def _of_scene(scene: TopologyScene) -> tuple[dict[str, vtkPolyData], _Below]:
     for name, of in groups.items():
         begin, places = of.members()
         below[name] = begin, scene.cells.rank[places]
-    return datasets, below
-
-
-def _of_overview(scene: Overview) -> tuple[dict[str, vtkPolyData], _Below]:
-    return scene.without_values(), {name: of.members() for name, of in scene.groups().items()}
+    return below
 
 
 def _layer(
     arrays: dict[str, np.ndarray],
     name: str,
     dataset: vtkPolyData,
+    ranks: np.ndarray,
     below: tuple[np.ndarray, np.ndarray] | None,
 ) -> dict[str, Any]:
-    """Adds the arrays of a layer; returns its row in the header."""
+    """Adds the arrays of a layer; returns its row in the header. ranks : of its parts. below : as _Below."""
     lines, polys = in_cells(dataset.GetLines()), in_cells(dataset.GetPolys())
     n_parts = dataset.GetNumberOfCells()
     part = np.arange(n_parts, dtype=np.int32)
     if dataset.GetStrips().GetNumberOfCells():  # of switches, which layouts bend
         polys, part = _quads(dataset)
     points = vtk_to_numpy(dataset.GetPoints().GetData()).astype(np.float32)
-    cells = dataset.GetCellData()
-    rank = cells.GetArray("rank") if name == "ranks" else None
-    ranks = np.full(n_parts, -1) if rank is None else vtk_to_numpy(rank)
-    if name == "measurements" and below is None:  # of ranks, in the same order, without values yet
-        ranks = arrays["ranks/rank"]
     begin, ranks_below = below if below is not None else (np.zeros(n_parts + 1, np.int32), part[:0])
     arrays |= {
         f"{name}/points": points,

@@ -13,7 +13,6 @@ from perfield.output.survey import COMPUTING, cost_field, waiting_of
 from perfield.output.titles import region_titles, title
 from perfield.run.streams import Places
 from perfield.serve.followed import View
-from perfield.serve.frames import chosen
 from perfield.serve.look import NUMBERS
 from perfield.topology import Placement, places
 
@@ -54,8 +53,7 @@ def _made(view: View, rank: int) -> dict[str, Any]:
     run = view.run
     stride = max(1, -(-len(run) // MOST_FRAMES))
     positions = np.arange(0, len(run), stride)
-    of_rank = run.places(positions)
-    of_rank = chosen(of_rank, of_rank.rank == rank)
+    of_rank = run.places(positions, rank)
     known = set(view.names)
     stems = [region.field for region in run.known_regions]
     cost = {stem: cost_field(known, stem) for stem in stems}
@@ -89,9 +87,9 @@ def _series(view: View, of_rank: Places, names: list[str], rank: int) -> np.ndar
     size = max(1, NUMBERS // max(1, view.run.n_ranks * len(names)))
     for begin in range(0, of_rank.n_steps, size):
         here = np.flatnonzero((of_rank.step >= begin) & (of_rank.step < begin + size))
-        some = chosen(of_rank, here)
         n_steps = min(size, of_rank.n_steps - begin)
-        some = replace(some, step=some.step - begin, n_steps=n_steps)
+        columns = {name: getattr(of_rank, name)[here] for name in ("file", "offset", "rank")}
+        some = replace(of_rank, **columns, step=of_rank.step[here] - begin, n_steps=n_steps)
         found[:, begin : begin + n_steps] = view.run.columns.read(some, names)[:, :, rank].T
     return found
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -93,6 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "perfield"
     sys_version = ""
     timeout = IDLE_S
+    disable_nagle_algorithm = True  # else each answer on a kept connection waits 40 ms for a confirmation
 
     def do_GET(self) -> None:
         """Answers a request."""
@@ -190,10 +192,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def serve(server: Server, ready: Callable[[str], None]) -> None:
-    """Answers requests until the process is interrupted. ready : is called once with the page's address."""
+    """Answers requests until the process is interrupted. ready : is called once with the page's address.
+
+    Meanwhile it makes what a page asks for first.
+    """
     with server:
-        ready(server.url)
+        Thread(target=_prepare, args=(server.followed,), daemon=True).start()
         try:
+            ready(server.url)
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             return
+
+
+def _prepare(followed: Followed) -> None:
+    for name in ("run", "machine", "mesh"):
+        answer(followed, name, "")  # kept, or why not, which whoever asks is told again

@@ -8,7 +8,9 @@ faces, so that the page can move them apart. Ghost cells are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
@@ -19,6 +21,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkDataSet,
     vtkDataSetAttributes,
     vtkPolyData,
+    vtkUnstructuredGrid,
 )
 from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
@@ -32,16 +35,18 @@ from perfield.serve.packed import packed
 
 SHARP = 30.0  # degrees between faces that share an edge to draw
 LOW, FLAT = 0.15, 1e-6  # parts of the longest side; `looking` says what is flat
+_disk = Lock()
 RANK, BLOCK, POINT, CELL, OWNED = "rank", "block", "point", "cell", "owned"
 
 
 @dataclass(frozen=True)
 class _Surface:
-    """packed : for the page. blocks : (rank, number of the block), in the order of the pieces.
-    points, cells : of each point and face, (index in `blocks`, its number in the block)."""
+    """packed : for the page. blocks : (rank, number of the block), in the order of the pieces. sizes : points
+    and cells of each. points, cells : (index in `blocks`, number in the block) of each point and face."""
 
     packed: bytes
     blocks: list[tuple[int, int]]
+    sizes: list[tuple[int, int]]
     points: np.ndarray
     cells: np.ndarray
 
@@ -53,7 +58,8 @@ def mesh(view: View, version: int) -> bytes:
     these (verts and strokes are empty but for meshes of points or lines); rank, block int32 of each cell, in
     the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
     centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
-    Header: version, bounds, n_points, n_cells, and flat, direction, up: how to look at it.
+    Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; own_fields of pieces
+    on disk (/api/run tells those of others).
     Raises MeshMissingError if there is no such mesh, MeshError if it cannot be drawn.
     """
     return _surface(view, version).packed
@@ -76,10 +82,15 @@ def _own(view: View, field: str, position: int) -> bytes:
     values, association, title = None, "", field
     of_block = {key: at for at, key in enumerate(surface.blocks)}
     for rank in sorted({rank for rank, _ in surface.blocks}):
-        for number, dataset in pieces.blocks(rank, frame):
+        for number, dataset in _blocks(pieces, rank, frame):
             at = of_block.get((rank, number))
             if at is None:
                 continue
+            if surface.sizes[at] != (dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()):
+                raise MeshError(
+                    f"the mesh of frame {position} on disk is not the one that is shown, so its fields do "
+                    "not fit; write that frame with perfield render."
+                )
             name_own_fields(dataset, view.names)
             for kind, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
                 array = data.GetArray(field)
@@ -130,7 +141,9 @@ def _grows(view: View) -> bool:
 
 
 def _made(view: View, frame: Frame, version: int) -> _Surface:
-    pieces, append, blocks = _pieces(view), vtkAppendFilter(), []
+    pieces, append = _pieces(view), vtkAppendFilter()
+    blocks, sizes_of, owned = [], [], []
+    own: dict[str, str] = {}
     centres = np.full((view.run.n_ranks, 3), np.nan, np.float32)
     sizes = np.zeros(view.run.n_ranks, np.float32)
     for rank in range(view.run.n_ranks):
@@ -138,8 +151,15 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
         for number, dataset in _shapes(pieces, rank, frame):
             if not dataset.GetNumberOfPoints():
                 continue
-            append.AddInputData(_marked(dataset, rank, number, len(blocks)))
+            bare = dataset.NewInstance()
+            bare.CopyStructure(dataset)
+            append.AddInputData(bare)
             blocks.append((rank, number))
+            sizes_of.append((dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()))
+            owned.append(is_owned(dataset))
+            if not isinstance(pieces, StoredPieces):
+                name_own_fields(dataset, view.names)
+                own.update(own_fields(dataset))
             boxes.append(dataset.GetBounds())
         if boxes:
             ends = np.array(boxes).reshape(-1, 3, 2)
@@ -148,21 +168,43 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     if not blocks:
         raise MeshMissingError(f"no rank has a mesh of version {version}.")
     append.Update()
-    owned = vtkThreshold()
-    owned.SetInputConnection(append.GetOutputPort())
-    owned.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_CELLS, OWNED)
-    owned.SetThresholdFunction(vtkThreshold.THRESHOLD_UPPER)
-    owned.SetUpperThreshold(0.5)
+    whole = append.GetOutput()
+    for data, name, count in zip(
+        (whole.GetPointData(), whole.GetCellData()), (POINT, CELL), np.transpose(sizes_of)
+    ):
+        block = np.repeat(np.arange(len(blocks)), count)
+        _add(data, name, np.stack([block, np.arange(len(block)) - (np.cumsum(count) - count)[block]], axis=1))
+    rank, number = np.array(blocks)[block].T
+    _add(whole.GetCellData(), RANK, rank)
+    _add(whole.GetCellData(), BLOCK, number)
     outside = vtkDataSetSurfaceFilter()
     outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
-    outside.SetInputConnection(owned.GetOutputPort())
+    outside.SetInputData(_chosen(whole, np.concatenate(owned)))
     outside.Update()
-    return _drawn(outside.GetOutput(), blocks, centres, sizes, version)
+    told = [{"name": array, "title": title} for array, title in sorted(own.items())]
+    about = {"version": version, "own_fields": told}
+    arrays = {"centres": centres, "sizes": sizes}
+    return _drawn(outside.GetOutput(), _Surface(b"", blocks, sizes_of, sizes, sizes), arrays, about)
+
+
+def _chosen(whole: vtkUnstructuredGrid, owned: np.ndarray) -> vtkUnstructuredGrid:
+    """The cells of a mesh that are no ghosts. owned : bool (n_cells,)."""
+    if owned.all():
+        return whole
+    _add(whole.GetCellData(), OWNED, owned)
+    some = vtkThreshold()
+    some.SetInputData(whole)
+    some.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_CELLS, OWNED)
+    some.SetThresholdFunction(vtkThreshold.THRESHOLD_UPPER)
+    some.SetUpperThreshold(0.5)
+    some.Update()
+    return some.GetOutput()
 
 
 def _drawn(
-    shape: vtkPolyData, blocks: list[tuple[int, int]], centres: np.ndarray, sizes: np.ndarray, version: int
+    shape: vtkPolyData, surface: _Surface, arrays: dict[str, np.ndarray], about: dict[str, Any]
 ) -> _Surface:
+    """The surface with its arrays for the page. arrays, about : what else goes there."""
     if not shape.GetNumberOfCells():
         raise MeshError("the pieces of the mesh have points, but no cells of their own, so nothing is drawn.")
     edges = vtkFeatureEdges()
@@ -177,7 +219,7 @@ def _drawn(
     lines = edges.GetOutput()
     bounds = shape.GetBounds()
     flat, direction, up = looking(bounds)
-    arrays = {
+    arrays |= {
         "points": _points(shape),
         "verts": in_cells(shape.GetVerts()),
         "strokes": in_cells(shape.GetLines()),
@@ -187,13 +229,12 @@ def _drawn(
         "line_points": _points(lines),
         "lines": in_cells(lines.GetLines()),
         "line_rank": _column(lines.GetCellData(), RANK),
-        "centres": centres,
-        "sizes": sizes,
     }
-    return _Surface(
+    return replace(
+        surface,
         packed=packed(
             arrays,
-            version=version,
+            **about,
             flat=flat,
             direction=direction,
             up=up,
@@ -201,7 +242,6 @@ def _drawn(
             n_points=shape.GetNumberOfPoints(),
             n_cells=shape.GetNumberOfCells(),
         ),
-        blocks=blocks,
         points=vtk_to_numpy(shape.GetPointData().GetArray(POINT)),
         cells=vtk_to_numpy(shape.GetCellData().GetArray(CELL)),
     )
@@ -256,24 +296,19 @@ def _scalars(values: np.ndarray) -> np.ndarray:
     return values[:, 0] if values.shape[1] == 1 else np.linalg.norm(values.astype(float), axis=1)
 
 
+def _blocks(pieces: Pieces, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
+    """The blocks of a rank with own fields; sources on disk keep what they read last, so one at a time."""
+    if isinstance(pieces, StoredPieces):
+        return pieces.blocks(rank, frame)
+    with _disk:
+        return pieces.blocks(rank, frame)
+
+
 def _shapes(pieces: Pieces, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
     """The blocks of a rank; without own fields, where that saves reading them."""
     if isinstance(pieces, StoredPieces):
         return pieces.shapes(rank, int(frame.mesh_version[rank]))
-    return pieces.blocks(rank, frame)
-
-
-def _marked(dataset: vtkDataSet, rank: int, number: int, block: int) -> vtkDataSet:
-    """A block with the numbers of its points and cells as its only arrays, beside marks of ghosts."""
-    bare = dataset.NewInstance()
-    bare.CopyStructure(dataset)
-    n_points, n_cells = dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()
-    _add(bare.GetPointData(), POINT, np.stack([np.full(n_points, block), np.arange(n_points)], axis=1))
-    _add(bare.GetCellData(), CELL, np.stack([np.full(n_cells, block), np.arange(n_cells)], axis=1))
-    _add(bare.GetCellData(), RANK, np.full(n_cells, rank))
-    _add(bare.GetCellData(), BLOCK, np.full(n_cells, number))
-    _add(bare.GetCellData(), OWNED, is_owned(dataset))
-    return bare
+    return _blocks(pieces, rank, frame)
 
 
 def _add(data: vtkDataSetAttributes, name: str, values: np.ndarray) -> None:

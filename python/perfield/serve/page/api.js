@@ -6,7 +6,7 @@ export class ServerError extends Error {}
 const under_way = { requests: 0, bytes: 0 };
 let told = () => {};
 
-/** Calls back with {requests, bytes} whenever data arrive; bytes are those of the requests that are under way. */
+/** Calls back with {requests, bytes} whenever data arrive; bytes : of the requests that are under way. */
 export function onProgress(callback) {
   told = callback;
 }
@@ -46,7 +46,9 @@ async function asked(path, signal) {
     return await fetch(path, { signal, credentials: 'same-origin' });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new ServerError('The server does not answer: perfield serve has ended, or the tunnel to it is closed.');
+    throw new ServerError(
+      'The server does not answer: perfield serve has ended, or the tunnel to it is closed.',
+    );
   }
 }
 
@@ -65,7 +67,11 @@ export async function json(path, signal) {
 }
 
 const KINDS = {
-  '<f4': Float32Array, '<f8': Float64Array, '<i4': Int32Array, '<u4': Uint32Array, '|u1': Uint8Array,
+  '<f4': Float32Array,
+  '<f8': Float64Array,
+  '<i4': Int32Array,
+  '<u4': Uint32Array,
+  '|u1': Uint8Array,
 };
 
 /** A packed answer (perfield/serve/packed.py): its header, and its typed arrays by name in `arrays`. */

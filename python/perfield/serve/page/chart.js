@@ -10,9 +10,13 @@ function svg(tag, attributes) {
   return element;
 }
 
-/** values : one per step, null where not measured; high : the upper end, common to charts beside one another. */
+/** values : one per step, null where not measured; high : the upper end, common to neighbouring charts. */
 export function chart(values, high, frame, onPick) {
-  const element = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'chart', preserveAspectRatio: 'none' });
+  const element = svg('svg', {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    class: 'chart',
+    preserveAspectRatio: 'none',
+  });
   const n = values.length;
   const x = (at) => ((at + 0.5) / n) * WIDTH;
   const y = (value) => HEIGHT - 1 - (value / (high || 1)) * (HEIGHT - 3);

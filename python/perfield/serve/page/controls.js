@@ -3,8 +3,16 @@
 
 const PLAY_MS = 120; // between two steps, if they are drawn as fast
 const GROUPS = {
-  time: 'Time', waiting: 'Waiting', messages: 'Messages', region: 'Regions', files: 'Files', memory: 'Memory',
-  devices: 'Devices', mesh: 'Mesh', place: 'Place', other: 'Other',
+  time: 'Time',
+  waiting: 'Waiting',
+  messages: 'Messages',
+  region: 'Regions',
+  files: 'Files',
+  memory: 'Memory',
+  devices: 'Devices',
+  mesh: 'Mesh',
+  place: 'Place',
+  other: 'Other',
 };
 const get = (id) => document.getElementById(id);
 
@@ -31,12 +39,14 @@ export class Controls {
       option.title = about.meaning ?? '';
       groups.get(GROUPS[about.group] ?? GROUPS.other).push(option);
     }
-    const parts = [...groups].filter(([, options]) => options.length).map(([title, options]) => {
-      const part = document.createElement('optgroup');
-      part.label = title;
-      part.append(...options);
-      return part;
-    });
+    const parts = [...groups]
+      .filter(([, options]) => options.length)
+      .map(([title, options]) => {
+        const part = document.createElement('optgroup');
+        part.label = title;
+        part.append(...options);
+        return part;
+      });
     const known = [...select.options].map(({ value }) => value).join();
     if (known !== run.fields.map(({ name }) => name).join() || !known) select.replaceChildren(...parts);
     get('frame').max = Math.max(0, run.n_frames - 1);

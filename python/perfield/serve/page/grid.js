@@ -8,7 +8,7 @@ const BOTTOM = 38;
 const TOP = 6;
 const RIGHT = 10;
 
-/** Draws rows x columns cells on a canvas. Events: onPick(row, column), onHover(row or null, column), onKey(key). */
+/** Draws rows x columns cells on a canvas. Events: onPick(row, column), onHover(row or null, column). */
 export class Grid {
   constructor(stage, { across, down, isSquare = false }) {
     this.words = { across, down };
@@ -23,7 +23,9 @@ export class Grid {
     this.rowName = this.columnName = (n) => n;
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
     this.canvas.addEventListener('click', (event) => at(event) && this.onPick(...at(event)));
-    this.canvas.addEventListener('pointermove', (event) => this.onHover(...(at(event) ?? [null, null]), event));
+    this.canvas.addEventListener('pointermove', (event) =>
+      this.onHover(...(at(event) ?? [null, null]), event),
+    );
     this.canvas.addEventListener('pointerleave', (event) => this.onHover(null, null, event));
     new ResizeObserver(() => this.draw()).observe(stage);
   }
@@ -41,7 +43,8 @@ export class Grid {
     this.draw();
   }
 
-  get #box() {
+  /** Left, top, width and height of the cells, in pixels of the canvas. */
+  get box() {
     const { clientWidth: width, clientHeight: height } = this.stage;
     const [wide, high] = [Math.max(width - LEFT - RIGHT, 1), Math.max(height - TOP - BOTTOM, 1)];
     const side = Math.min(wide, high);
@@ -51,7 +54,7 @@ export class Grid {
 
   #cell(x, y) {
     if (!this.cells) return null;
-    const [left, top, width, height] = this.#box;
+    const [left, top, width, height] = this.box;
     const column = Math.floor(((x - left) / width) * this.cells.width);
     const row = Math.floor(((y - top) / height) * this.cells.height);
     const isInside = column >= 0 && row >= 0 && column < this.cells.width && row < this.cells.height;
@@ -66,16 +69,22 @@ export class Grid {
     this.canvas.height = Math.round(clientHeight * ratio);
     const context = this.canvas.getContext('2d');
     context.scale(ratio, ratio);
-    const [left, top, width, height] = this.#box;
+    const [left, top, width, height] = this.box;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.#drawn(Math.ceil(width * ratio), Math.ceil(height * ratio)), left, top, width, height);
+    context.drawImage(
+      this.#drawn(Math.ceil(width * ratio), Math.ceil(height * ratio)),
+      left,
+      top,
+      width,
+      height,
+    );
     context.strokeStyle = '#c9ced6';
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
     this.#axes(context, left, top, width, height);
     this.#mark(context, left, top, width, height);
   }
 
-  /** The cells as an image, of no more pixels than there are: the largest value of cells that share one counts. */
+  /** The cells as an image of no more pixels than there are; of cells that share one, the largest counts. */
   #drawn(width, height) {
     const { cells } = this;
     const [nRows, nColumns] = [Math.min(cells.height, height), Math.min(cells.width, width)];
@@ -136,14 +145,17 @@ export class Grid {
     context.rect(left - 3, top - 3, width + 6, height + 6);
     context.clip();
     const [wide, high] = [Math.max(width / this.cells.width, 3), Math.max(height / this.cells.height, 3)];
-    if (row !== null && row !== undefined) stroke(left, top + (row / this.cells.height) * height, width, high);
-    if (column !== null && column !== undefined) stroke(left + (column / this.cells.width) * width, top, wide, height);
+    if (row !== null && row !== undefined)
+      stroke(left, top + (row / this.cells.height) * height, width, high);
+    if (column !== null && column !== undefined)
+      stroke(left + (column / this.cells.width) * width, top, wide, height);
     context.restore();
   }
 }
 
 /** About `most` round numbers of 0 .. n - 1. */
 function few(n, most) {
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 250, 500, 1000, 2000].find((s) => n / s <= Math.max(most, 2)) ?? n;
+  const step =
+    [1, 2, 5, 10, 20, 50, 100, 200, 250, 500, 1000, 2000].find((s) => n / s <= Math.max(most, 2)) ?? n;
   return Array.from({ length: Math.ceil(n / step) }, (_, k) => k * step);
 }

@@ -19,7 +19,9 @@ export class HeatMap {
       const { ranks_per_bin: ranks, frames_per_bin: frames } = this.heat;
       const upTo = ranks > 1 || frames > 1 ? 'up to ' : '';
       return app.tip(event, [
-        ranks > 1 ? `ranks ${this.#rank(row)} to ${Math.min(this.#rank(row) + ranks, app.run.n_ranks) - 1}` : `rank ${row}`,
+        ranks > 1
+          ? `ranks ${this.#rank(row)} to ${Math.min(this.#rank(row) + ranks, app.run.n_ranks) - 1}`
+          : `rank ${row}`,
         frames > 1 ? `${app.stepWords(this.#frame(column))} and ${frames - 1} more` : app.stepWords(column),
         upTo + inWords(value, this.about.unit),
       ]);
@@ -35,13 +37,14 @@ export class HeatMap {
 
   /** Fetches and draws a field; asks again until the server has read all steps. */
   async show(about, colours) {
-    const heat = await this.latest.run((signal) => (
-      packed(`api/heat?field=${encodeURIComponent(about.name)}`, signal)
-    ));
+    const heat = await this.latest.run((signal) =>
+      packed(`api/heat?field=${encodeURIComponent(about.name)}`, signal),
+    );
     if (!heat) return;
     [this.heat, this.about] = [heat, about];
     const [nRows, nColumns] = heat.arrays.values.shape;
-    this.grid.canvas.setAttribute('aria-label', `${about.title} of ${this.app.run.n_ranks} ranks over ${this.app.run.n_frames} steps`);
+    const { n_ranks: nRanks, n_frames: nFrames } = this.app.run;
+    this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);
     if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, colours);
     this.mark();
     clearTimeout(this.again);
@@ -53,7 +56,10 @@ export class HeatMap {
     if (!this.heat) return;
     const { ranks_per_bin: ranks, frames_per_bin: frames } = this.heat;
     const { chosen, frame } = this.app;
-    this.grid.mark({ row: chosen === null ? null : Math.floor(chosen / ranks), column: Math.floor(frame / frames) });
+    this.grid.mark({
+      row: chosen === null ? null : Math.floor(chosen / ranks),
+      column: Math.floor(frame / frames),
+    });
   }
 
   #frame(column) {

@@ -23,7 +23,9 @@ export class Lens {
     this.position = camera.getPosition();
     Object.assign(this, axes(camera.getDirectionOfProjection(), camera.getViewUp()));
     this.parallel = camera.getParallelProjection();
-    const half = this.parallel ? camera.getParallelScale() : Math.tan((camera.getViewAngle() * Math.PI) / 360);
+    const half = this.parallel
+      ? camera.getParallelScale()
+      : Math.tan((camera.getViewAngle() * Math.PI) / 360);
     this.scale = height / 2 / half; // pixels a unit, in perspective at distance 1
     this.middle = [width / 2, height / 2];
   }
@@ -42,13 +44,16 @@ export class Lens {
     const aside = (x - this.middle[0]) / this.scale;
     const above = (this.middle[1] - y) / this.scale;
     if (!this.parallel) {
-      return { origin: this.position, direction: unit(add(add(this.forward, this.right, aside), this.up, above)) };
+      return {
+        origin: this.position,
+        direction: unit(add(add(this.forward, this.right, aside), this.up, above)),
+      };
     }
     return { origin: add(add(this.position, this.right, aside), this.up, above), direction: this.forward };
   }
 }
 
-/** Points a camera at points (flat array of x, y, z) so that they fill a view; margin : a share of the view. */
+/** Points a camera at points (x, y, z, x, ..) so that they fill a view; margin : a share of the view. */
 export function fit(camera, points, direction, up, aspect, margin = 0.06) {
   const seen = axes(direction, up);
   const ends = { right: [Infinity, -Infinity], up: [Infinity, -Infinity], forward: [Infinity, -Infinity] };
@@ -80,11 +85,20 @@ export function firstHit({ origin, direction }, points, polys) {
   const [dx, dy, dz] = direction;
   for (let at = 0, cell = 0; at < polys.length; at += polys[at] + 1, cell += 1) {
     const a = 3 * polys[at + 1];
-    for (let corner = 2; corner < polys[at]; corner += 1) { // Moeller and Trumbore, 1997
+    for (let corner = 2; corner < polys[at]; corner += 1) {
+      // Moeller and Trumbore, 1997
       const b = 3 * polys[at + corner];
       const c = 3 * polys[at + corner + 1];
-      const [e1x, e1y, e1z] = [points[b] - points[a], points[b + 1] - points[a + 1], points[b + 2] - points[a + 2]];
-      const [e2x, e2y, e2z] = [points[c] - points[a], points[c + 1] - points[a + 1], points[c + 2] - points[a + 2]];
+      const [e1x, e1y, e1z] = [
+        points[b] - points[a],
+        points[b + 1] - points[a + 1],
+        points[b + 2] - points[a + 2],
+      ];
+      const [e2x, e2y, e2z] = [
+        points[c] - points[a],
+        points[c + 1] - points[a + 1],
+        points[c + 2] - points[a + 2],
+      ];
       const [px, py, pz] = [dy * e2z - dz * e2y, dz * e2x - dx * e2z, dx * e2y - dy * e2x];
       const volume = e1x * px + e1y * py + e1z * pz;
       if (volume === 0) continue;

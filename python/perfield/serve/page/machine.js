@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of the machine: nodes as planes, their parts in the mean of their ranks, ranks with their values.
+// The picture of the machine: nodes as planes, parts with the mean of their ranks, ranks with their values.
 
 import { packed } from './api.js';
 import { Cells, Lines, View3d, count } from './view3d.js';
@@ -36,7 +36,8 @@ export class MachinePicture {
       layer.begin = get('below_begin');
       if (polys?.length) {
         const owners = layer.rank.map((_, cell) => cell);
-        layer.cells = this.view.add(new Cells(this.vtk, points, { polys }, owners, owners.length), name !== 'labels');
+        const cells = new Cells(this.vtk, points, { polys }, owners, owners.length);
+        layer.cells = this.view.add(cells, name !== 'labels');
         layer.parts.push(layer.cells);
         if (name !== 'labels' && owners.length <= OUTLINED) {
           layer.parts.push(this.view.add(new Lines(this.vtk, points, outlines(polys), OUTLINE)));
@@ -55,17 +56,21 @@ export class MachinePicture {
   /** Points the camera at one node from the front, at several so that none hides another. */
   look() {
     const corners = [];
-    for (const { cells } of this.layers.values()) if (cells) for (const value of cells.points) corners.push(value);
+    for (const { cells } of this.layers.values())
+      if (cells) for (const value of cells.points) corners.push(value);
     const planes = this.layers.get('planes')?.cells?.points ?? [];
     const depths = [...new Set(planes.filter((_, n) => n % 3 === 2))].sort((a, b) => a - b);
     if (depths.length < 2) return this.view.look(corners, [0, 0, -1], [0, 1, 0], true);
-    const across = planes.filter((_, n) => n % 3 === 0);
     const nearest = Math.min(...depths.slice(1).map((depth, n) => depth - depths[n]));
-    const wide = across.reduce((most, x) => Math.max(most, x), -Infinity) - across.reduce((a, x) => Math.min(a, x), Infinity);
+    const across = planes.filter((_, n) => n % 3 === 0).sort(); // numbers, as the array is typed
+    const wide = across.at(-1) - across[0];
     const aside = Math.atan2(1.05 * wide, nearest); // each plane ends where the next begins
     const flat = Math.cos(FROM_ABOVE);
     return this.view.look(
-      corners, [Math.sin(aside) * flat, -Math.sin(FROM_ABOVE), -Math.cos(aside) * flat], [0, 1, 0], true,
+      corners,
+      [Math.sin(aside) * flat, -Math.sin(FROM_ABOVE), -Math.cos(aside) * flat],
+      [0, 1, 0],
+      true,
     );
   }
 
@@ -93,7 +98,8 @@ export class MachinePicture {
     const known = [...ranks].map((r) => this.values[r]).filter((value) => !Number.isNaN(value));
     if (!known.length) return NaN;
     // A node of an overview shows the largest value of its ranks, so that none hides.
-    return name === 'measurements' ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
+    if (name === 'measurements') return known.reduce((most, value) => Math.max(most, value));
+    return known.reduce((sum, value) => sum + value, 0) / known.length;
   }
 
   /** The rank at a hit of the view; of a part, its rank with the largest value; null for none. */
@@ -124,25 +130,35 @@ export class MachinePicture {
   /** Where a rank's cell is, in three dimensions. */
   middle(rank) {
     const box = this.#corners(rank);
-    return box.length ? [0, 1, 2].map((axis) => box.reduce((sum, p) => sum + p[axis], 0) / box.length) : [NaN, NaN, NaN];
+    return box.length
+      ? [0, 1, 2].map((axis) => box.reduce((sum, p) => sum + p[axis], 0) / box.length)
+      : [NaN, NaN, NaN];
   }
 
   #overlay(context, lens) {
     const { app } = this;
     if (!this.machine) return;
     const at = (array, rank) => array.subarray(3 * rank, 3 * rank + 3);
-    const ends = (pairs) => pairs.map(({ from, to, bytes, colour }) => [
-      at(this.from, from), at(this.to, to), bytes, colour,
-    ]);
+    const ends = (pairs) =>
+      pairs.map(({ from, to, bytes, colour }) => [at(this.from, from), at(this.to, to), bytes, colour]);
     if (app.layers.messages) drawMessages(context, lens, ends(app.messages));
     this.#nameHosts(context, lens);
     if (app.chosen === null) return;
     drawMessages(context, lens, ends(app.partners));
     const corners = this.#corners(app.chosen);
-    drawOutline(context, lens, corners.map((corner, n) => [corner, corners[(n + 1) % corners.length]]));
+    drawOutline(
+      context,
+      lens,
+      corners.map((corner, n) => [corner, corners[(n + 1) % corners.length]]),
+    );
     if (!corners.length) return;
     const { width, height } = this.view;
-    drawWords(context, lens, `rank ${app.chosen}`, this.middle(app.chosen), { width, height, bold: true, dy: 32 });
+    drawWords(context, lens, `rank ${app.chosen}`, this.middle(app.chosen), {
+      width,
+      height,
+      bold: true,
+      dy: 32,
+    });
   }
 
   #nameHosts(context, lens) {
@@ -164,8 +180,9 @@ export class MachinePicture {
     if (!layer?.cells) return [];
     let cell = layer.rank.indexOf(rank);
     if (cell < 0) {
-      cell = layer.part.findIndex((part) => part >= 0
-        && layer.below.subarray(layer.begin[part], layer.begin[part + 1]).includes(rank));
+      cell = layer.part.findIndex(
+        (part) => part >= 0 && layer.below.subarray(layer.begin[part], layer.begin[part + 1]).includes(rank),
+      );
     }
     return cell < 0 ? [] : this.#cellCorners(layer, cell);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice of
-// field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
+// The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice
+// of field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
 
 import { Latest, ServerError, json, onProgress, packed } from './api.js';
 import { Colours } from './colours.js';
@@ -53,7 +53,10 @@ class App {
     this.#head();
     this.controls.fill();
     this.panel.showRun();
-    await Promise.all([this.try(this.pictures.load()), this.try(this.values.at(this.about?.name, this.frame))]);
+    await Promise.all([
+      this.try(this.pictures.load()),
+      this.try(this.values.at(this.about?.name, this.frame)),
+    ]);
     await this.try(this.#showField());
     if (this.chosen !== null) this.try(this.refreshRank(this.chosen));
     document.body.dataset.ready = 'true';
@@ -68,7 +71,7 @@ class App {
       this.follow = follow;
       if (follow) frame = this.run.n_frames - 1;
     } else if (frame !== undefined && frame !== this.run.n_frames - 1) this.follow = false;
-    const about = field === undefined ? this.about : this.field(field) ?? this.about;
+    const about = field === undefined ? this.about : (this.field(field) ?? this.about);
     const wasField = this.about;
     this.about = about;
     if (own !== undefined) this.own = own;
@@ -97,7 +100,9 @@ class App {
     } catch (error) {
       if (error.name === 'AbortError') return undefined;
       if (!(error instanceof ServerError)) console.error(error);
-      this.say(error instanceof ServerError ? error.message : `The page has an error of its own: ${error.message}`);
+      this.say(
+        error instanceof ServerError ? error.message : `The page has an error of its own: ${error.message}`,
+      );
       return undefined;
     }
   }
@@ -147,10 +152,12 @@ class App {
   async refreshRank(rank) {
     const told = await this.panel.show(rank);
     if (!told) return;
-    this.partners = told.partners.flatMap(({ rank: other, sent, received, sent_count: out, received_count: back }) => [
-      ...(out ? [{ from: rank, to: other, bytes: sent, colour: CHOSEN }] : []),
-      ...(back ? [{ from: other, to: rank, bytes: received, colour: RECEIVED }] : []),
-    ]).slice(0, MOST_LINES);
+    this.partners = told.partners
+      .flatMap(({ rank: other, sent, received, sent_count: out, received_count: back }) => [
+        ...(out ? [{ from: rank, to: other, bytes: sent, colour: CHOSEN }] : []),
+        ...(back ? [{ from: other, to: rank, bytes: received, colour: RECEIVED }] : []),
+      ])
+      .slice(0, MOST_LINES);
     this.pictures.drawOverlays();
   }
 
@@ -173,10 +180,14 @@ class App {
 
   async #showFrame() {
     if (!this.about || this.run.n_frames === 0) return;
-    const { frame, about: { name } } = this;
-    const [values] = await this.latest.frame.run((signal) => Promise.all([
-      this.values.at(name, frame, signal), this.pictures.prepare(frame, signal),
-    ])) ?? [];
+    const {
+      frame,
+      about: { name },
+    } = this;
+    const [values] =
+      (await this.latest.frame.run((signal) =>
+        Promise.all([this.values.at(name, frame, signal), this.pictures.prepare(frame, signal)]),
+      )) ?? [];
     if (!values) return; // another choice came meanwhile
     this.shown = values;
     this.pictures.paint(values, this.colours);
@@ -190,9 +201,9 @@ class App {
     this.messages = [];
     if (this.layers.messages && this.run.n_frames) {
       const { frame } = this;
-      const found = await this.latest.messages.run((signal) => (
-        packed(`api/messages?frame=${frame}&top=${MOST_LINES}`, signal)
-      ));
+      const found = await this.latest.messages.run((signal) =>
+        packed(`api/messages?frame=${frame}&top=${MOST_LINES}`, signal),
+      );
       if (!found) return;
       const { source, target, bytes } = found.arrays;
       const colour = `${this.run.palette.outline}cc`;
@@ -240,12 +251,14 @@ class App {
     this.#head();
     this.controls.fill();
     if (this.follow || wasEmpty) this.frame = Math.max(0, run.n_frames - 1);
-    this.try((async () => {
-      if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
-        await this.pictures.load();
-      }
-      await this.#showField();
-    })());
+    this.try(
+      (async () => {
+        if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
+          await this.pictures.load();
+        }
+        await this.#showField();
+      })(),
+    );
     this.controls.update();
     if (run.n_frames !== before.n_frames) this.#showAll();
     if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The colour maps that catalyst_scripts/palette.py names, as in matplotlib: 64 colours each, between which the
-// page interpolates. viridis and magma are by Smith, van der Walt and Firing (CC0), RdBu by Brewer (Apache 2).
-// A test compares them with matplotlib's.
+// The colour maps that catalyst_scripts/palette.py names, as in matplotlib: 64 colours each, between which
+// the page interpolates. viridis and magma are by Smith, van der Walt and Firing (CC0), RdBu by Brewer
+// (Apache 2). A test compares them with matplotlib's.
 export const MAPS = {
   viridis:
     '44015446075a470d6047136548186a481d6f482374482878472d7b46327e453781443b844240864045883e49893d4e8a' +

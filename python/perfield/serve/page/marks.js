@@ -3,12 +3,13 @@
 
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
+const THIN = 14; // pixels: a mark must not cover what it marks
 const LINE = { thinnest: 1.2, thickest: 6 }; // pixels at the sender
 
-/** Draws messages as lines that are thick at their sender and thin at their receiver, and the thicker, the more bytes.
+/** Draws messages as lines, thick at their sender and thin at their receiver, and the thicker, the more bytes.
  *
- * ends : [[from, to, bytes, colour]] with points of three coordinates. aside : pixels by which a line keeps to its
- * right, so that the lines of both directions lie beside one another.
+ * ends : [[from, to, bytes, colour]] with points of three coordinates. aside : pixels by which a line keeps to
+ * its right, so that the lines of both directions lie beside one another.
  */
 export function drawMessages(context, lens, ends, aside = 0) {
   const known = ends.filter(([from, to]) => ![...from, ...to].some(Number.isNaN));
@@ -38,7 +39,10 @@ export function drawMessages(context, lens, ends, aside = 0) {
 export function drawOutline(context, lens, segments) {
   const pixels = segments.map(([from, to]) => [lens.pixel(...from), lens.pixel(...to)]);
   context.lineCap = 'round';
-  for (const [colour, width] of [['rgba(255, 255, 255, 0.9)', 5], [CHOSEN, 2.5]]) {
+  for (const [colour, width] of [
+    ['rgba(255, 255, 255, 0.9)', 5],
+    [CHOSEN, 2.5],
+  ]) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.beginPath();
@@ -52,7 +56,13 @@ export function drawOutline(context, lens, segments) {
 }
 
 /** Writes words beside a point, on a white ground, inside a view of width x height pixels. */
-export function drawWords(context, lens, text, point, { width, height, colour = '#222', bold = false, dy = 0 }) {
+export function drawWords(
+  context,
+  lens,
+  text,
+  point,
+  { width, height, colour = '#222', bold = false, dy = 0 },
+) {
   const at = lens.pixel(...point);
   if (!at) return;
   context.font = `${bold ? '600 ' : ''}13px system-ui, sans-serif`;

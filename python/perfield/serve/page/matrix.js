@@ -17,12 +17,18 @@ export class Matrix {
     this.grid.onPick = (row) => app.set({ rank: row * this.matrix.ranks_per_bin });
     this.grid.onHover = (row, column, event) => {
       if (row === null) return app.tip(null);
-      const { arrays: { bytes, count }, n_bins: n } = this.matrix;
+      const {
+        arrays: { bytes, count },
+        n_bins: n,
+      } = this.matrix;
       const at = row * n + column;
       const [from, to] = [this.#ranks(row), this.#ranks(column)];
-      return app.tip(event, [`${from} to ${to}`, count[at]
-        ? `${inWords(bytes[at], 'B')} in ${count[at].toLocaleString('en')} ${count[at] === 1 ? 'message' : 'messages'}`
-        : 'no messages']);
+      return app.tip(event, [
+        `${from} to ${to}`,
+        count[at]
+          ? `${inWords(bytes[at], 'B')} in ${messages(count[at])}`
+          : 'no messages',
+      ]);
     };
   }
 
@@ -35,13 +41,20 @@ export class Matrix {
     const { bytes, count } = matrix.arrays;
     // By the logarithm: few bytes remain visible beside many.
     const logs = Float32Array.from(bytes, (sum, n) => (count[n] ? Math.log10(1 + sum) : NaN));
-    const range = logs.reduce(([low, high], log) => (
-      Number.isNaN(log) ? [low, high] : [Math.min(low, log), Math.max(high, log)]
-    ), [Infinity, 0]);
+    const range = logs.reduce(
+      ([low, high], log) => (Number.isNaN(log) ? [low, high] : [Math.min(low, log), Math.max(high, log)]),
+      [Infinity, 0],
+    );
     const scale = [Math.min(range[0], range[1] - 1), range[1]];
-    const colours = new Colours({ map: 'viridis', scale, range: scale }, { absent: '#f3f4f6', beyond: '#f3f4f6' });
+    const colours = new Colours(
+      { map: 'viridis', scale, range: scale },
+      { absent: '#f3f4f6', beyond: '#f3f4f6' },
+    );
     if (matrix.n_bins) this.grid.show(logs, matrix.n_bins, matrix.n_bins, colours);
-    this.grid.canvas.setAttribute('aria-label', `bytes that each of ${this.app.run.n_ranks} ranks sends to each`);
+    this.grid.canvas.setAttribute(
+      'aria-label',
+      `bytes that each of ${this.app.run.n_ranks} ranks sends to each`,
+    );
     this.legend = range[1] > 0 ? this.#legend(colours, range) : null;
     this.mark();
     clearTimeout(this.again);
@@ -61,27 +74,34 @@ export class Matrix {
 
   /** Words beside the matrix: the sums of the run, and those of the chosen rank. */
   #tell() {
-    const { arrays: { bytes, count }, n_bins: n } = this.matrix;
+    const {
+      arrays: { bytes, count },
+      n_bins: n,
+    } = this.matrix;
     const sum = (chosen) => {
       const found = { bytes: 0, count: 0, pairs: 0 };
-      count.forEach((messages, at) => {
-        if (!messages || !chosen(Math.floor(at / n), at % n)) return;
+      count.forEach((times, at) => {
+        if (!times || !chosen(Math.floor(at / n), at % n)) return;
         found.bytes += bytes[at];
-        found.count += messages;
+        found.count += times;
         found.pairs += 1;
       });
-      const times = `${found.count.toLocaleString('en')} ${found.count === 1 ? 'message' : 'messages'}`;
-      return found.count ? `${inWords(found.bytes, 'B')} in ${times}` : 'nothing';
+      return found.count ? `${inWords(found.bytes, 'B')} in ${messages(found.count)}` : 'nothing';
     };
     const lines = [`All ranks send ${sum(() => true)}.`];
     const bin = this.marked;
     if (bin !== null) {
       const who = this.#ranks(bin);
       const [sends, receives] = who.startsWith('ranks') ? ['send', 'receive'] : ['sends', 'receives'];
-      lines.push(`${who[0].toUpperCase()}${who.slice(1)} ${sends} ${sum((row) => row === bin)}`
-        + ` and ${receives} ${sum((_, column) => column === bin)}.`);
+      lines.push(
+        `${who[0].toUpperCase()}${who.slice(1)} ${sends} ${sum((row) => row === bin)}` +
+          ` and ${receives} ${sum((_, column) => column === bin)}.`,
+      );
     }
-    this.side.replaceChildren(...(this.legend ? [this.legend] : []), ...lines.map((line) => make('p', '', line)));
+    this.side.replaceChildren(
+      ...(this.legend ? [this.legend] : []),
+      ...lines.map((line) => make('p', '', line)),
+    );
   }
 
   mark() {
@@ -95,4 +115,9 @@ export class Matrix {
     const { ranks_per_bin: n } = this.matrix;
     return n > 1 ? `ranks ${bin * n} to ${Math.min((bin + 1) * n, this.app.run.n_ranks) - 1}` : `rank ${bin}`;
   }
+}
+
+/** "1 message", "1,200 messages". */
+function messages(n) {
+  return `${n.toLocaleString('en')} ${n === 1 ? 'message' : 'messages'}`;
 }

@@ -24,11 +24,13 @@ export class MeshPicture {
   async load(version, signal) {
     if (version === this.version) return;
     const mesh = await packed(`api/mesh?version=${version}`, signal);
-    const { points, verts, strokes, polys, rank, lines, line_points: ends, line_rank: whose, centres } = mesh.arrays;
+    const { points, verts, strokes, polys, rank, centres } = mesh.arrays;
+    const { lines, line_points: ends, line_rank: whose } = mesh.arrays;
     for (const part of [this.surface, this.edges]) if (part) this.view.remove(part);
     this.mesh = mesh;
     this.centres = centres;
-    this.surface = this.view.add(new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks), true);
+    const cells = new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks);
+    this.surface = this.view.add(cells, true);
     this.edges = this.view.add(new Lines(this.vtk, ends, lines, EDGE, 0.8, whose));
     const isFirst = this.version === null;
     this.version = version;
@@ -60,10 +62,11 @@ export class MeshPicture {
     if (!this.surface) return;
     const [x0, x1, y0, y1, z0, z1] = this.mesh.bounds;
     const middle = [(x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2];
-    this.moved = (rank) => [0, 1, 2].map((axis) => {
-      const from = this.centres[3 * rank + axis];
-      return rank < 0 || Number.isNaN(from) ? 0 : factor * (from - middle[axis]);
-    });
+    this.moved = (rank) =>
+      [0, 1, 2].map((axis) => {
+        const from = this.centres[3 * rank + axis];
+        return rank < 0 || Number.isNaN(from) ? 0 : factor * (from - middle[axis]);
+      });
     this.surface.move(this.moved);
     this.edges.move(this.moved);
   }
@@ -86,9 +89,8 @@ export class MeshPicture {
   #overlay(context, lens) {
     const { app } = this;
     if (!this.surface) return;
-    const ends = (pairs) => pairs.map(({ from, to, bytes, colour }) => [
-      this.middle(from), this.middle(to), bytes, colour,
-    ]);
+    const ends = (pairs) =>
+      pairs.map(({ from, to, bytes, colour }) => [this.middle(from), this.middle(to), bytes, colour]);
     if (app.layers.messages) drawMessages(context, lens, ends(app.messages), ASIDE);
     if (app.chosen === null) return;
     drawMessages(context, lens, ends(app.partners), ASIDE);
@@ -100,7 +102,11 @@ export class MeshPicture {
   }
 
   #outline(rank) {
-    if (this.outlined?.rank === rank && this.outlined.apart === this.apart && this.outlined.version === this.version) {
+    if (
+      this.outlined?.rank === rank &&
+      this.outlined.apart === this.apart &&
+      this.outlined.version === this.version
+    ) {
       return this.outlined.segments;
     }
     const segments = [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pick tells: where the rank sits, its numbers in the step, its partners, and its regions over all steps.
+// What a pick tells: where the rank sits, its numbers in the step, its partners, its regions over all steps.
 
 import { Latest, json } from './api.js';
 import { chart } from './chart.js';
@@ -72,7 +72,9 @@ export class Panel {
     input.setAttribute('aria-label', 'choose a rank by its number');
     input.addEventListener('change', () => {
       const number = input.value === '' ? null : Number(input.value);
-      this.app.set({ rank: number === null ? null : Math.min(Math.max(number, 0), this.app.run.n_ranks - 1) });
+      this.app.set({
+        rank: number === null ? null : Math.min(Math.max(number, 0), this.app.run.n_ranks - 1),
+      });
     });
     head.append(input);
     if (rank !== null) {
@@ -87,8 +89,11 @@ export class Panel {
   #fill(rank, told) {
     const { ranks } = this.app.run;
     const facts = make('dl', 'facts');
-    const fact = (name, text) => text !== null && text !== undefined && text !== ''
-      && facts.append(make('dt', '', name), make('dd', '', String(text)));
+    const fact = (name, text) =>
+      text !== null &&
+      text !== undefined &&
+      text !== '' &&
+      facts.append(make('dt', '', name), make('dd', '', String(text)));
     fact('host', ranks.host[rank]);
     fact('node', ranks.node[rank]);
     fact('package', ranks.package[rank]);
@@ -96,9 +101,15 @@ export class Panel {
     fact('PUs', ranks.pus[rank]);
     const numbers = make('dl', 'facts numbers');
     this.element.replaceChildren(
-      this.#title(`Rank ${rank}`, rank), make('p', 'place', told.place), facts,
-      make('h3', '', ''), numbers, make('h3', '', 'Partners, over all steps'), this.#partners(told),
-      make('h3', '', 'Its regions over all steps'), this.#regions(told),
+      this.#title(`Rank ${rank}`, rank),
+      make('p', 'place', told.place),
+      facts,
+      make('h3', '', ''),
+      numbers,
+      make('h3', '', 'Partners, over all steps'),
+      this.#partners(told),
+      make('h3', '', 'Its regions over all steps'),
+      this.#regions(told),
     );
     this.#numbers();
     for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
@@ -113,8 +124,11 @@ export class Panel {
     });
     const shown = this.app.shownValue(this.rank);
     const about = this.app.about;
-    if (shown !== null && !(about.name in this.told.fields)) rows.unshift([about.title, inWords(shown, about.unit)]);
-    numbers.replaceChildren(...rows.flatMap(([title, text]) => [make('dt', '', title), make('dd', '', text)]));
+    if (shown !== null && !(about.name in this.told.fields))
+      rows.unshift([about.title, inWords(shown, about.unit)]);
+    numbers.replaceChildren(
+      ...rows.flatMap(([title, text]) => [make('dt', '', title), make('dd', '', text)]),
+    );
   }
 
   #value(element) {
@@ -125,7 +139,11 @@ export class Panel {
     if (!partners.length) return make('p', 'hint', 'It exchanges no messages with other ranks.');
     const table = make('table', 'partners');
     const head = table.createTHead().insertRow();
-    head.append(make('th', '', 'rank'), make('th', 'sent', 'sent to'), make('th', 'received', 'received from'));
+    head.append(
+      make('th', '', 'rank'),
+      make('th', 'sent', 'sent to'),
+      make('th', 'received', 'received from'),
+    );
     const most = Math.max(...partners.flatMap(({ sent, received }) => [sent, received]), 1);
     const body = table.createTBody();
     const add = (rows) => {
@@ -155,7 +173,9 @@ export class Panel {
     if (!rows.length) return make('p', 'hint', 'No regions were measured.');
     const total = (values) => values.reduce((sum, value) => sum + (value ?? 0), 0);
     rows.sort((one, other) => total(other[2]) - total(one[2]));
-    const high = Math.max(...rows.map(([, , values]) => values.reduce((most, value) => Math.max(most, value ?? 0), 0)));
+    const high = Math.max(
+      ...rows.map(([, , values]) => values.reduce((most, value) => Math.max(most, value ?? 0), 0)),
+    );
     const whole = make('div', 'regions');
     const add = (some) => {
       for (const [name, field, values] of some) {
@@ -163,7 +183,10 @@ export class Panel {
         const value = make('span', 'region-value');
         value.dataset.series = field;
         head.append(make('span', '', name), value);
-        whole.append(head, chart(values, high, this.app.frame, (frame) => this.app.set({ frame })));
+        whole.append(
+          head,
+          chart(values, high, this.app.frame, (frame) => this.app.set({ frame })),
+        );
         if (this.told) this.#value(value);
       }
     };
@@ -173,7 +196,8 @@ export class Panel {
       button.addEventListener('click', () => (button.remove(), add(rows.slice(REGIONS))));
       whole.append(button);
     }
-    whole.prepend(make('p', 'hint', `all charts from 0 to ${inWords(high, 's')}`));
+    const what = fields.every((field) => field.endsWith('_compute_time_s')) ? 'computing, without MPI; ' : '';
+    whole.prepend(make('p', 'hint', `${what}all charts from 0 to ${inWords(high, 's')}`));
     return whole;
   }
 }
@@ -189,8 +213,14 @@ function bar(name, bytes, count, most) {
 
 function keys() {
   const list = make('dl', 'facts');
-  const known = [['← →', 'step'], ['Home End', 'first, last step'], ['space', 'play'], ['F', 'follow'],
-    ['R', 'turn the pictures back'], ['Esc', 'choose no rank']];
+  const known = [
+    ['← →', 'step'],
+    ['Home End', 'first, last step'],
+    ['space', 'play'],
+    ['F', 'follow'],
+    ['R', 'turn the pictures back'],
+    ['Esc', 'choose no rank'],
+  ];
   for (const [key, what] of known) list.append(make('dt', 'key', key), make('dd', '', what));
   return list;
 }

@@ -9,7 +9,12 @@ import { MeshPicture } from './mesh.js';
 import { inWords } from './units.js';
 import { View3d } from './view3d.js';
 
-const LAYERS = { planes: 'nodes', machine: 'parts of the machine', measurements: 'values', labels: 'letters' };
+const LAYERS = {
+  planes: 'nodes',
+  machine: 'parts of the machine',
+  measurements: 'values',
+  labels: 'letters',
+};
 
 export class Pictures {
   constructor(app) {
@@ -36,7 +41,9 @@ export class Pictures {
     } catch {
       const answer = await fetch('page/vtk.js').catch(() => null);
       const told = await answer?.json().catch(() => null);
-      return { reason: told?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.' };
+      return {
+        reason: told?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.',
+      };
     }
   }
 
@@ -53,7 +60,9 @@ export class Pictures {
     }
     this.machine = picture;
     const shown = [...picture.layers.keys()];
-    const layers = shown.filter((name) => name !== 'messages').map((name) => [name, LAYERS[name] ?? name, true]);
+    const layers = shown
+      .filter((name) => name !== 'messages')
+      .map((name) => [name, LAYERS[name] ?? name, true]);
     card.tools(picture, layersMenu(this.app, [...layers, ['messages', 'messages of the step', false]]));
     picture.view.onPick = (hit) => this.app.set({ rank: picture.rankAt(hit) });
     picture.view.onHover = (hit, event) => this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
@@ -97,7 +106,8 @@ export class Pictures {
     this.mesh = picture;
     card.tools(picture, ...this.#meshTools());
     picture.view.onPick = (hit) => app.set({ rank: picture.rankAt(hit) });
-    picture.view.onHover = (hit, event) => app.tip(hit && event, hit ? app.rankWords(picture.rankAt(hit)) : []);
+    picture.view.onHover = (hit, event) =>
+      app.tip(hit && event, hit ? app.rankWords(picture.rankAt(hit)) : []);
   }
 
   #meshTools() {
@@ -105,7 +115,8 @@ export class Pictures {
     const tools = [];
     if (app.run.own_fields.length) {
       const select = make('select');
-      select.append(new Option('field above', ''), ...app.run.own_fields.map(({ name, title }) => new Option(title, name)));
+      const options = app.run.own_fields.map(({ name, title }) => new Option(title, name));
+      select.append(new Option('field above', ''), ...options);
       select.value = app.own ?? '';
       select.id = 'own';
       select.setAttribute('aria-label', 'colours of the mesh');
@@ -124,7 +135,12 @@ export class Pictures {
       label.append(apart);
       tools.push(label);
     }
-    tools.push(layersMenu(app, [['edges', 'edges of pieces', true], ['messages', 'messages of the step', false]]));
+    tools.push(
+      layersMenu(app, [
+        ['edges', 'edges of pieces', true],
+        ['messages', 'messages of the step', false],
+      ]),
+    );
     return tools;
   }
 
@@ -134,9 +150,10 @@ export class Pictures {
     if (!this.mesh) return;
     const version = app.run.frames.mesh_version[frame];
     if (version !== null && version !== undefined) await this.mesh.load(version, signal);
-    this.ownValues = app.own === null ? null : await packed(
-      `api/own?field=${encodeURIComponent(app.own)}&frame=${frame}`, signal,
-    );
+    this.ownValues =
+      app.own === null
+        ? null
+        : await packed(`api/own?field=${encodeURIComponent(app.own)}&frame=${frame}`, signal);
   }
 
   /** Colours both pictures. values : of all ranks. */
@@ -146,7 +163,11 @@ export class Pictures {
     if (this.mesh) {
       const card = new Card('mesh');
       if (this.ownValues) {
-        const own = { unit: '', ...app.run.own_fields.find(({ name }) => name === app.own), ...this.ownValues };
+        const own = {
+          unit: '',
+          ...app.run.own_fields.find(({ name }) => name === app.own),
+          ...this.ownValues,
+        };
         const ownColours = new Colours(own, app.run.palette);
         this.mesh.paintOwn(this.ownValues.arrays.values, this.ownValues.association, ownColours);
         card.legend(own, ownColours);
@@ -212,7 +233,8 @@ class Card {
   /** Sentences below the picture. */
   notes(sentences) {
     const known = sentences.filter(Boolean);
-    const box = this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
+    const box =
+      this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
     box.replaceChildren(...known.map((sentence) => make('p', '', sentence)));
   }
 

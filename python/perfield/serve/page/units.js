@@ -2,8 +2,18 @@
 // Numbers as people read them: three digits, in a unit that suits their size (as catalyst_scripts/ticks.py).
 
 const UNITS = {
-  s: [[1, 's'], [1e3, 'ms'], [1e6, 'µs'], [1e9, 'ns']],
-  B: [[1e-9, 'GB'], [1e-6, 'MB'], [1e-3, 'kB'], [1, 'bytes']],
+  s: [
+    [1, 's'],
+    [1e3, 'ms'],
+    [1e6, 'µs'],
+    [1e9, 'ns'],
+  ],
+  B: [
+    [1e-9, 'GB'],
+    [1e-6, 'MB'],
+    [1e-3, 'kB'],
+    [1, 'bytes'],
+  ],
 };
 const ROUND = [1, 2, 2.5, 5, 10];
 const MOST = 5; // intervals of a legend
@@ -37,5 +47,8 @@ export function ticks(low, high, unit) {
   const step = power * ROUND.find((number) => number * power >= each * (1 - 1e-9));
   const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
   const values = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
-  return { unit: name, marks: values.map((value) => [value, amount(Number((value * factor).toPrecision(6)))]) };
+  return {
+    unit: name,
+    marks: values.map((value) => [value, amount(Number((value * factor).toPrecision(6)))]),
+  };
 }

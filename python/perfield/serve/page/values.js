@@ -58,7 +58,10 @@ export class Values {
     if (this.#pending.has(key)) return this.#pending.get(key);
     const request = bytes(path, signal).then((buffer) => this.#keep(key, new Float32Array(buffer)));
     if (signal) return request; // it may be aborted, so nobody else waits for it
-    this.#pending.set(key, request.finally(() => this.#pending.delete(key)));
+    this.#pending.set(
+      key,
+      request.finally(() => this.#pending.delete(key)),
+    );
     return this.#pending.get(key);
   }
 

