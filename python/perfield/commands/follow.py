@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from perfield.catalyst_scripts.pipeline_options import PIPELINES, nearest
 from perfield.commands import CommandError
+from perfield.commands._looks import add_looks
 from perfield.commands._newest import runs_of
 
 HELP = "show a running program in ParaView as its steps come, from beside it"
@@ -27,6 +29,7 @@ It only reads: it never slows or stops the program.
   perfield follow perfield-run                        until the run ends; it may begin later
   perfield follow perfield-run --live localhost:22222  ParaView shows each step
   perfield follow perfield-run --newest --images      skip what it has no time to draw
+  perfield follow perfield-run --script images_only --camera top --size 1920x1080
   perfield follow perfield-run --script mine.py       a pipeline of your own
 
 For --live, start Catalyst > Connect in ParaView, before or after. On a login
@@ -35,8 +38,8 @@ stage; its [catalyst] settings are the defaults of these options."""
 
 LIVE_HELP = "host:port of the ParaView in which Catalyst > Connect waits"
 SCRIPT_HELP = """\
-a Catalyst pipeline, or one of perfield's: geometry, topology, both (default), images_only,
-extracts_only; may be given again"""
+a Catalyst pipeline: your own file, or geometry, topology, both (default), images_only,
+extracts_only or live; may be given again"""
 EVERY_HELP = "show one frame in N (1)"
 NEWEST_HELP = "show the newest of the frames that wait, and count the others (default: show all)"
 IMAGES_HELP = "also draw images, under a display in memory"
@@ -52,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--live", metavar="HOST:PORT", help=LIVE_HELP)
     add("--script", metavar="FILE", action="append", help=SCRIPT_HELP)
     add("--every", metavar="N", type=int, help=EVERY_HELP)
+    add_looks(parser, "fields", "camera", "size")
     add("--newest", action="store_true", help=NEWEST_HELP)
     add("--images", action="store_true", default=None, help=IMAGES_HELP)
     add("--no-extracts", action="store_true", help=EXTRACTS_HELP)
@@ -68,7 +72,10 @@ def execute(arguments: argparse.Namespace) -> int:
         path = runs[-1]
         print(f"perfield: this is {path}", file=sys.stderr)
     asked = _asked(arguments)
-    with _display(bool(arguments.images or arguments.script)) as environment:
+    draws = (
+        arguments.images or arguments.script or in_force("catalyst_images") or in_force("catalyst_scripts")
+    )
+    with _display(bool(draws)) as environment:
         words = [sys.executable, "-m", "perfield.follow", json.dumps({"run": str(path), **asked})]
         return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
 
@@ -83,6 +90,9 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
         "live": arguments.live,
         "scripts": [_script(name) for name in arguments.script] if arguments.script else None,
         "every": arguments.every,
+        "fields": arguments.fields,
+        "camera": arguments.camera,
+        "size": arguments.size,
         "images": arguments.images,
         "extracts": False if arguments.no_extracts else None,
         "folder": str(arguments.output.resolve()) if arguments.output else None,
@@ -93,15 +103,15 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _script(name: str) -> str:
     """The full path of a pipeline, or the name of one of perfield's. Raises CommandError if it is neither."""
-    if Path(name).exists():
-        return str(Path(name).resolve())
-    from perfield.catalyst.pipelines import NAMES
-
-    if name not in NAMES:
+    if name in PIPELINES:
+        return name
+    if not Path(name).exists():
+        own = ", ".join(PIPELINES)
         raise CommandError(
-            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {', '.join(NAMES)}."
+            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {own}. "
+            f"{nearest(name, PIPELINES)}".rstrip()
         )
-    return name
+    return str(Path(name).resolve())
 
 
 @contextlib.contextmanager
