@@ -46,7 +46,7 @@ def test_run_is_told_in_columns(about):
     assert frames["title"][about["first_frame"]].endswith("a typical step")
     assert about["ranks"]["host"] == ["a"] * 4 + ["b"] * 4
     assert about["ranks"]["pus"] == [str(rank) for rank in range(RANKS)]
-    assert about["own_fields"] == [{"name": "temperature", "title": "temperature"}]
+    assert [(own["name"], own["title"]) for own in about["own_fields"]] == [("temperature", "temperature")]
     assert about["mesh"] == {"versions": [0]} and about["machine"] == {"overview": False}
 
 

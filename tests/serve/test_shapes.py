@@ -76,7 +76,8 @@ def test_field_of_cells_and_vectors_are_told(tmp_path):
         values = [3.0 * rank, 0.0, 4.0] * 64
         writer.add("field", twin.array_body({"block": 0}, [{**speed, "values": values}]), index=0)
     with served(path) as client:
-        assert client.json("/api/run")["own_fields"] == [{"name": "U_air", "title": "U air"}]
+        (told,) = client.json("/api/run")["own_fields"]
+        assert (told["name"], told["title"]) == ("U_air", "U air")
         arrays, header = client.packed("/api/own?field=U_air&frame=0")
         mesh, _ = client.packed("/api/mesh")
     assert header["association"] == "cell" and header["title"] == "U air" and header["range"] == [4.0, 5.0]

@@ -312,6 +312,11 @@ class RunDirectory:
         """How many entries of meshes and of the simulation's own fields are known."""
         return len(self._meshes)
 
+    @property
+    def mesh_blocks(self) -> int:
+        """How many of these describe blocks of a mesh."""
+        return self._meshes.n_blocks
+
     def mesh_versions(self, position: int) -> np.ndarray:
         """(n_ranks,) int64, the version of each rank's mesh in a frame, 0 for none; reads no entry."""
         rows = self._rows(position)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -22,24 +21,29 @@ class StoredMeshes:
     def __init__(self, streams: Streams):
         self._streams = streams
         self._misshapen: dict[str, None] = {}
-        self._last: dict[int, tuple[Any, dict[tuple[int, str], FieldArray]]] = {}
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
+        # By rank: `places` when its fields were read, what identifies them, and the fields.
+        self._last: dict[int, tuple[np.ndarray, tuple[int, ...], dict[tuple[int, str], FieldArray]]] = {}
         # By type of entry: `places` when it was sorted, the entries by rank, and their ranks.
         self._by_rank: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def __len__(self) -> int:
         return len(self._streams.places)
 
+    @property
+    def n_blocks(self) -> int:
+        """How many entries describe blocks of a mesh."""
+        return len(self._streams.of_type("mesh"))
+
     def refresh(self) -> None:
         """Finds newly written entries."""
-        if self._streams.refresh():
-            self._last.clear()
+        self._streams.refresh()
 
     def snapshot(self) -> StoredMeshes:
         """A copy that later refreshes do not change; it shares all that was read so far."""
         taken = copy.copy(self)
         taken._streams, taken._by_rank = copy.copy(self._streams), dict(self._by_rank)
-        taken._last = {}
+        taken._last = dict(self._last)
         return taken
 
     def damage(self, running: bool) -> list[str]:
@@ -69,14 +73,13 @@ class StoredMeshes:
         of one step after another are the same object.
         """
         rows = self._rows("field", rank, lambda stored: stored <= index)
-        version = int(versions_of(rank, np.array([index]))[0])
-        key = (int(rows[-1]) if len(rows) else -1, len(rows), version)
-        known, found = self._last.get(rank, (None, {}))
-        if known == key:
+        key = len(rows), int(rows[-1]) if len(rows) else -1, int(versions_of(rank, np.array([index]))[0])
+        places, known, found = self._last.get(rank, (None, None, {}))
+        if places is self._streams.places and known == key:
             return found
         found = self._read(rows, rank, index, versions_of)
-        is_small = sum(array.values.nbytes for array in found.values()) <= _KEPT
-        self._last[rank] = (key, found) if is_small else (None, {})
+        if sum(array.values.nbytes for array in found.values()) <= _KEPT:
+            self._last[rank] = self._streams.places, key, found
         return found
 
     def _read(

@@ -34,8 +34,8 @@ class View:
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
     whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
     frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
-    ranks. mesh_path : where the mesh is on disk, if the user named it. answers : dear answers, shared by all
-    views.
+    ranks. mesh_path : where the mesh is on disk, if the user named it. answers, shapes : dear answers, and
+    the dearest, of mesh and machine; shared by all views.
     """
 
     version: int
@@ -50,6 +50,7 @@ class View:
     notes: tuple[str, ...]
     mesh_path: Path | None
     answers: Kept[Any] = field(repr=False)
+    shapes: Kept[Any] = field(repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +69,8 @@ class Followed:
         self._run = RunDirectory(path)
         self._frames, self._ranges = Frames(), Ranges()
         self._lock = Lock()
-        self._answers: Kept[Any] = Kept(32)
+        self._answers: Kept[Any] = Kept(48)
+        self._shapes: Kept[Any] = Kept(6)
         self._seen: tuple[Any, ...] = ()
         self._view: View | None = None
         self._next = 0.0
@@ -124,6 +126,7 @@ class Followed:
             notes=before.notes if unchanged else (),
             mesh_path=self._mesh,
             answers=self._answers,
+            shapes=self._shapes,
         )
         return view if unchanged else replace(view, notes=_notes(view))
 

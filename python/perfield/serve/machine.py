@@ -41,7 +41,7 @@ def machine(view: View, overview: bool | None = None) -> bytes:
     coarse = is_overview(view) if overview is None else overview
     # All that places ranks is written when they check in and when they end.
     key = "machine", coarse, view.run.state, sum(entry is not None for entry in view.run.rank_entries)
-    return view.answers.get(key, lambda: _made(view, coarse))
+    return view.shapes.get(key, lambda: _made(view, coarse))
 
 
 def _made(view: View, coarse: bool) -> bytes:

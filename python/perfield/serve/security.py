@@ -6,7 +6,9 @@ that a browser shows at the same time may send requests here, even under a name 
 127.0.0.1 (DNS rebinding). So the name in a request must be localhost. The port may differ, as it does behind
 ssh -L.
 
-Elsewhere: whoever has the token. The first request brings it in the address and gets a cookie for it.
+Elsewhere: whoever has the token. The first request brings it in the address and gets a cookie for it. The
+page's own files, which are the same for every run, need none: a browser does not send the cookie when
+somebody follows a link of another page, and our page then asks for the numbers itself.
 """
 
 from __future__ import annotations
@@ -56,17 +58,21 @@ class Gate:
     local: bool
     cookie: str
 
-    def refusal(self, host: str, cookies: str, site: str) -> Refusal | None:
-        """Why a request is refused; None lets it in.
-
-        host, cookies, site : its headers Host, Cookie and Sec-Fetch-Site, "" if absent.
-        """
+    def wrong_name(self, host: str) -> Refusal | None:
+        """Why no request of this Host header is answered; None if it may be."""
         if self.local and not is_local_name(host):
             return Refusal(
                 f"this server answers to the name localhost only, not to {host[:80]!r}; open "
                 "http://localhost with its port.",
                 403,
             )
+        return None
+
+    def refusal(self, cookies: str, site: str) -> Refusal | None:
+        """Why a request for numbers of the run is refused; None lets it in.
+
+        cookies, site : its headers Cookie and Sec-Fetch-Site, "" if absent.
+        """
         if site in ("cross-site", "same-site"):
             return Refusal(
                 "a page of another address asked for this; perfield serve answers its own only.", 403

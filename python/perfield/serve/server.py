@@ -107,10 +107,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse("the request's address is malformed.", HTTPStatus.BAD_REQUEST)
         if gate.token and target.path == "/" and "token" in parse_qs(target.query):
             return self._let_in(parse_qs(target.query)["token"][0])
-        refused = gate.refusal(
-            headers.get("Host", ""), headers.get("Cookie", ""), headers.get("Sec-Fetch-Site", "")
-            if target.path.startswith("/api/") else "",
-        )  # fmt: skip
+        refused = gate.wrong_name(headers.get("Host", ""))
+        if refused is None and target.path.startswith("/api"):
+            refused = gate.refusal(headers.get("Cookie", ""), headers.get("Sec-Fetch-Site", ""))
         if refused is not None:
             return self._refuse(refused.sentence, refused.status)
         room, _, name = (
@@ -159,11 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answered: Answer, more: Mapping[str, str] = {}) -> None:
         body, headers = answered.body, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-        if (
-            len(body) >= SMALL and "gzip" in self.headers.get("Accept-Encoding", "")
-            if self.headers
-            else False
-        ):
+        asked = getattr(self, "headers", None) or {}  # none if the request could not be read
+        if len(body) >= SMALL and "gzip" in asked.get("Accept-Encoding", ""):
             body = gzip.compress(body, compresslevel=1, mtime=0)
             headers["Content-Encoding"] = "gzip"
         headers |= {"Content-Type": answered.kind, "Content-Length": str(len(body)), **HEADERS, **more}

@@ -123,7 +123,7 @@ def _version_of(view: View, position: int) -> int:
 def _pieces(view: View) -> Pieces:
     key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
     if view.mesh_path is not None:
-        return view.answers.get(key, lambda: choose_pieces(view.run, view.mesh_path))
+        return view.shapes.get(key, lambda: choose_pieces(view.run, view.mesh_path))
     return StoredPieces(view.run)
 
 
@@ -132,8 +132,8 @@ def _surface(view: View, version: int) -> _Surface:
     if first is None or not len(view.run):
         raise MeshMissingError(f"the run has no mesh of version {version}; /api/run tells which it has.")
     # While ranks may still describe their pieces of this version, a later view may know more.
-    key = "surface", version, view.frames["n_present"][first], view.run.mesh_entries if _grows(view) else 0
-    return view.answers.get(key, lambda: _made(view, view.run.frame(first), version))
+    key = "surface", version, view.frames["n_present"][first], view.run.mesh_blocks if _grows(view) else 0
+    return view.shapes.get(key, lambda: _made(view, view.run.frame(first), version))
 
 
 def _grows(view: View) -> bool:

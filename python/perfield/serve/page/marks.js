@@ -38,11 +38,16 @@ export function drawMessages(context, lens, ends, aside = 0) {
 /** Draws segments, [[from, to]], in the colour of the chosen rank on a white edge. */
 export function drawOutline(context, lens, segments) {
   const pixels = segments.map(([from, to]) => [lens.pixel(...from), lens.pixel(...to)]);
+  const heights = pixels.flatMap(([a, b]) => (a && b ? [a[1], b[1]] : []));
+  const isThin = Math.max(...heights) - Math.min(...heights) < THIN;
+  const strokes = isThin
+    ? [[CHOSEN, 1.5]]
+    : [
+        ['rgba(255, 255, 255, 0.9)', 5],
+        [CHOSEN, 2.5],
+      ];
   context.lineCap = 'round';
-  for (const [colour, width] of [
-    ['rgba(255, 255, 255, 0.9)', 5],
-    [CHOSEN, 2.5],
-  ]) {
+  for (const [colour, width] of strokes) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.beginPath();
