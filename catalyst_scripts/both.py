@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shows the mesh and the machine, coloured by the same field.
 
-In the program, or beside it:
-  export PERFIELD_CATALYST_SCRIPTS=both
-  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
-  perfield follow RUN
+In the program:
+  PERFIELD_CATALYST_IN_PROCESS=true PERFIELD_CATALYST_SCRIPTS=both perfield run -n 8 -- ./solver
+Beside the program:
+  perfield follow RUN --script both
 Of written pictures, in pvbatch:
   xvfb-run -a pvbatch both.py RUN/pictures --size 1920x1080
 In ParaView's GUI:

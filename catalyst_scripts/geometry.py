@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shows the mesh: each rank's values on its piece.
 
-In the program, or beside it:
-  export PERFIELD_CATALYST_SCRIPTS=geometry
-  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
-  perfield follow RUN
+In the program:
+  PERFIELD_CATALYST_IN_PROCESS=true PERFIELD_CATALYST_SCRIPTS=geometry perfield run -n 8 -- ./solver
+Beside the program:
+  perfield follow RUN --script geometry
 Of written pictures, in pvbatch:
   xvfb-run -a pvbatch geometry.py RUN/pictures --camera top --every 2
 In ParaView's GUI:

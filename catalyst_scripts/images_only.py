@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws images of the mesh and the machine, and writes no data.
 
-In the program, or beside it:
-  export PERFIELD_CATALYST_SCRIPTS=images_only
-  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
-  perfield follow RUN
+In the program:
+  PERFIELD_CATALYST_IN_PROCESS=true PERFIELD_CATALYST_SCRIPTS=images_only perfield run -n 8 -- ./solver
+Beside the program:
+  perfield follow RUN --script images_only
 Of written pictures, in pvbatch:
   xvfb-run -a pvbatch images_only.py RUN/pictures --fields solve_time_s --every 5
 In ParaView's GUI:

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import machine_picture
-import mesh_picture
 import paraview.simple as pv
-from colours import colour
 from pipeline_options import PICTURES, ended, from_settings, layer_of, unknown
 from reduced import reduced
-from scene import Pictures, new_view, quoted, set_title
+from scene import Pictures, new_view
+from shown import Shown
 
 LIVE = "localhost:22222"  # where ParaView waits unless it is told otherwise
 
@@ -99,27 +97,15 @@ class Image:
     """A view that is saved at each step. Its colours span the range of all steps so far."""
 
     def __init__(self, program: Program, name: str, layer: str, field: str):
-        self._program, self._layer, self._field = program, layer, field
         size = program.options.size
-        self._view = new_view(alone=True)
-        self._view.ViewSize = size
-        about = program.arrays(layer)[field]
-        if name == "geometry":
-            source = mesh_picture.show_field(program, self._view, field)[-1]
-        else:
-            of_machine = layer.partition("/")[2]
-            made = machine_picture.show_layers(program, self._view, of_machine, field)
-            source = machine_picture.block_of(made, of_machine)
-        self._display = pv.Show(source, self._view)
-        self._title = set_title(self._view, about["title"], [""], program.read(name))
-        extractor = pv.CreateExtractor("PNG", self._view, registrationName=f"{name} {field}")
+        view = new_view(alone=True)
+        view.ViewSize = size
+        self._shown = Shown(program, view, name, layer, field)
+        extractor = pv.CreateExtractor("PNG", view, registrationName=f"{name} {field}")
         extractor.Trigger = "TimeStep"
         extractor.Writer.FileName = f"{name}_{field}_{{timestep:06d}}{{camera}}.png"
         extractor.Writer.ImageResolution = size
 
     def refresh(self) -> None:
         """Updates the colours to the current ranges, and the title to the current step."""
-        about = self._program.arrays(self._layer)[self._field]
-        colour(self._display, self._view, self._field, about)
-        known = self._program.description
-        self._title.Expression = quoted(f"{about['title']}\n{known['run']}, {known['step']}")
+        self._shown.refresh()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sends the mesh and the machine to a waiting ParaView while the program runs, and writes no files.
 
-In the program, or beside it; in ParaView, start Catalyst > Connect:
-  export PERFIELD_CATALYST_SCRIPTS=live PERFIELD_CATALYST_LIVE=localhost:22222  # the default
-  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
-  perfield follow RUN
+In ParaView, start Catalyst > Connect; PERFIELD_CATALYST_LIVE names another place than localhost:22222.
+In the program:
+  PERFIELD_CATALYST_IN_PROCESS=true PERFIELD_CATALYST_SCRIPTS=live perfield run -n 8 -- ./solver
+Beside the program:
+  perfield follow RUN --script live
 The other end, in place of Catalyst > Connect: an image of each step that comes, or a window:
   xvfb-run -a pvbatch live.py --live localhost:22222 --output images
   PYTHONPATH=. paraview --script=live.py

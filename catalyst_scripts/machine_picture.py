@@ -63,6 +63,8 @@ class Layers:
         self.reader = pictures.read("topology")
         self.picture = reader = _arranged(self.reader, pictures.layout)
         written = _layers(reader)
+        sizes = _column(written.get("machine"), "n_ranks")
+        self._has_idle_parts = sizes is None or bool((sizes == 0).any())
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
@@ -85,7 +87,8 @@ class Layers:
         about = {**about, "scale": scale or about.get("scale")}
         in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
         self._plain("planes", PLANE)
-        for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
+        idle = in_parts and self._has_idle_parts
+        for name, is_shown in {"idle parts": idle, "parts": in_parts, "machine": not in_parts}.items():
             if is_shown:
                 self._plain(name, WHITE)
             elif name in self._displays:
@@ -432,7 +435,7 @@ def _switches(switches: Any) -> list[Label]:
 
 def _column(data: Any, name: str) -> Any:
     """A cell array; None if there is none."""
-    array = data.GetCellData().GetArray(name)
+    array = data.GetCellData().GetArray(name) if data is not None else None
     return None if array is None else vtk_to_numpy(array)
 
 

@@ -34,7 +34,7 @@ FOUND_BY_RANK = ("rank", "source", "target")
 CELL = 0  # VTK's number for cells in selections
 NAMED = 4  # ranks that are told with all that is known
 PARTNERS = 3  # that are named, of each direction
-WIDTH = 4.0  # pixels of a selection's lines
+WIDTH = 3.0  # pixels of a selection's lines
 COLOUR = (1.0, 0.0, 1.0)  # ParaView's, of selections
 _observed: list[Any] = []  # keeps the observers' objects alive
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline_options import OptionError, ended, from_arguments
+from pipeline_options import OptionError, ended, from_arguments, from_environment
 from x_display import has_display
 
 PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
@@ -33,9 +33,7 @@ def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -
             if "__file__" in module:
                 _run_in_pvbatch(module, pictures, makes)
             else:  # the GUI does not tell a script its path
-                from in_gui import show
-
-                show(pictures, makes)
+                _run_in_gui(pictures, makes)
         except OptionError as error:
             sys.exit(f"{Path(module.get('__file__', 'pipeline')).name}: {ended(str(error))}")
     return None, None
@@ -48,6 +46,22 @@ def _run_in_pvbatch(module: Mapping[str, Any], pictures: tuple[str, ...], makes:
             "images need an X display, and there is none; start the script under xvfb-run -a (Debian package "
             "xvfb), or set DISPLAY"
         )
+    if makes == "live":
+        from live_client import receive
+
+        receive(options, arguments.output)
+        return
     from in_pvbatch import make
 
     make(Path(arguments.pictures), pictures, makes, options, arguments.output)
+
+
+def _run_in_gui(pictures: tuple[str, ...], makes: str) -> None:
+    if makes == "live":
+        from live_client import watch
+
+        watch(from_environment())
+        return
+    from in_gui import show
+
+    show(pictures, makes)

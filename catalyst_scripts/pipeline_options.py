@@ -31,6 +31,7 @@ LAYERS = {  # of each picture, those that a field can colour
     ),
 }
 PICTURES = tuple(LAYERS)
+PIPELINES = ("geometry", "topology", "both", "images_only", "extracts_only", "live")  # perfield's own
 LEAST, MOST = 160, 16384  # pixels of an image's side
 
 
@@ -234,7 +235,7 @@ def _options(given: Mapping[str, Any], where: Callable[[str], str]) -> Options:
 
 def nearest(name: str, known: Collection[str]) -> str:
     """The words "did you mean X?" with the known name nearest to a wrong one; "" if none is near."""
-    match = difflib.get_close_matches(name, list(known), 1, 0.5)
+    match = difflib.get_close_matches(name, list(known), 1)
     return f"did you mean {match[0]}?" if match else ""
 
 

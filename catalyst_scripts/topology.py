@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shows the machine: each rank's values below its core, and messages between ranks.
 
-In the program, or beside it:
-  export PERFIELD_CATALYST_SCRIPTS=topology
-  PERFIELD_CATALYST_IN_PROCESS=true perfield run -n 8 -- ./solver
-  perfield follow RUN
+In the program:
+  PERFIELD_CATALYST_IN_PROCESS=true PERFIELD_CATALYST_SCRIPTS=topology perfield run -n 8 -- ./solver
+Beside the program:
+  perfield follow RUN --script topology
 Of written pictures, in pvbatch:
   xvfb-run -a pvbatch topology.py RUN/pictures --fields waiting_time_s
 In ParaView's GUI:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How soon the page of `perfield serve` can be used, in headless Chromium with a software renderer.
 
-From the start of the load until both pictures are drawn and the choosers work, as the page notes it itself, of
-runs with 64 ranks x 100 steps and 4,096 x 1,000. The runs are written first. Each is loaded twice by the same
+From the start of the load until both pictures are drawn and the choosers work, as the page notes it itself,
+of runs with 64 ranks x 100 steps and 4,096 x 1,000. The runs are written first. Each is loaded twice by one
 server: at first it reads the run, the second time it has it in memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -34,10 +35,14 @@ def main() -> None:
     for ranks, steps, per_host, blocks, target_s in RUNS:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
             run = write_long_run(Path(place) / "run", ranks, steps, per_host, blocks)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             first, again = loads(run, Path(place))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
         of_run = f"of {ranks} ranks x {steps} steps is usable"
         figure(f"page {of_run}, first load", [first], "s", target=target_s)
         figure(f"page {of_run}, second load", [again], "s", target=target_s)
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        figure(f"CPU time of server and browsers of both loads, {ranks} ranks", [cpu_s], "s", target=None)
 
 
 def loads(run: Path, place: Path) -> list[float]:
@@ -49,6 +54,7 @@ def loads(run: Path, place: Path) -> list[float]:
             return [_load(address.rstrip(";"), place / str(load)) for load in range(LOADS)]
         finally:
             server.terminate()
+            server.wait()
 
 
 def _load(address: str, place: Path) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
 import twin
-from perfield.catalyst.pipelines import NAMES
+from perfield.catalyst_scripts.pipeline_options import PIPELINES
 from perfield.output.images import SCRIPTS, display
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
@@ -54,7 +56,7 @@ def size_of(path: Path) -> tuple[int, int]:
 
 
 def test_each_pipeline_is_short_and_begins_with_what_it_shows_and_how_it_runs():
-    for name in NAMES:
+    for name in PIPELINES:
         lines = (SCRIPTS / f"{name}.py").read_text().splitlines()
         assert len(lines) < 40
         assert lines[1].startswith('"""') and lines[1].endswith(".")
@@ -151,3 +153,75 @@ result = [sorted(set(shown)), eye, pv.GetAnimationScene().Stride, sorted(writers
     assert stride == 2
     assert writers == ["geometry_{timestep:06d}.vtm", "topology_{timestep:06d}.vtm"]
     assert preview == [1280, 480]
+
+
+def test_follow_runs_a_pipeline_by_name_with_the_same_options(pictures, perfield_cli, tmp_path):
+    fields = ("--fields", "solve_time_s,solve_tim_s")
+    options = (*fields, "--camera", "top", "--size", "320x240", "--every", "2")
+    words = ("--script", "images_only", *options, "-o", tmp_path / "drawn")
+    result = perfield_cli("follow", pictures / "run", *words)
+    assert result.returncode == 0, result.stderr
+    assert "there is no field 'solve_tim_s' here; did you mean solve_time_s?" in result.stdout + result.stderr
+    drawn = sorted(path for path in (tmp_path / "drawn").iterdir() if path.suffix)
+    names = [f"{name}_solve_time_s_00000{n}.png" for name in ("geometry", "topology") for n in (0, 2, 4)]
+    assert [path.name for path in drawn] == names
+    assert {size_of(path) for path in drawn} == {(320, 240)}
+
+
+@pytest.mark.long
+def test_live_in_pvbatch_draws_what_follow_sends(pictures, perfield_cli, tmp_path):
+    with socket.socket() as listening:
+        listening.bind(("localhost", 0))
+        place = f"localhost:{listening.getsockname()[1]}"
+    options = ("--live", place, "--output", str(tmp_path), "--size", "320x240")
+    command = ["pvbatch", str(SCRIPTS / "live.py"), *options]
+    with display() as number, (tmp_path / "said.txt").open("w") as said:
+        client = subprocess.Popen(command, env={**os.environ, "DISPLAY": number}, stdout=said, stderr=said)
+        try:
+            while client.poll() is None and "waits for" not in (tmp_path / "said.txt").read_text():
+                time.sleep(0.1)
+            result = perfield_cli("follow", pictures / "run", "--script", "live", "--live", place)
+            assert result.returncode == 0, result.stderr
+            assert client.wait(timeout=300) == 0, (tmp_path / "said.txt").read_text()
+        finally:
+            client.kill()
+            client.wait()
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert {name.partition("_")[0] for name in drawn} == {"geometry", "topology"}, drawn
+    assert "the program has gone" in (tmp_path / "said.txt").read_text()
+    assert not (pictures / "run/follow").exists() or not list((pictures / "run/follow").glob("*.vtm"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PIPELINES)
+def test_window_of_paraview_runs_each_pipeline(pictures, name, tmp_path):
+    """The program paraview itself, which executes a script without `__file__`."""
+    if shutil.which("paraview") is None:
+        pytest.skip("paraview is not installed")
+    done = tmp_path / "done.txt"
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, traceback\n"
+        "said = ''\n"
+        "try:\n"
+        f"    exec(open({str(SCRIPTS / name) + '.py'!r}).read())\n"
+        "    import paraview.simple as pv\n"
+        "    said = f'{len(pv.GetViews())} views'\n"
+        "except BaseException:\n"
+        "    said = traceback.format_exc()\n"
+        f"open({str(done)!r}, 'w').write(said)\n"
+        "os._exit(0)\n"
+    )
+    (tmp_path / "ParaView.ini").write_text("[General]\nGeneralSettings.ShowWelcomeDialog=false\n")
+    with display() as number:
+        environment = {
+            **os.environ,
+            "DISPLAY": number,
+            "PYTHONPATH": str(SCRIPTS),
+            "PERFIELD_PICTURES": str(pictures),
+            "XDG_CONFIG_DIRS": f"{tmp_path}:/etc/xdg",
+            "HOME": str(tmp_path),
+        }
+        command = ["paraview", f"--script={script}"]
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=300)
+    assert done.read_text() == ("1 views" if name in ("geometry", "topology") else "2 views")

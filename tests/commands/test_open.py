@@ -40,6 +40,7 @@ def test_open_writes_pictures_first_and_starts_paraview(perfield_cli, run_path, 
     assert f"PICTURES={run_path / 'pictures'}" in result.stdout
     assert "PYTHON=" in result.stdout.split("catalyst_scripts")[1]
     assert result.returncode == 3
+    assert "no X server answers at DISPLAY=:77" in result.stderr
 
 
 def test_no_welcome_window_covers_the_pictures_and_own_settings_stay(

@@ -27,7 +27,9 @@ def test_missing_paraview_is_told(perfield_cli, tmp_path):
     assert not result.returncode and "the program paraview is not in PATH" in result.stdout
 
 
-@pytest.mark.parametrize(("name", "text"), [("perfield.txt", "end in .xml"), ("file/perfield.xml", "file")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("perfield.txt", "end in .xml"), ("file/perfield.xml", "name another place with -o")]
+)
 def test_plugin_that_cannot_be_written_is_told(perfield_cli, tmp_path, name, text):
     (tmp_path / "file").write_text("")
     result = perfield_cli("plugin", "-o", tmp_path / name)

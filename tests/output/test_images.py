@@ -36,6 +36,13 @@ def test_missing_display_names_the_package(tmp_path, monkeypatch):
         draw_images(tmp_path, [IMAGE])
 
 
+def test_display_without_a_server_is_told_before_anything_draws(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":77")
+    monkeypatch.setattr(images.shutil, "which", lambda name: None)
+    with pytest.raises(ImagesError, match="no X server answers at DISPLAY=:77"):
+        draw_images(tmp_path, [IMAGE])
+
+
 def test_missing_paraview_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(images.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImagesError, match="Debian package python3-paraview"):

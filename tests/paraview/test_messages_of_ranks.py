@@ -39,9 +39,9 @@ def value(dataset, name):
 
 
 def ends(lines):
-    """(source, target) of lines."""
+    """(source, target) of lines or tubes, ascending."""
     data = lines.GetCellData()
-    return list(zip(*(vtk_to_numpy(data.GetArray(name)).tolist() for name in ("source", "target"))))
+    return sorted(set(zip(*(vtk_to_numpy(data.GetArray(name)).tolist() for name in ("source", "target")))))
 
 
 def test_senders_and_receivers_of_a_rank_carry_what_they_exchange(run_path):
@@ -64,7 +64,7 @@ def test_several_ranks_are_summed_and_told_apart(run_path):
     assert value(blocks["rank_3"], "sent_count_to_4") == 3
     assert value(blocks["rank_3"], "sent_count_to_2") is None
     assert value(blocks["rank_0"], "from_chosen_bytes") == 10_000  # from 4
-    assert sorted(ends(blocks["messages"])) == [(1, 2), (2, 3), (3, 4), (4, 0)]
+    assert ends(blocks["messages"]) == [(1, 2), (2, 3), (3, 4), (4, 0)]
 
 
 def test_host_means_its_ranks(run_path):
@@ -79,6 +79,18 @@ def test_pieces_and_lines_can_be_shown_alone(run_path):
     everyone = exchanged(run_path, ranks="2", partners_only=0)
     assert {f"rank_{rank}" for rank in range(5)} < set(everyone)
     assert value(everyone["rank_0"], "chosen") is None
+
+
+def test_tubes_are_thick_at_the_sender(run_path):
+    plain = exchanged(run_path, ranks="2", tubes=0)["messages"]
+    assert plain.GetNumberOfLines() == plain.GetNumberOfCells() == 2
+    tubes = exchanged(run_path, ranks="2")["messages"]
+    assert not tubes.GetNumberOfLines() and tubes.GetFieldData().HasArray("in_words")
+    points = np.array([tubes.GetPoint(n) for n in range(tubes.GetNumberOfPoints())])
+    height = {}  # of the tubes, which lead along x, at their first sender and their last receiver
+    for rank in (1, 3):
+        height[rank] = np.ptp(points[np.abs(points[:, 0] - (rank + 0.5) / 5) < 0.01, 2])
+    assert height[1] > 2 * height[3] > 0
 
 
 def test_machine_shows_partners_and_lines_between_them(run_path):

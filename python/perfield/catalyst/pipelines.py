@@ -18,7 +18,7 @@ from perfield.catalyst.alone import Alone
 from perfield.catalyst.conditions import needs_display
 from perfield.catalyst.errors import PicturesEnded, UnfitError
 from perfield.catalyst.extracts import ExtractLists
-from perfield.catalyst_scripts.pipeline_options import from_settings, nearest
+from perfield.catalyst_scripts.pipeline_options import PIPELINES, from_settings, nearest
 from perfield.catalyst_scripts.x_display import has_display
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from perfield.catalyst.world import World
 
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
-NAMES = ("geometry", "topology", "both", "images_only", "extracts_only", "live")  # perfield's own pipelines
 FOLDER = "catalyst"  # in the run directory
 MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
 
@@ -112,10 +111,9 @@ class Pipelines:
     def _check_scripts(self) -> None:
         for script in self._scripts:
             if not script.exists():
-                advice = (
-                    nearest(script.stem, NAMES) or "give a path, or the name of a pipeline of perfield's:"
-                )
-                raise UnfitError(f"catalyst_scripts: there is no file {script}; {advice} {', '.join(NAMES)}")
+                advice = nearest(script.stem, PIPELINES) or "give a path."
+                own = f"perfield's own pipelines are {', '.join(PIPELINES)}"
+                raise UnfitError(f"catalyst_scripts: there is no file {script}; {advice} {own}")
             if script.is_dir() or script.suffix == ".zip":
                 continue
             try:
@@ -217,8 +215,8 @@ def draws(names: Collection[str], wanted: bool) -> bool:
 
 
 def script_of(name: str) -> Path:
-    """The file of a pipeline: perfield's own, if `name` is one of NAMES, else the path itself."""
-    return SCRIPTS / f"{name}.py" if name in NAMES else Path(name)
+    """The file of a pipeline: perfield's own, if `name` is one of PIPELINES, else the path itself."""
+    return SCRIPTS / f"{name}.py" if name in PIPELINES else Path(name)
 
 
 def _initialize_without_mpi(bridge: Any) -> None:

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from perfield.catalyst_scripts.pipeline_options import PIPELINES, nearest
 from perfield.commands import CommandError
+from perfield.commands._looks import add_looks
 from perfield.commands._newest import runs_of
 
 HELP = "show a running program in ParaView as its steps come, from beside it"
@@ -27,6 +29,7 @@ It only reads: it never slows or stops the program.
   perfield follow perfield-run                        until the run ends; it may begin later
   perfield follow perfield-run --live localhost:22222  ParaView shows each step
   perfield follow perfield-run --newest --images      skip what it has no time to draw
+  perfield follow perfield-run --script images_only --camera top --size 1920x1080
   perfield follow perfield-run --script mine.py       a pipeline of your own
 
 For --live, start Catalyst > Connect in ParaView, before or after. On a login
@@ -34,7 +37,9 @@ node, tunnel to it: ssh -R 22222:localhost:22222 login. The run may be at any
 stage; its [catalyst] settings are the defaults of these options."""
 
 LIVE_HELP = "host:port of the ParaView in which Catalyst > Connect waits"
-SCRIPT_HELP = "a Catalyst pipeline; may be given again (default: perfield's geometry and topology)"
+SCRIPT_HELP = """\
+a Catalyst pipeline: your own file, or geometry, topology, both (default), images_only,
+extracts_only or live; may be given again"""
 EVERY_HELP = "show one frame in N (1)"
 NEWEST_HELP = "show the newest of the frames that wait, and count the others (default: show all)"
 IMAGES_HELP = "also draw images, under a display in memory"
@@ -48,8 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("run", metavar="RUN", nargs="?", help="a run directory (default: the newest here, or the next)")
     add("--live", metavar="HOST:PORT", help=LIVE_HELP)
-    add("--script", metavar="FILE", action="append", type=Path, help=SCRIPT_HELP)
+    add("--script", metavar="FILE", action="append", help=SCRIPT_HELP)
     add("--every", metavar="N", type=int, help=EVERY_HELP)
+    add_looks(parser, "fields", "camera", "size")
     add("--newest", action="store_true", help=NEWEST_HELP)
     add("--images", action="store_true", default=None, help=IMAGES_HELP)
     add("--no-extracts", action="store_true", help=EXTRACTS_HELP)
@@ -66,7 +72,10 @@ def execute(arguments: argparse.Namespace) -> int:
         path = runs[-1]
         print(f"perfield: this is {path}", file=sys.stderr)
     asked = _asked(arguments)
-    with _display(bool(arguments.images or arguments.script)) as environment:
+    draws = (
+        arguments.images or arguments.script or in_force("catalyst_images") or in_force("catalyst_scripts")
+    )
+    with _display(bool(draws)) as environment:
         words = [sys.executable, "-m", "perfield.follow", json.dumps({"run": str(path), **asked})]
         return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
 
@@ -77,19 +86,32 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
         raise CommandError(f"--every {arguments.every}: expected a number of frames from 1.")
     if arguments.live is not None and not re.fullmatch(r".+:\d{1,5}", arguments.live):
         raise CommandError(f"--live {arguments.live}: expected host:port, such as localhost:22222.")
-    for script in arguments.script or ():
-        if not script.exists():
-            raise CommandError(f"--script {script}: there is no such file; name a ParaView pipeline.")
     given = {
         "live": arguments.live,
-        "scripts": [str(script.resolve()) for script in arguments.script] if arguments.script else None,
+        "scripts": [_script(name) for name in arguments.script] if arguments.script else None,
         "every": arguments.every,
+        "fields": arguments.fields,
+        "camera": arguments.camera,
+        "size": arguments.size,
         "images": arguments.images,
         "extracts": False if arguments.no_extracts else None,
         "folder": str(arguments.output.resolve()) if arguments.output else None,
     }
     always = {"newest": arguments.newest, "wait": arguments.wait}
     return {key: value for key, value in given.items() if value is not None} | always
+
+
+def _script(name: str) -> str:
+    """The full path of a pipeline, or the name of one of perfield's. Raises CommandError if it is neither."""
+    if name in PIPELINES:
+        return name
+    if not Path(name).exists():
+        own = ", ".join(PIPELINES)
+        raise CommandError(
+            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {own}. "
+            f"{nearest(name, PIPELINES)}".rstrip()
+        )
+    return str(Path(name).resolve())
 
 
 @contextlib.contextmanager

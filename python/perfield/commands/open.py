@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
+from perfield.catalyst_scripts.x_display import has_display
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
@@ -90,7 +91,14 @@ def execute(arguments: argparse.Namespace) -> int:
         ]
         environment["PV_PLUGIN_PATH"] = os.pathsep.join(filter(None, plugins))
         sys.stdout.flush()  # what render said comes before what ParaView says
-        return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+        code = subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+    if code and not os.environ.get("WAYLAND_DISPLAY") and not has_display():
+        print(
+            f"perfield open: no X server answers at DISPLAY={os.environ['DISPLAY']}, so ParaView has no "
+            "window; set DISPLAY to one that runs, or log in again with ssh -X.",
+            file=sys.stderr,
+        )
+    return code
 
 
 def _pictures(directory: Path) -> list[str]:

@@ -38,6 +38,7 @@ OPTIONS = {
     "lib": "folder of libperfield.so",
     "fortran": "the file perfield.f90; compile it with a Fortran program",
     "exec": "the program perfield-exec",
+    "pipelines": "folder of perfield's ParaView pipelines (docs/pipelines.md)",
 }
 
 
@@ -161,6 +162,7 @@ def all_paths(mpi: str | None = None) -> dict[str, str]:
         "lib": str(lib),
         "fortran": str(include / "perfield.f90"),
         "exec": str(perfield_exec()),
+        "pipelines": str(root / "catalyst_scripts"),
     }
 
 

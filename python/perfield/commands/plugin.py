@@ -29,11 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes the plugin and prints what to do with it."""
-    from perfield.paraview.plugin import write_plugin
+    from perfield.paraview.plugin import default_path, write_plugin
 
     if arguments.output is not None and arguments.output.suffix != ".xml":
         raise CommandError(f"-o {arguments.output}: ParaView loads only files whose names end in .xml.")
-    path = write_plugin(arguments.output)
+    try:
+        path = write_plugin(arguments.output)
+    except OSError as error:
+        raise CommandError(
+            f"{arguments.output or default_path()} cannot be written ({error.strerror}); name another place "
+            "with -o."
+        ) from error
     print(f"wrote {path}")
     print("load it in ParaView: Tools > Manage Plugins > Load New; tick Auto Load to have it always")
     print(f"or start ParaView with it: PV_PLUGIN_PATH={shlex.quote(str(path.parent))} paraview")

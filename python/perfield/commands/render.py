@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
-from perfield.catalyst_scripts.pipeline_options import TABLE, OptionError
 from perfield.commands import CommandError, words
 from perfield.commands._fields import check_fields
+from perfield.commands._looks import checked
 from perfield.commands._machine import (
     add_machine_options,
     choose_machine,
@@ -23,8 +23,6 @@ from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
-    from collections.abc import Callable
-
     from perfield.output.movie import Movie
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
@@ -98,8 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--movie", metavar="FILE", help=MOVIE_HELP)
     add("--fps", metavar="RATE", type=_rate, default=4.0, help="frames per second of the film (4)")
-    add("--size", metavar="WxH", type=_option("size"), help=SIZE_HELP)
-    add("--camera", metavar="CAMERA", type=_option("camera"), help=CAMERA_HELP)
+    add("--size", metavar="WxH", type=checked("size"), help=SIZE_HELP)
+    add("--camera", metavar="CAMERA", type=checked("camera"), help=CAMERA_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
@@ -281,7 +279,7 @@ def _movie(arguments: argparse.Namespace) -> Movie | None:
         return None
     from perfield.output.movie import Movie
 
-    size = dict(size=tuple(map(int, arguments.size.split("x")))) if arguments.size else {}
+    size = dict(size=tuple(map(int, arguments.size.lower().split("x")))) if arguments.size else {}
     fields = words(arguments.fields or "")
     movie = Movie(
         Path(arguments.movie), rate=arguments.fps, camera=arguments.camera or "", fields=fields, **size
@@ -301,20 +299,6 @@ def _film(pictures: PictureSeries, movie: Movie) -> None:
     print(f"  {movie.path}  {length}, {human_bytes(movie.path.stat().st_size)}")
     if n_frames == 1:
         print("  the film has one frame, as one step was written; --steps all takes every step")
-
-
-def _option(name: str) -> Callable[[str], str]:
-    """Checks an option that pipelines have, too; returns its text. Raises ArgumentTypeError."""
-    read = next(option.read for option in TABLE if option.name == name)
-
-    def checked(text: str) -> str:
-        try:
-            read(text)
-        except OptionError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-        return text.lower()
-
-    return checked
 
 
 def _rate(text: str) -> float:

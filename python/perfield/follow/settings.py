@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from perfield import _bridge
+from perfield.catalyst_scripts.pipeline_options import PIPELINES
 from perfield.configuration import setting
 from perfield.run import RunDirectory
 
@@ -34,7 +35,8 @@ def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
     if found["in_process"]:
         found["live"] = ""
     started_in = run.path.resolve() / run.info.get("working_directory", ".")
-    found["scripts"] = [str(started_in / script) for script in found["scripts"]]
+    scripts = found["scripts"]
+    found["scripts"] = [script if script in PIPELINES else str(started_in / script) for script in scripts]
     return found | asked
 
 

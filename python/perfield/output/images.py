@@ -20,6 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from perfield.catalyst_scripts.x_display import has_display
+
 # In MPI_Init of any program on this machine, hwloc searches displays 0 to 9 for graphics cards. If one of
 # these displays closes meanwhile, the X library ends that program.
 DISPLAYS = range(100, 200)
@@ -100,6 +102,11 @@ def check_drawing() -> None:
         raise ImagesError(
             "images need a display, and DISPLAY is not set: install the Debian package xvfb (a display in "
             "memory), or run perfield where DISPLAY is set."
+        )
+    if shutil.which("Xvfb") is None and not has_display():
+        raise ImagesError(
+            f"images need a display, but no X server answers at DISPLAY={os.environ['DISPLAY']}: install the "
+            "Debian package xvfb (a display in memory), or set DISPLAY to a server that runs."
         )
 
 

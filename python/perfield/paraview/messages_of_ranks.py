@@ -19,6 +19,7 @@ from perfield.paraview.runs import (
     some_cells,
     words_in,
 )
+from perfield.paraview.tubes import as_tubes
 from perfield.pictures.blocks import attach
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
@@ -56,8 +57,15 @@ PROXY = Proxy(
             "show",
             "Show",
             """Pieces: of the mesh or of the machine, with values. Lines: one from each sender to each
-            receiver; the filter Tube draws them by their point array radius, with Vary Radius by scalar.""",
+            receiver, with the values of its messages.""",
             ("pieces and lines", "pieces", "lines"),
+        ),
+        Flag(
+            "tubes",
+            "Lines as tubes",
+            """Draw each line as a tube, thick at the sender and thin at the receiver; the more bytes,
+            the thicker. Plain lines are easier to select in a spreadsheet.""",
+            True,
         ),
         Flag(
             "partners_only",
@@ -81,6 +89,7 @@ def make(
     *,
     ranks: str = "0",
     show: int = PIECES_AND_LINES,
+    tubes: int = True,
     partners_only: int = True,
     run: str = "",
 ) -> vtkMultiBlockDataSet:
@@ -108,7 +117,7 @@ def make(
     lines = made.pop("messages")
     made = {} if show == LINES else made
     if show != PIECES:
-        made["messages"] = lines
+        made["messages"] = as_tubes(lines) if tubes else lines
     return mark(named_blocks(made), opened, number)
 
 

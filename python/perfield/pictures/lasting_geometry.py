@@ -35,7 +35,7 @@ class LastingGeometry:
 
     def __init__(self, run: Run, pieces: StoredPieces, options: GeometryOptions):
         self._run, self._pieces, self._options = run, pieces, options
-        self._kept: dict[int, tuple[Any, list[_Block]]] = {}
+        self._kept: dict[int, tuple[Any, list[_Block], Fields]] = {}
 
     def blocks(self, frame: Frame) -> list[tuple[str, vtkDataSet]]:
         """What `geometry_blocks` yields for this frame."""
@@ -46,11 +46,12 @@ class LastingGeometry:
         for rank in np.flatnonzero(frame.mesh_version).tolist():
             fields = self._run.fields(rank, frame.index)
             state = int(frame.mesh_version[rank]), tuple(values.names), described
-            known, blocks = self._kept.get(rank, (None, []))
-            if known != state or not all([block.update(fields) for block in blocks]):
+            known, blocks, before = self._kept.get(rank, (None, [], None))
+            is_same = fields is before or all([block.update(fields) for block in blocks])
+            if known != state or not is_same:
                 made = self._pieces.blocks(rank, frame)
                 blocks = [_Block(n, data, values.names, regions, self._options) for n, data in made]
-                self._kept[rank] = state, blocks
+            self._kept[rank] = state, blocks, fields
             cells_of_rank = sum(block.n_cells for block in blocks)
             for block in blocks:
                 if block.n_points:

@@ -57,23 +57,22 @@ class StoredPieces:
     def __init__(self, run: Run):
         self._run = run
         self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
-        # rank -> step and version of the mesh, blocks with fields
-        self._of_frame: dict[int, tuple[tuple[int, int], list[tuple[int, vtkDataSet]]]] = {}
+        # rank -> version, step, blocks with own fields
+        self._of_frame: dict[int, tuple[int, int, list[tuple[int, vtkDataSet]]]] = {}
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
-        moment = (frame.index, int(frame.mesh_version[rank]))
-        if rank not in self._of_frame or self._of_frame[rank][0] != moment:
-            self._of_frame[rank] = moment, self._with_fields(rank, frame)
-        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][1]]
+        version = int(frame.mesh_version[rank])
+        if self._of_frame.get(rank, (None, None))[:2] != (version, frame.index):
+            self._of_frame[rank] = version, frame.index, self._with_fields(rank, version, frame.index)
+        return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][2]]
 
-    def _with_fields(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
-        shapes = self.shapes(rank, int(frame.mesh_version[rank]))
-        fresh = [(number, shallow(dataset)) for number, dataset in shapes]
+    def _with_fields(self, rank: int, version: int, index: int) -> list[tuple[int, vtkDataSet]]:
+        fresh = [(number, shallow(dataset)) for number, dataset in self.shapes(rank, version)]
         if not fresh:
             return []
-        fields = self._run.fields(rank, frame.index)
+        fields = self._run.fields(rank, index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():
                 if block != number:

@@ -11,6 +11,7 @@ import numpy as np
 from perfield.run.mesh import Block, FieldArray, field_names, read_block, read_fields
 from perfield.run.streams import Streams
 
+_KEPT = 1 << 20  # bytes of a rank's fields that are kept for the next step
 _OPENING = 1 << 16  # bytes; far more than a field's description
 
 
@@ -21,6 +22,8 @@ class StoredMeshes:
         self._streams = streams
         self._misshapen: dict[str, None] = {}
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
+        # By rank: `places` when its fields were read, what identifies them, and the fields.
+        self._last: dict[int, tuple[np.ndarray, tuple[int, ...], dict[tuple[int, str], FieldArray]]] = {}
         # By type of entry: `places` when it was sorted, the entries by rank, and their ranks.
         self._by_rank: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
@@ -40,6 +43,7 @@ class StoredMeshes:
         """A copy that later refreshes do not change; it shares all that was read so far."""
         taken = copy.copy(self)
         taken._streams, taken._by_rank = copy.copy(self._streams), dict(self._by_rank)
+        taken._last = dict(self._last)
         return taken
 
     def damage(self, running: bool) -> list[str]:
@@ -65,9 +69,27 @@ class StoredMeshes:
     ) -> dict[tuple[int, str], FieldArray]:
         """The newest fields of a rank stored at or before a step, on the mesh of that step.
 
-        versions_of : (rank, (n,) indexes of steps) -> (n,) versions of the rank's mesh.
+        versions_of : (rank, (n,) indexes of steps) -> (n,) versions of the rank's mesh. Equal small fields
+        of one step after another are the same object.
         """
         rows = self._rows("field", rank, lambda stored: stored <= index)
+        key = len(rows), int(rows[-1]) if len(rows) else -1, int(versions_of(rank, np.array([index]))[0])
+        places, known, found = self._last.get(rank, (None, None, {}))
+        if places is self._streams.places and known == key:
+            return found
+        found = self._read(rows, rank, index, versions_of)
+        if sum(array.values.nbytes for array in found.values()) <= _KEPT:
+            self._last[rank] = self._streams.places, key, found
+        return found
+
+    def _read(
+        self,
+        rows: np.ndarray,
+        rank: int,
+        index: int,
+        versions_of: Callable[[int, np.ndarray], np.ndarray],
+    ) -> dict[tuple[int, str], FieldArray]:
+        """The newest fields among entries of a rank, on the mesh of a step."""
         indexes = self._streams.places["index"][rows]
         versions = versions_of(rank, np.append(indexes, np.uint64(index)))
         rows = rows[versions[:-1] == versions[-1]]

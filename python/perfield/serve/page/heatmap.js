@@ -5,6 +5,8 @@ import { Latest, packed } from './api.js';
 import { Grid } from './grid.js';
 import { inWords } from './units.js';
 
+const AGAIN_MS = 1000; // while the server reads
+
 export class HeatMap {
   constructor(stage, app) {
     this.app = app;
@@ -47,8 +49,11 @@ export class HeatMap {
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);
     if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, colours);
     this.mark();
+    document.querySelector('#heat .caption').textContent = heat.complete
+      ? 'rank by step, in the colours above'
+      : 'the run is being read; grey steps follow';
     clearTimeout(this.again);
-    if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about, colours)), 500);
+    if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about, colours)), AGAIN_MS);
   }
 
   /** Marks the chosen rank and the frame that is shown. */

@@ -77,40 +77,70 @@ export function fit(camera, points, direction, up, aspect, margin = 0.06) {
   camera.setParallelScale(half);
 }
 
+const GROUP = 256; // polygons that one ball encloses, which most rays miss
+
+/** Balls around groups of polygons, by which `firstHit` finds its way: [{at, cell, n, x, y, z, squared}]. */
+export function balls(points, polys) {
+  const out = [];
+  for (let at = 0, cell = 0; at < polys.length;) {
+    const ball = { at, cell, n: 0 };
+    const low = [Infinity, Infinity, Infinity];
+    const high = [-Infinity, -Infinity, -Infinity];
+    for (; ball.n < GROUP && at < polys.length; ball.n += 1, cell += 1, at += polys[at] + 1) {
+      for (let corner = at + 1; corner <= at + polys[at]; corner += 1) {
+        for (let axis = 0; axis < 3; axis += 1) {
+          const value = points[3 * polys[corner] + axis];
+          if (value < low[axis]) low[axis] = value;
+          if (value > high[axis]) high[axis] = value;
+        }
+      }
+    }
+    [ball.x, ball.y, ball.z] = low.map((value, axis) => (value + high[axis]) / 2);
+    ball.squared = (1.001 * Math.hypot(...sub(high, low)) * 0.5) ** 2;
+    out.push(ball);
+  }
+  return out;
+}
+
 /** The first polygon that a ray hits: {distance, cell}, or null. polys : [n, p0, p1, .., n, ..]. */
-export function firstHit({ origin, direction }, points, polys) {
-  let best = Infinity;
-  let found = -1;
-  const [ox, oy, oz] = origin;
-  const [dx, dy, dz] = direction;
-  for (let at = 0, cell = 0; at < polys.length; at += polys[at] + 1, cell += 1) {
-    const a = 3 * polys[at + 1];
-    for (let corner = 2; corner < polys[at]; corner += 1) {
-      // Moeller and Trumbore, 1997
-      const b = 3 * polys[at + corner];
-      const c = 3 * polys[at + corner + 1];
-      const [e1x, e1y, e1z] = [
-        points[b] - points[a],
-        points[b + 1] - points[a + 1],
-        points[b + 2] - points[a + 2],
-      ];
-      const [e2x, e2y, e2z] = [
-        points[c] - points[a],
-        points[c + 1] - points[a + 1],
-        points[c + 2] - points[a + 2],
-      ];
-      const [px, py, pz] = [dy * e2z - dz * e2y, dz * e2x - dx * e2z, dx * e2y - dy * e2x];
-      const volume = e1x * px + e1y * py + e1z * pz;
-      if (volume === 0) continue;
-      const [tx, ty, tz] = [ox - points[a], oy - points[a + 1], oz - points[a + 2]];
-      const u = (tx * px + ty * py + tz * pz) / volume;
-      if (u < 0 || u > 1) continue;
-      const [qx, qy, qz] = [ty * e1z - tz * e1y, tz * e1x - tx * e1z, tx * e1y - ty * e1x];
-      const v = (dx * qx + dy * qy + dz * qz) / volume;
-      if (v < 0 || u + v > 1) continue;
-      const distance = (e2x * qx + e2y * qy + e2z * qz) / volume;
-      if (distance > 0 && distance < best) [best, found] = [distance, cell];
+export function firstHit({ origin, direction }, points, polys, around) {
+  const best = { distance: Infinity, cell: -1 };
+  for (const ball of around) {
+    const to = sub([ball.x, ball.y, ball.z], origin);
+    const along = dot(to, direction);
+    if (dot(to, to) - along * along > ball.squared) continue;
+    for (let n = 0, at = ball.at; n < ball.n; n += 1, at += polys[at] + 1) {
+      for (let corner = at + 2; corner < at + polys[at]; corner += 1) {
+        const distance = hitOf(
+          origin,
+          direction,
+          points,
+          3 * polys[at + 1],
+          3 * polys[corner],
+          3 * polys[corner + 1],
+        );
+        if (distance > 0 && distance < best.distance) {
+          best.distance = distance;
+          best.cell = ball.cell + n;
+        }
+      }
     }
   }
-  return found < 0 ? null : { distance: best, cell: found };
+  return best.cell < 0 ? null : best;
+}
+
+/** How far along a ray a triangle is hit; -1 if it is not (Moeller and Trumbore, 1997). */
+function hitOf(origin, direction, points, a, b, c) {
+  const corner = (at) => [points[at], points[at + 1], points[at + 2]];
+  const from = corner(a);
+  const [one, other] = [sub(corner(b), from), sub(corner(c), from)];
+  const across = cross(direction, other);
+  const volume = dot(one, across);
+  if (volume === 0) return -1;
+  const to = sub(origin, from);
+  const u = dot(to, across) / volume;
+  if (u < 0 || u > 1) return -1;
+  const turned = cross(to, one);
+  const v = dot(direction, turned) / volume;
+  return v < 0 || u + v > 1 ? -1 : dot(other, turned) / volume;
 }

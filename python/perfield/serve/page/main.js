@@ -245,6 +245,7 @@ class App {
 
   #grow(run) {
     const [before, wasEmpty] = [this.run, this.run.n_frames === 0];
+    const drawn = JSON.stringify([this.about?.scale, this.about?.range, this.frame, before.n_frames]);
     this.run = run;
     this.values.update(run);
     this.about = this.field(this.about?.name) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
@@ -256,7 +257,9 @@ class App {
         if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
           await this.pictures.load();
         }
-        await this.#showField();
+        // While the server reads a long run, most news are words.
+        const now = JSON.stringify([this.about?.scale, this.about?.range, this.frame, run.n_frames]);
+        if (now !== drawn || run.live) await this.#showField();
       })(),
     );
     this.controls.update();

@@ -3,6 +3,7 @@
 
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
+const THIN = 14; // pixels: a mark must not cover what it marks
 const LINE = { thinnest: 1.2, thickest: 6 }; // pixels at the sender
 
 /** Draws messages as lines, thick at their sender and thin at their receiver, and the thicker, the more bytes.
@@ -37,11 +38,16 @@ export function drawMessages(context, lens, ends, aside = 0) {
 /** Draws segments, [[from, to]], in the colour of the chosen rank on a white edge. */
 export function drawOutline(context, lens, segments) {
   const pixels = segments.map(([from, to]) => [lens.pixel(...from), lens.pixel(...to)]);
+  const heights = pixels.flatMap(([a, b]) => (a && b ? [a[1], b[1]] : []));
+  const isThin = Math.max(...heights) - Math.min(...heights) < THIN;
+  const strokes = isThin
+    ? [[CHOSEN, 1.5]]
+    : [
+        ['rgba(255, 255, 255, 0.9)', 5],
+        [CHOSEN, 2.5],
+      ];
   context.lineCap = 'round';
-  for (const [colour, width] of [
-    ['rgba(255, 255, 255, 0.9)', 5],
-    [CHOSEN, 2.5],
-  ]) {
+  for (const [colour, width] of strokes) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.beginPath();

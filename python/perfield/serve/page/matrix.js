@@ -7,6 +7,8 @@ import { Grid } from './grid.js';
 import { make } from './legend.js';
 import { inWords } from './units.js';
 
+const AGAIN_MS = 1000; // while the server reads
+
 export class Matrix {
   constructor(stage, app) {
     this.app = app;
@@ -25,9 +27,7 @@ export class Matrix {
       const [from, to] = [this.#ranks(row), this.#ranks(column)];
       return app.tip(event, [
         `${from} to ${to}`,
-        count[at]
-          ? `${inWords(bytes[at], 'B')} in ${messages(count[at])}`
-          : 'no messages',
+        count[at] ? `${inWords(bytes[at], 'B')} in ${messages(count[at])}` : 'no messages',
       ]);
     };
   }
@@ -57,8 +57,10 @@ export class Matrix {
     );
     this.legend = range[1] > 0 ? this.#legend(colours, range) : null;
     this.mark();
+    const read = matrix.complete ? 'all' : `${matrix.frames_read} of ${matrix.frames_wanted}`;
+    document.querySelector('#matrix .caption').textContent = `sender by receiver, bytes of ${read} steps`;
     clearTimeout(this.again);
-    if (!matrix.complete) this.again = setTimeout(() => this.app.try(this.show()), 500);
+    if (!matrix.complete) this.again = setTimeout(() => this.app.try(this.show()), AGAIN_MS);
   }
 
   #legend(colours, [low, high]) {

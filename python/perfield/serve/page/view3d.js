@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words).
 
-import { Lens, fit, firstHit } from './lens.js';
+import { Lens, balls, firstHit, fit } from './lens.js';
 
 const DRAG_PIXELS = 4; // a pointer that moves less was meant as a click
 const WIDEST = 2048; // texels in a row of a texture
@@ -89,6 +89,7 @@ export class Cells {
   /** Moves the points: moved(owner) is what is added to the owner's points as they were sent. */
   move(moved) {
     move(this, moved);
+    this.balls = null;
   }
 
   get visible() {
@@ -208,7 +209,9 @@ export class View3d {
 
   /** Whether the browser can draw in 3-D at all. */
   static possible() {
-    return document.createElement('canvas').getContext('webgl2') !== null;
+    const context = document.createElement('canvas').getContext('webgl2');
+    context?.getExtension('WEBGL_lose_context')?.loseContext(); // a browser allows few of them
+    return context !== null;
   }
 
   add(part, canBePicked = false) {
@@ -274,7 +277,9 @@ export class View3d {
     const ray = this.lens.ray(x, y);
     let best = null;
     for (const part of this.cells) {
-      const hit = part.visible ? firstHit(ray, part.points, part.polys) : null;
+      if (!part.visible) continue;
+      part.balls ??= balls(part.points, part.polys);
+      const hit = firstHit(ray, part.points, part.polys, part.balls);
       if (hit && (!best || hit.distance < best.distance - 1e-9)) best = { ...hit, part };
     }
     if (best) best.cell += best.part.firstPoly;

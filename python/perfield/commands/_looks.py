@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options of ParaView pipelines, as options of commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from perfield.catalyst_scripts.pipeline_options import TABLE, OptionError
+
+
+def checked(name: str) -> Callable[[str], str]:
+    """Checks the text of a pipeline's option, for argparse, and returns it.
+
+    What it returns raises ArgumentTypeError, with what to give.
+    """
+    read = next(option.read for option in TABLE if option.name == name)
+
+    def text_of(text: str) -> str:
+        try:
+            read(text)
+        except OptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return text
+
+    return text_of
+
+
+def add_looks(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Adds options of pipelines to a command."""
+    for option in TABLE:
+        if option.name in names:
+            parser.add_argument(
+                f"--{option.name}", metavar=option.value, type=checked(option.name), help=option.help
+            )
