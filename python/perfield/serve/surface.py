@@ -26,6 +26,7 @@ from vtkmodules.vtkCommonDataModel import (
 from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
+from perfield.catalyst_scripts import palette
 from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
 from perfield.pictures.own_fields import name_own_fields, own_fields
 from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
@@ -181,7 +182,10 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
     outside.SetInputData(_chosen(whole, np.concatenate(owned)))
     outside.Update()
-    told = [{"name": array, "title": title} for array, title in sorted(own.items())]
+    told = [
+        {"name": array, "title": title, "map": palette.colour_map(array)}
+        for array, title in sorted(own.items())
+    ]
     about = {"version": version, "own_fields": told}
     arrays = {"centres": centres, "sizes": sizes}
     return _drawn(outside.GetOutput(), _Surface(b"", blocks, sizes_of, sizes, sizes), arrays, about)
