@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from perfield.commands import CommandError
@@ -72,4 +74,5 @@ def execute(arguments: argparse.Namespace) -> int:
             show(address)
 
     serve(server, ready)
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
