@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from perfield.commands import CommandError
+from perfield.commands._browser import show
 from perfield.commands._newest import add_run, run_path
 from perfield.serve import PORT
 
@@ -68,9 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
     def ready(address: str) -> None:
         print(f"the page is at {address}; Ctrl-C ends it", flush=True)
         if not arguments.no_browser:
-            import webbrowser
-
-            webbrowser.open(address)
+            show(address)
 
     serve(server, ready)
     return 0

@@ -48,9 +48,7 @@ def execute(arguments: argparse.Namespace) -> int:
     def ready(address: str) -> None:
         print(f"the page is at {address}; Ctrl-C ends it", flush=True)
         if not arguments.no_browser:
-            import webbrowser
-
-            webbrowser.open(address)
+            show(address)
 
     try:
         serve(bases(run), arguments.port, ready)
