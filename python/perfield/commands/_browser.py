@@ -7,13 +7,13 @@ import os
 import sys
 
 WINDOWS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-"""Variables of which one is set where a browser can show a page. BROWSER: an editor's, or the user's choice."""
+"""Variables of which one is set where a browser can show a page. BROWSER: of an editor, or of the user."""
 
 
 def show(address: str) -> None:
     """Opens the page if a browser can have a window here; else its printed address must do.
 
-    A browser in the terminal, as many login nodes have, would wait for a page that is not served before it ends.
+    A browser in the terminal, as many login nodes have, would wait for a page that is served after it.
     """
     import webbrowser
 
