@@ -118,15 +118,19 @@ def opened_tab(address: str, place: Path, size: str = "1500,1050", webgl: bool =
             yield Tab(socket, loop)
         finally:
             if socket is not None:
-                socket.close()
-                loop.run_until_complete(_closed(socket))
-            process.terminate()
-            process.wait(timeout=PATIENCE_S)
+                loop.run_until_complete(_left(socket))
+            try:  # a browser that closes itself leaves no files in /tmp
+                process.wait(timeout=20 if socket is not None else 0)
+            except subprocess.TimeoutExpired:
+                process.kill()
             loop.close()
 
 
-async def _closed(socket: Any) -> None:
-    """Waits until the browser has closed its end, so that no task and no socket is left open."""
+async def _left(socket: Any) -> None:
+    """Closes the browser and waits until its end is closed, so that no task and no socket is left open."""
+    with contextlib.suppress(Exception):  # it may have ended
+        await socket.write_message(json.dumps({"id": 0, "method": "Browser.close"}))
+    socket.close()
     while await socket.read_message() is not None:
         pass
     await asyncio.sleep(0.05)  # the tasks that read end, too

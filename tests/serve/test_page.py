@@ -122,6 +122,9 @@ def test_choosers_change_both_pictures(tab, client):
     tab.until("perfield.frame === 3 && document.getElementById('step-words').innerText.includes('step 4')")
     assert (part(second, places[2]) != part(pixels(tab), places[2])).any()  # the mark of the step
     assert "frame=3" in tab.value("location.hash") and not tab.told
+    for beyond, last in ((99, N_STEPS - 1), (-1, 0)):
+        tab.value(f"perfield.set({{frame: {beyond}}})")
+        assert tab.value("perfield.frame") == last
 
 
 @pytest.mark.parametrize(("picture", "rank", "other"), [("mesh", 7, "machine"), ("machine", 2, "mesh")])
