@@ -26,6 +26,8 @@ REGIONS = region_titles(
         ("flux__x_dir__self_time_s", ("flux (x-dir) self time", "s")),
         ("a_b_count", ("a_b entries", "1")),
         ("mpi_wait_time_s", ("MPI wait time", "s")),
+        ("mpi_call_count", ("calls of MPI", "1")),
+        ("resident_peak_bytes", ("peak of resident memory", "B")),
         ("compute_time_s", ("compute time", "s")),
         ("sent_bytes", ("bytes sent", "B")),
         ("compute_time_s_rank_max", ("compute time, largest rank", "s")),

@@ -119,6 +119,7 @@ def test_run_of_one_step_and_run_of_none_are_shown(tmp_path):
     with served(twin.write_run(tmp_path / "whole", 3, 0)) as client:
         about = client.json("/api/run")
         assert about["frames"]["kind"] == ["whole"] and about["frames"]["title"] == ["from start to end"]
+        assert any(note.startswith("The program told no time steps") for note in about["notes"])
         assert len(client.body("/api/values?field=step_time_s")) == 3 * 4
         assert client.json("/api/rank?rank=1")["frames"] == [0]
 
@@ -129,6 +130,16 @@ def test_killed_run_is_told(tmp_path):
         about = client.json("/api/run")
     assert about["state"] == "killed" and not about["live"]
     assert any(note.startswith("The run was killed") for note in about["notes"])
+
+
+def test_ranks_that_share_cores_are_told(tmp_path):
+    def on_one_core(rank, values):
+        values["cpuset"] = "0"
+
+    path = twin.write_run(tmp_path / "perfield-run", 2, 3, change_rank=on_one_core)
+    with served(path) as client:
+        notes = client.json("/api/run")["notes"]
+    assert "2 ranks on 1 PU, bound: times contain the scheduler." in notes
 
 
 def test_damage_is_told_and_the_rest_is_shown(tmp_path):

@@ -185,6 +185,23 @@ def test_click_into_heat_map_chooses_rank_and_step(tab, client):
     assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
 
 
+def test_legend_of_the_matrix_tells_the_ends_of_its_colours(tab, client):
+    show(tab, client)
+    tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")
+    # Rank 0 sends 20 kB, rank 7 sends 160 kB; the colours span a decade.
+    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "160 kB"]
+
+
+def test_long_title_of_a_step_is_whole(tab, client):
+    show(tab, client)
+    fits = tab.value(
+        "(() => { const words = document.getElementById('step-words');"
+        "words.textContent = 'step 17 (frame 16), time 8.525, a typical step';"
+        "return words.scrollWidth <= words.clientWidth && words.scrollHeight <= words.clientHeight })()"
+    )
+    assert fits
+
+
 def test_reload_keeps_what_was_chosen(tab, client):
     show(tab, client, "step=7&field=waiting_time_s&rank=6")
     tab.press("ArrowLeft")

@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from perfield.commands import CommandError
+from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._newest import add_run, run_path
-from perfield.commands._page import add_page_options, check_port, opener
 from perfield.serve import PORT
 
 HELP = "look at a run in a browser, also while it runs"

@@ -7,7 +7,6 @@ import argparse
 
 from perfield.commands import CommandError
 from perfield.commands._newest import run_path
-from perfield.commands._page import add_page_options, check_port, opener
 
 HELP = "try a model of coupled oscillators with sliders, in a browser"
 DESCRIPTION = """\

@@ -20,7 +20,7 @@ from perfield.serve import inside
 from perfield.serve.frames import Frames
 from perfield.serve.kept import Kept
 from perfield.serve.ranges import Ranges
-from perfield.topology import Placement, placement_of
+from perfield.topology import Placement, placement_of, sharing
 
 AT_MOST_EVERY_S = 0.5  # the run is read anew
 KEPT_BYTES = 1 << 28  # of answers
@@ -144,6 +144,13 @@ def _notes(view: View) -> tuple[str, ...]:
         told.append("The run was killed, or its ranks fell silent; what they had written is shown.")
     if not len(run):
         told.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
+    elif view.frames["kind"] == ["whole"]:
+        told.append(
+            "The program told no time steps, so all values are sums of the whole run. "
+            "`perfield steps RUN` lists what can close steps."
+        )
+    if crowded := sharing(view.placement).words:
+        told.append(f"{crowded}.")
     return (*told, *run.damage, *view.placement.notes)
 
 

@@ -45,7 +45,7 @@ export class Matrix {
       ([low, high], log) => (Number.isNaN(log) ? [low, high] : [Math.min(low, log), Math.max(high, log)]),
       [Infinity, 0],
     );
-    const scale = [Math.min(range[0], range[1] - 1), range[1]];
+    const scale = [Math.max(0, Math.min(range[0], range[1] - 1)), range[1]]; // a decade or more
     const colours = new Colours(
       { map: 'viridis', scale, range: scale },
       { absent: '#f3f4f6', beyond: '#f3f4f6' },
@@ -55,7 +55,7 @@ export class Matrix {
       'aria-label',
       `bytes that each of ${this.app.run.n_ranks} ranks sends to each`,
     );
-    this.legend = range[1] > 0 ? this.#legend(colours, range) : null;
+    this.legend = range[1] > 0 ? this.#legend(colours, scale) : null;
     this.mark();
     const read = matrix.complete ? 'all' : `${matrix.frames_read} of ${matrix.frames_wanted}`;
     document.querySelector('#matrix .caption').textContent = `sender by receiver, bytes of ${read} steps`;
@@ -68,8 +68,8 @@ export class Matrix {
     const bar = make('div', 'legend-bar');
     bar.style.background = colours.gradient();
     const ends = make('div', 'matrix-ends');
-    const words = [low, high].map((log) => inWords(10 ** log - 1, 'B'));
-    ends.append(...(low === high ? ['', words[1]] : words).map((text) => make('span', '', text)));
+    ends.append(...[low, high].map((log) => make('span', '', inWords(10 ** log - 1, 'B'))));
+    ends.title = 'by the logarithm';
     legend.append(bar, ends);
     return legend;
   }

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands that serve a page in a browser share: its port, and how the page is opened."""
+"""What commands that serve a page share: its port, and showing it in a browser that can have a window here."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
 
 from perfield.commands import CommandError
+
+WINDOWS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Variables of which one is set where a browser can show a page. BROWSER: an editor's, or the user's choice."""
 
 
 def add_page_options(parser: argparse.ArgumentParser, port: int) -> None:
@@ -29,8 +34,17 @@ def opener(arguments: argparse.Namespace) -> Callable[[str], None]:
     def ready(address: str) -> None:
         print(f"the page is at {address}; Ctrl-C ends it", flush=True)
         if not arguments.no_browser:
-            import webbrowser
-
-            webbrowser.open(address)
+            show(address)
 
     return ready
+
+
+def show(address: str) -> None:
+    """Opens the page if a browser can have a window here; else its printed address must do.
+
+    A browser in the terminal, as many login nodes have, would wait for a page that is not served before it ends.
+    """
+    import webbrowser
+
+    if sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in WINDOWS):
+        webbrowser.open(address)
