@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from perfield.commands import CommandError
@@ -42,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serves the page until it is interrupted."""
+    """Serves the page until it is interrupted, and then ends the process."""
     from perfield.serve.followed import Followed
     from perfield.serve.page_files import LIBRARY, WITHOUT_LIBRARY
     from perfield.serve.security import is_local_address, new_token, read_token
@@ -64,4 +66,6 @@ def execute(arguments: argparse.Namespace) -> int:
     if LIBRARY not in server.page:
         print(WITHOUT_LIBRARY, flush=True)
     serve(server, opener(arguments))
-    return 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # Python's own end would abort the process if a thread were amid an answer, in C++
