@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
 
+import live_client
 import pytest
 from in_paraview import in_paraview
 from vtkmodules.vtkIOImage import vtkPNGReader
@@ -70,18 +70,13 @@ def test_pvbatch_draws_both_pictures_of_every_second_step(pictures, tmp_path):
     with display() as number:
         given = {"n_display": number, "PERFIELD_CATALYST_SIZE": "320x240"}
         result = pvbatch("both", pictures, "--every", 2, "--fields", "solve_time_s", *place, **given)
-        above = pvbatch(
-            "geometry", pictures, "--every", 4, "--camera", "front", "--output", tmp_path / "front", **given
-        )
-    assert result.returncode == above.returncode == 0, result.stdout + result.stderr + above.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     names = [
         f"{picture}_solve_time_s_00000{n}.png" for picture in ("geometry", "topology") for n in (0, 2, 4)
     ]
     assert sorted(path.name for path in place[1].iterdir()) == names
     assert {size_of(path) for path in place[1].iterdir()} == {(320, 240)}
     assert len({path.read_bytes() for path in place[1].iterdir()}) == 6
-    drawn = sorted((tmp_path / "front").iterdir())
-    assert [path.name for path in drawn] == [f"geometry_compute_time_s_00000{n}.png" for n in (0, 4)]
 
 
 def test_pvbatch_extracts_the_chosen_fields_without_a_display(pictures, tmp_path):
@@ -170,9 +165,7 @@ def test_follow_runs_a_pipeline_by_name_with_the_same_options(pictures, perfield
 
 @pytest.mark.long
 def test_live_in_pvbatch_draws_what_follow_sends(pictures, perfield_cli, tmp_path):
-    with socket.socket() as listening:
-        listening.bind(("localhost", 0))
-        place = f"localhost:{listening.getsockname()[1]}"
+    place = f"localhost:{live_client.free_port()}"
     options = ("--live", place, "--output", str(tmp_path), "--size", "320x240")
     command = ["pvbatch", str(SCRIPTS / "live.py"), *options]
     with display() as number, (tmp_path / "said.txt").open("w") as said:

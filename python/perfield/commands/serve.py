@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serves the page until it is interrupted, and then ends the process."""
+    """Serves the page until it is interrupted."""
     from perfield.serve.followed import Followed
     from perfield.serve.page_files import LIBRARY, WITHOUT_LIBRARY
     from perfield.serve.security import is_local_address, new_token, read_token
@@ -67,5 +67,4 @@ def execute(arguments: argparse.Namespace) -> int:
         print(WITHOUT_LIBRARY, flush=True)
     serve(server, opener(arguments))
     sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # Python's own end would abort the process if a thread were amid an answer, in C++
+    os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
