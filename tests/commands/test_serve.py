@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -25,11 +26,12 @@ def run(tmp_path):
 
 
 @contextlib.contextmanager
-def started(*words, cwd=None):
-    """The address that `perfield serve` prints."""
-    command = [sys.executable, "-m", "perfield.commands", "serve", "--no-browser", "--port", "0", *words]
+def started(*words, cwd=None, env=None):
+    """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment."""
+    command = [sys.executable, "-m", "perfield.commands", "serve", "--port", "0", *words]
+    command += ["--no-browser"] if env is None else []
     with subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             for line in process.stdout:
@@ -49,6 +51,18 @@ def test_newest_run_is_served_and_interrupt_ends_it(run):
         assert re.fullmatch(r"http://localhost:\d+/", address)
         with urllib.request.urlopen(f"{address}api/run", timeout=120) as answer:
             assert json.load(answer)["name"] == "perfield-run"
+
+
+@pytest.mark.parametrize("variables", [{}, {"DISPLAY": ":77"}], ids=["no window", "no browser"])
+def test_without_a_browser_the_address_is_printed_and_the_page_served(run, tmp_path, variables):
+    if not variables:  # a browser in the terminal would wait for the page that waits for it
+        (tmp_path / "w3m").write_text("#!/bin/sh\nexec /bin/sleep 1000\n")
+        (tmp_path / "w3m").chmod(0o755)
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    env |= {"PATH": str(tmp_path), "TERM": "xterm", **variables}
+    with started(str(run), env=env) as address, urllib.request.urlopen(address, timeout=120) as answer:
+        assert answer.status == 200
 
 
 def test_token_is_made_and_printed_where_others_can_reach(run, tmp_path):

@@ -15,7 +15,7 @@ from served import served
 
 import perfield
 import twin
-from perfield.serve import about
+from perfield.serve import about, one_rank, routes
 
 CHOSEN = (0xD6, 0x00, 0x6C)  # the colour of the chosen rank, of marks.js
 N_RANKS, N_STEPS = 8, 10
@@ -141,6 +141,34 @@ def test_pick_tells_the_rank_and_marks_it_everywhere(tab, client, run, picture, 
     )
     for card in (other, "heat", "matrix"):
         assert is_marked(tab, f"#{card} .stage"), card
+    assert not tab.told
+
+
+def test_panel_asks_once_and_tells_what_is_left_out(tab, client, monkeypatch):
+    monkeypatch.setattr(one_rank, "MOST_PARTNERS", 1)
+    monkeypatch.setattr(one_rank, "MOST_REGIONS", 1)
+    show(tab, client)
+    asked = []
+    told = routes.API["rank"]
+    monkeypatch.setitem(routes.API, "rank", lambda *words: (asked.append(words), told(*words))[1])
+    tab.value("perfield.set({rank: 5})")
+    tab.until("document.querySelectorAll('#panel .chart').length === 1")
+    assert "1 more with fewer bytes" in text(tab, "#panel") and "more with less time" in text(tab, "#panel")
+    begin = tab.value("performance.now()")
+    tab.until(f"performance.now() > {begin} + 1000")
+    assert len(asked) == 1
+
+
+def test_panel_of_long_run_tells_the_step_of_its_numbers(tab, run, monkeypatch):
+    monkeypatch.setattr(one_rank, "MOST_FRAMES", 4)  # of 10 steps, so of every third
+    computed = perfield.open(run).frame(6).values["compute_time_s"][5]
+    with served(run) as client:
+        show(tab, client, "frame=7&rank=5&field=step_time_s")
+        tab.until("document.querySelectorAll('#panel .chart').length > 0 && !!perfield.shown")
+        assert "step 7" in text(tab, "#panel")  # the one before the step that is shown
+        assert f"compute time\n{1000 * computed:.3g} ms" in text(tab, "#panel")
+        tab.value("document.querySelector('.chart').dispatchEvent(new MouseEvent('click', {clientX: 1e5}))")
+        tab.until("perfield.frame === 9")
     assert not tab.told
 
 

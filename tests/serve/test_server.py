@@ -73,14 +73,17 @@ def test_raw_bytes_in_a_request_are_refused(client, capfd):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "", "192.0.2.1"]
+    "host",
+    ["evil.example", "evil.example:80", "localhost.evil.example", "", "192.0.2.1", "127.0.0.1.evil.example"],
 )
 def test_name_that_leads_here_is_refused(client, host):
     status, body, _ = client.ask("/api/run", Host=host)
     assert status == 403 and b"localhost only" in body
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1:8017", "[::1]:8017", "LOCALHOST"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:9000", "127.0.0.1:8017", "[::1]:8017", "127.0.0.2", "LOCALHOST"]
+)
 def test_localhost_is_answered_behind_any_port(client, host):
     assert client.ask("/api/run", Host=host)[0] == 200
 
@@ -102,6 +105,18 @@ def test_head_tells_the_length_without_a_body(client):
     _, whole, _ = client.ask("/api/rank?rank=1")
     status, body, headers = client.ask("/api/rank?rank=1", "HEAD")
     assert (status, body, int(headers["Content-Length"])) == (200, b"", len(whole))
+
+
+def test_files_of_the_page_are_asked_for_again_but_sent_once(client):
+    _, _, first = client.ask("/page/main.js")
+    status, body, again = client.ask("/page/main.js", If_None_Match=first["ETag"])
+    assert (status, body, again["ETag"]) == (304, b"", first["ETag"])
+    assert first["Cache-Control"] == again["Cache-Control"] == "no-cache"  # "no-store" would end the keeping
+
+
+def test_other_address_of_this_machine_opens_the_page(run):
+    with served(run, address="127.0.0.2") as client:
+        assert client.server.url == f"http://127.0.0.2:{client.port}/"
 
 
 def test_answers_carry_headers_that_protect(client):
@@ -131,6 +146,9 @@ def test_token_lets_in_once_and_becomes_a_cookie(run):
         cookie, *rules = headers["Set-Cookie"].split("; ")
         assert {"HttpOnly", "SameSite=Strict"} <= set(rules)
         assert client.ask("/api/run", Cookie=cookie)[0] == 200
+        assert (
+            client.ask("/api/run", Cookie='other={"a": [1, 2]}; ' + cookie)[0] == 200
+        )  # of another server here
         assert client.ask("/api/run", Cookie=cookie + "x")[0] == 401
         assert client.ask("/api/run", Cookie="a=\x01;;=")[0] == 401
         assert client.server.url.endswith("/?token=" + "t" * 20)
@@ -214,6 +232,7 @@ def test_wrong_requests_are_told_what_to_ask(client):
         ("/api/messages?frame=1e3", 400, "from 0 to 9"),
         ("/api/rank?rank=8", 404, "from 0 to 7"),
         ("/api/rank?rank=" + "9" * 400, 404, "from 0 to 7"),
+        ("/api/run?" + "a&" * 30, 400, "more than 20"),
         ("/api/mesh?version=7", 404, "no mesh of version 7"),
         ("/api/own?field=nothing&frame=1", 404, "no piece has the field 'nothing'"),
     ):

