@@ -53,8 +53,8 @@ def test_steps_that_the_program_does_not_close_are_shown_while_it_runs(closing, 
     run, running = tmp_path / name, program(closes=False, **environment)
     following = follow(run, "--every", 2)
     running.steps(12)
-    until(lambda: following.shown() > 0)
-    assert running.process.poll() is None
+    until(lambda: listed(run))
+    assert running.process.poll() is None and following.process.poll() is None
     assert running.finish() == 0, running.err
     assert following.finish() == 0, following.err
     frames = list(perfield.open(run).frames())[::2]
@@ -83,7 +83,7 @@ def test_ctrl_c_leaves_complete_files_and_the_program_alone(program, follow, tmp
     run, running = tmp_path / "perfield-run", program()
     running.steps(3)
     following = follow(run)
-    until(lambda: following.shown() > 0)
+    until(lambda: listed(run))
     following.interrupt()
     assert following.finish() == 0
     assert "ended on request; shown" in following.err
