@@ -37,8 +37,8 @@ class Program(Pictures):
         self.catalyst.GlobalTrigger = "TimeStep"
         self.catalyst.ExtractsOutputDirectory = settings["folder"]
         self._connect(settings["live"] or (LIVE if makes == "live" else ""))
-        if makes == "extracts" or (not makes and settings["extracts"]):
-            self._extract()
+        self._writes = makes == "extracts" or (not makes and settings["extracts"])
+        self._extracted: set[str] = set()
 
     @property
     def description(self) -> dict[str, Any]:
@@ -61,8 +61,11 @@ class Program(Pictures):
                     pv.PVTrivialProducer(registrationName=other)
 
     def _extract(self) -> None:
-        """Writes the channels at each step."""
+        """Writes the channels from now on; the mesh once a rank has one, as VTK cannot write nothing."""
         for name, source in self._sources.items():
+            if name in self._extracted or (name == "geometry" and not self.settings["has_mesh"]):
+                continue
+            self._extracted.add(name)
             few = reduced(source, [self.array_of(field) for field in self.options.fields], name)
             extractor = pv.CreateExtractor("VTM", few, registrationName=name)
             extractor.Trigger = "TimeStep"
@@ -74,6 +77,8 @@ class Program(Pictures):
         """Updates colours and titles to the current step, and draws what appears in it. info : Catalyst's."""
         if self.options.fields and not self._told:
             self._tell_unknown()
+        if self._writes:
+            self._extract()
         if not self._draws:
             return
         for name in self._names:

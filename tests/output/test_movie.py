@@ -92,6 +92,13 @@ def test_ending_chooses_the_format_and_two_pictures_stand_side_by_side(frames, t
 
 
 @needs_ffmpeg
+def test_name_with_a_colon_is_a_file(frames, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Movie(Path("film:2.mp4")).join([frames])
+    assert probed(tmp_path / "film:2.mp4")["nb_read_frames"] == "3"
+
+
+@needs_ffmpeg
 def test_failing_film_leaves_the_one_of_before(tmp_path):
     film = tmp_path / "film.mp4"
     film.write_text("the film of before")

@@ -196,7 +196,7 @@ def test_legend_of_the_matrix_tells_the_ends_of_its_colours(tab, client):
     show(tab, client)
     tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")
     # Rank 0 sends 20 kB, rank 7 sends 160 kB; the colours span a decade.
-    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "160 kB"]
+    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "logarithmic", "160 kB"]
 
 
 def test_long_title_of_a_step_is_whole(tab, client):

@@ -31,7 +31,8 @@ FOLDER = "catalyst"  # in the run directory
 MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
 
 # For perfield's own pipelines (catalyst_scripts/in_program.py): what `Pipelines` was given, the `folder` for
-# files, whether any of them needs (`describes`) the `description` of the newest step, and `tell`.
+# files, whether any of them needs (`describes`) the `description` of the newest step, whether any rank has a
+# mesh in it (`has_mesh`), and `tell`.
 settings: dict[str, Any] = {}
 
 

@@ -63,6 +63,7 @@ class Stage:
     ) -> None:
         """Runs the pipelines on what `datasets` made. time : at which ParaView shows it. Collective."""
         names = self._comm.allgather([name for name, _ in blocks])
+        settings["has_mesh"] = any(names)
         if settings["describes"]:
             described = self._description.joined(
                 self._comm.allgather(self._description.part()), self._run.known_regions

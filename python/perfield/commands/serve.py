@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from perfield.commands import CommandError
-from perfield.commands._browser import show
+from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._newest import add_run, run_path
 from perfield.serve import PORT
 
@@ -32,9 +32,8 @@ which the printed address holds. Ctrl-C ends it."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, where the page is, and who may see it."""
     add_run(parser)
+    add_page_options(parser, PORT)
     add = parser.add_argument
-    add("--port", type=int, default=PORT, metavar="N", help=f"0 for any that is free ({PORT})")
-    add("--no-browser", action="store_true", help="print the address only")
     add("--mesh", metavar="PATH", help="pieces of the mesh on disk: an OpenFOAM case, or a .pvtu file")
     add("--address", default="localhost", metavar="ADDRESS", help="to listen on; 0.0.0.0 for all (localhost)")
     add(
@@ -51,8 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.serve.security import is_local_address, new_token, read_token
     from perfield.serve.server import PortError, Server, serve
 
-    if not 0 <= arguments.port < 65536:
-        raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")
+    check_port(arguments)
     mesh = Path(arguments.mesh) if arguments.mesh else None
     if mesh is not None and not mesh.exists():
         raise CommandError(f"--mesh {mesh} does not exist; give a .pvtu file, or an OpenFOAM case.")
@@ -67,12 +65,6 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     if LIBRARY not in server.page:
         print(WITHOUT_LIBRARY, flush=True)
-
-    def ready(address: str) -> None:
-        print(f"the page is at {address}; Ctrl-C ends it", flush=True)
-        if not arguments.no_browser:
-            show(address)
-
-    serve(server, ready)
+    serve(server, opener(arguments))
     sys.stdout.flush()
     os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from perfield.commands import CommandError
-from perfield.commands._browser import show
+from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._newest import run_path
 
 HELP = "try a model of coupled oscillators with sliders, in a browser"
@@ -31,9 +31,7 @@ PORT = 5006
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and where the page is."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run to begin with (the paper's figures)")
-    add = parser.add_argument
-    add("--port", type=int, default=PORT, metavar="N", help=f"of localhost; 0 for any that is free ({PORT})")
-    add("--no-browser", action="store_true", help="print the address only")
+    add_page_options(parser, PORT)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -42,17 +40,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.sliders.experiment import bases
     from perfield.sliders.server import PortError, serve
 
-    if not 0 <= arguments.port < 65536:
-        raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")
+    check_port(arguments)
     run = perfield.open(run_path(arguments.run)) if arguments.run else None
-
-    def ready(address: str) -> None:
-        print(f"the page is at {address}; Ctrl-C ends it", flush=True)
-        if not arguments.no_browser:
-            show(address)
-
     try:
-        serve(bases(run), arguments.port, ready)
+        serve(bases(run), arguments.port, opener(arguments))
     except PortError as error:
         raise CommandError(str(error)) from error
     return 0

@@ -92,7 +92,8 @@ class Movie:
         look, options = ENCODING[self.path.suffix.lower()]
         side_by_side = f"hstack=inputs={len(frames)}," if len(frames) > 1 else ""
         named = "".join(f"[{number}:v]" for number in range(len(frames)))
-        temporary = self.path.with_name(f".{self.path.stem}.{os.getpid()}{self.path.suffix}")
+        film = self.path.absolute()  # else ffmpeg takes what stands before a colon for a protocol
+        temporary = film.with_name(f".{film.stem}.{os.getpid()}{film.suffix}")
         command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"]
         for path in frames:
             command += ["-framerate", f"{self.rate:g}", "-i", path]

@@ -105,7 +105,9 @@ def make(
     try:
         made = _picture(opened, shown, picture, None if arrays == ALL else wanted, names, values_on)
     except MeshMissingError as error:
-        raise MeshMissingError(f"{error} Or choose the picture machine, which needs no mesh.") from error
+        raise MeshMissingError(
+            f"{error} Here, name it as Mesh on disk, or choose machine as Picture."
+        ) from error
     for sentence in opened.news():
         tell(sentence)
     return mark(made, opened, number)

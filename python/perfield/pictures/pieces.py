@@ -193,8 +193,9 @@ def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
         return OpenFoamPieces(case, run.n_ranks)
     raise MeshMissingError(
         f"no rank of {run.path} described a mesh, and no pieces are on disk beside it. Describe the "
-        "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH "
-        "or mesh_path in perfield.toml; `perfield render --topology` needs no mesh."
+        "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case: by `perfield "
+        "render --mesh PATH`, or as mesh_path in perfield.toml. The picture of the machine needs no mesh "
+        "(`perfield render --topology`)."
     )
 
 

@@ -23,6 +23,7 @@ from perfield.serve.ranges import Ranges
 from perfield.topology import Placement, placement_of, sharing
 
 AT_MOST_EVERY_S = 0.5  # the run is read anew
+KEPT_BYTES = 1 << 28  # of answers
 READ_S = 0.25  # of each refresh, to learn the ranges of fields
 
 
@@ -69,8 +70,8 @@ class Followed:
         self._run = RunDirectory(path)
         self._frames, self._ranges = Frames(), Ranges()
         self._lock = Lock()
-        self._answers: Kept[Any] = Kept(48)
-        self._shapes: Kept[Any] = Kept(6)
+        self._answers: Kept[Any] = Kept(48, KEPT_BYTES)
+        self._shapes: Kept[Any] = Kept(6, 2 * KEPT_BYTES)
         self._seen: tuple[Any, ...] = ()
         self._view: View | None = None
         self._next = 0.0
@@ -145,8 +146,8 @@ def _notes(view: View) -> tuple[str, ...]:
         told.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
     elif view.frames["kind"] == ["whole"]:
         told.append(
-            "The program told no time steps, so all values are sums of the whole run. "
-            "`perfield steps RUN` lists what can close steps."
+            "The program told no time steps, so all values are of the whole run. "
+            "The command perfield steps RUN lists what can close steps."
         )
     if crowded := sharing(view.placement).words:
         told.append(f"{crowded}.")

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
 
 class Kept(Generic[Value]):
-    """At most `most` values by key; the one that was asked for longest ago makes room. For many threads."""
+    """At most `most` values by key and about `most_bytes`. What was asked for longest ago makes room.
+    The newest is always kept. For many threads."""
 
-    def __init__(self, most: int):
-        self._most = most
+    def __init__(self, most: int, most_bytes: int):
+        self._most, self._most_bytes = most, most_bytes
         self._lock = Lock()
         self._values: OrderedDict[Hashable, tuple[Lock, list[Value]]] = OrderedDict()
 
@@ -25,9 +26,20 @@ class Kept(Generic[Value]):
         with self._lock:
             lock, found = self._values.setdefault(key, (Lock(), []))
             self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
+            self._make_room()
         with lock:
             if not found:
                 found.append(make())
             return found[0]
+
+    def _make_room(self) -> None:
+        sizes = [_size(found) for _, found in self._values.values()]
+        size = sum(sizes)
+        while len(self._values) > 1 and (len(self._values) > self._most or size > self._most_bytes):
+            self._values.popitem(last=False)
+            size -= sizes.pop(0)
+
+
+def _size(found: list[Any]) -> int:
+    """The bytes of a value, if it is made, and if it is bytes or tells them."""
+    return sum(len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 0) for value in found)

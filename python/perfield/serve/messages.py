@@ -62,6 +62,12 @@ class _Matrix:
     def __init__(self, begin: int, end: int):
         self._lock, self._begin, self._end = Lock(), begin, end
         self._read: np.ndarray | None = None  # how many ranks had delivered each frame when it was read
+        self._sums: dict[str, np.ndarray] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """For `Kept`."""
+        return sum(sums.nbytes for sums in self._sums.values())
 
     def answer(self, view: View) -> bytes:
         n_ranks = view.run.n_ranks

@@ -63,8 +63,6 @@ class Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             super().__init__((LOCALHOST if address == "localhost" else address, port), _Handler)
-        except OverflowError:
-            raise PortError(f"port {port} is no port; expected 0 to 65535.") from None
         except OSError as error:
             raise PortError(
                 f"port {port} of {address} cannot be taken: {error.strerror or error}. Maybe another "

@@ -51,6 +51,11 @@ class _Surface:
     points: np.ndarray
     cells: np.ndarray
 
+    @property
+    def nbytes(self) -> int:
+        """For `Kept`."""
+        return len(self.packed) + self.points.nbytes + self.cells.nbytes
+
 
 def mesh(view: View, version: int) -> bytes:
     """The surface of one version of the mesh.

@@ -59,6 +59,11 @@ class _Heat:
         self._cells = np.zeros((0, 0), np.float32)
         self._read = np.zeros(0, np.int64)  # how many ranks had delivered each frame when it was read
 
+    @property
+    def nbytes(self) -> int:
+        """For `Kept`."""
+        return self._cells.nbytes
+
     def answer(self, view: View) -> bytes:
         with self._lock:
             self._make_room(view)

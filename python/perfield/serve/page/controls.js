@@ -50,7 +50,8 @@ export class Controls {
     const known = [...select.options].map(({ value }) => value).join();
     if (known !== run.fields.map(({ name }) => name).join() || !known) select.replaceChildren(...parts);
     get('frame').max = Math.max(0, run.n_frames - 1);
-    for (const id of ['field', 'frame', 'back', 'on', 'play']) get(id).disabled = run.n_frames === 0;
+    for (const id of ['field', 'frame', 'back', 'on']) get(id).disabled = run.n_frames === 0;
+    get('play').disabled = run.n_frames < 2;
     get('follow').disabled = !run.live;
     this.update();
   }

@@ -129,7 +129,8 @@ class App {
 
   /** A frame as a number on an axis, and in words. */
   stepName(frame) {
-    return String(this.run.frames.step[frame] ?? this.run.frames.kind[frame] ?? frame);
+    const { step, kind } = this.run.frames;
+    return kind[frame] === 'whole' ? 'whole run' : String(step[frame] ?? frame);
   }
 
   stepWords(frame) {

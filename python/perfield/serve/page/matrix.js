@@ -68,8 +68,8 @@ export class Matrix {
     const bar = make('div', 'legend-bar');
     bar.style.background = colours.gradient();
     const ends = make('div', 'matrix-ends');
-    ends.append(...[low, high].map((log) => make('span', '', inWords(10 ** log - 1, 'B'))));
-    ends.title = 'by the logarithm';
+    const words = [low, high].map((log) => inWords(10 ** log - 1, 'B'));
+    ends.append(...[words[0], 'logarithmic', words[1]].map((text) => make('span', '', text)));
     legend.append(bar, ends);
     return legend;
   }
