@@ -61,7 +61,7 @@ class Program(Pictures):
                     pv.PVTrivialProducer(registrationName=other)
 
     def _extract(self) -> None:
-        """Writes the channels from now on; the mesh as soon as a rank has one, as VTK cannot write nothing."""
+        """Writes the channels from now on; the mesh once a rank has one, as VTK cannot write nothing."""
         for name, source in self._sources.items():
             if name in self._extracted or (name == "geometry" and not self.settings["has_mesh"]):
                 continue
