@@ -32,18 +32,23 @@ def follow(views: list[Any], pictures: Pictures) -> Follower:
     With PERFIELD_SEPARATE=1 a choice in one view does not change the others.
     """
     follower = Follower(views, pictures, together=os.environ.get("PERFIELD_SEPARATE") != "1")
-    _observed.append(follower)
-    for view in views:
-        view.SMProxy.AddObserver("StartEvent", _before_drawing(follower, view))
-        view.SMProxy.AddObserver("EndEvent", lambda *_: follower.after_drawing())
+    watch(views, follower)
     return follower
 
 
-def _before_drawing(follower: Follower, view: Any) -> Any:
+def watch(views: list[Any], watcher: Any) -> None:
+    """Calls `before_drawing(view)` and `after_drawing()` of a watcher whenever a view is drawn."""
+    _observed.append(watcher)
+    for view in views:
+        view.SMProxy.AddObserver("StartEvent", _before_drawing(watcher, view))
+        view.SMProxy.AddObserver("EndEvent", lambda *_: watcher.after_drawing())
+
+
+def _before_drawing(watcher: Any, view: Any) -> Any:
     @calldata_type(VTK_INT)
     def before(proxy: Any, event: str, interactive: int) -> None:
         if not interactive:  # while the mouse turns a view, nothing is chosen
-            follower.before_drawing(view)
+            watcher.before_drawing(view)
 
     return before
 

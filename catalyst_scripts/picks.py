@@ -19,14 +19,12 @@ import layout_filter
 import numpy as np
 import paraview.simple as pv
 from colours import TEXT, font_size
-from follow import RANKS, shown_layers
+from follow import RANKS, shown_layers, watch
 from mesh_values import pieces_of
 from paraview.modules.vtkRemotingViews import vtkSMSelectionHelper
 from scene import Pictures
 from ticks import amount, unit_for
-from vtkmodules.util.misc import calldata_type
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.util.vtkConstants import VTK_INT
 
 MESH = "geometry"
 OF_RANKS = (RANKS, "topology/ranks")  # their cells are selected on the machine
@@ -36,26 +34,13 @@ NAMED = 4  # ranks that are told with all that is known
 PARTNERS = 3  # that are named, of each direction
 WIDTH = 3.0  # pixels of a selection's lines
 COLOUR = (1.0, 0.0, 1.0)  # ParaView's, of selections
-_observed: list[Any] = []  # keeps the observers' objects alive
 
 
 def link(views: list[Any], pictures: Pictures) -> Picks:
     """Links the selections of some views of the GUI from now on."""
     picks = Picks(views, pictures)
-    _observed.append(picks)
-    for view in views:
-        view.SMProxy.AddObserver("StartEvent", _before_drawing(picks, view))
-        view.SMProxy.AddObserver("EndEvent", lambda *_: picks.after_drawing())
+    watch(views, picks)
     return picks
-
-
-def _before_drawing(picks: Picks, view: Any) -> Any:
-    @calldata_type(VTK_INT)
-    def before(proxy: Any, event: str, interactive: int) -> None:
-        if not interactive:
-            picks.before_drawing(view)
-
-    return before
 
 
 class Picks:

@@ -10,7 +10,9 @@ with live_client.Client(tmp_path) as client:
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -56,15 +58,17 @@ while True:
     heat, steps = data["geometry"].PointData["heat"], data["topology"].CellData["step_time_s"]
     if heat is not None and steps is not None and heat.GetRange(0) != last:
         last = heat.GetRange(0)
-        tell(heat=last, step_time_s=steps.GetRange(0))
+        sent = data["geometry"].PointData["sendrecv_bytes_to_0"]  # if rank 0 is in focus
+        tell(heat=last, step_time_s=steps.GetRange(0), sent_to_0=sent and sent.GetRange(0))
 """
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens on."""
-    with socket.socket() as listening:
-        listening.bind(("localhost", 0))
-        return listening.getsockname()[1]
+    """A port of this machine that nothing listens on, below those that the system gives to connections."""
+    while True:
+        with contextlib.suppress(OSError), socket.socket() as listening:
+            listening.bind(("", random.randrange(10_000, 32_000)))
+            return listening.getsockname()[1]
 
 
 class Client:

@@ -79,7 +79,10 @@ WINDOW = """
 """
 
 
-@pytest.mark.parametrize("ranks", [0, 1], ids=["ParaView everywhere", "ParaView on rank 0"])
+EVERYWHERE = pytest.param(0, id="ParaView everywhere", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("ranks", [EVERYWHERE, pytest.param(1, id="ParaView on rank 0")])
 def test_focus_ranks_have_the_same_arrays_inside_and_afterwards(in_process, program, ranks):
     """Rank 7 does not exist: that is told once, and all else is there."""
     built = program(EXCHANGE, WINDOW)

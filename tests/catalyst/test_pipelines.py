@@ -55,6 +55,7 @@ def test_images_only_draws_the_chosen_fields_from_the_chosen_side_and_writes_no_
     assert not (first[155:160, :300] != 255).any()  # the focus is the mesh's upper edge
 
 
+@pytest.mark.long
 def test_extracts_only_writes_the_chosen_fields_alone(in_process, program):
     result = in_process(program(), scripts="extracts_only", fields="heat,solve_time_s", images="true")
     assert result.returncode == 0, result.stderr

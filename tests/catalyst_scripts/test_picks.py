@@ -24,7 +24,7 @@ import follow, layout_filter, labels, picks
 from paraview import selection
 exec(open("{SCRIPTS}/both.py").read(), {{"__name__": "__main__"}})
 left, right = pv.GetViews()
-pictures = picks._observed[0]._pictures
+pictures = follow._observed[0]._pictures
 mesh, values = pv.FindSource("geometry"), pv.FindSource("measurements")
 parts = next(shape.Input for shape in right.Representations
              if shape.Visibility and follow._name(getattr(shape, "Input", None)) == "parts of the machine"

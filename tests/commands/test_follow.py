@@ -88,7 +88,7 @@ def test_a_pipeline_of_ones_own_runs_and_its_errors_name_their_line(follow, tmp_
 @needs_paraview
 def test_images_are_drawn_without_a_display_of_the_users(follow, tmp_path):
     twin.write_run(tmp_path / "run", ranks=2, steps=1)
-    result = follow("run", "--images", "--no-extracts")
+    result = follow("run", "--images", "--no-extracts", "--size", "320x240")
     assert result.returncode == 0, result.stderr
     assert list((tmp_path / "run/follow").glob("geometry_*.png"))
     assert not list((tmp_path / "run/follow").glob("*.vtm"))

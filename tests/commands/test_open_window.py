@@ -15,6 +15,7 @@ import twin
 from perfield.output.images import display
 
 pytestmark = [
+    pytest.mark.long,  # test_picks.py picks without a window
     pytest.mark.skipif(not shutil.which("paraview"), reason="ParaView is not installed"),
     pytest.mark.skipif(not shutil.which("xdotool"), reason="xdotool is not installed"),
 ]

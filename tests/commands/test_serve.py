@@ -26,9 +26,9 @@ def run(tmp_path):
 
 
 @contextlib.contextmanager
-def started(*words, cwd=None, env=None):
+def started(*words, cwd=None, env=None, program=("-m", "perfield.commands")):
     """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment."""
-    command = [sys.executable, "-m", "perfield.commands", "serve", "--port", "0", *words]
+    command = [sys.executable, *program, "serve", "--port", "0", *words]
     command += ["--no-browser"] if env is None else []
     with subprocess.Popen(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -51,6 +51,29 @@ def test_newest_run_is_served_and_interrupt_ends_it(run):
         assert re.fullmatch(r"http://localhost:\d+/", address)
         with urllib.request.urlopen(f"{address}api/run", timeout=120) as answer:
             assert json.load(answer)["name"] == "perfield-run"
+
+
+BUSY = """
+import sys, threading
+from perfield import commands
+from perfield.serve import server
+
+def answer_for_ever(followed):
+    run = followed.view().run
+    def read():
+        while True:
+            run.columns.read(run.places([0, 1] * 500), run.columns.names)
+    for _ in range(8):
+        threading.Thread(target=read, daemon=True).start()
+
+server._prepare = answer_for_ever
+sys.exit(commands.main(sys.argv[1:]))
+"""
+
+
+def test_interrupt_ends_it_amid_an_answer(run):
+    with started(str(run), program=("-c", BUSY)) as address:
+        urllib.request.urlopen(address, timeout=120).close()
 
 
 @pytest.mark.parametrize("variables", [{}, {"DISPLAY": ":77"}], ids=["no window", "no browser"])

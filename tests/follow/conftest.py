@@ -25,6 +25,7 @@ PROGRAM = mpi_program(
     """
   int64_t extent[6] = {4 * rank, 4 * rank + 4, 0, 2, 0, 0};
   double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1}, heat[15];
+  char sent[1000] = {0}, got[1000];
   int closes = argc > 1 && argv[1][0] == 'a';
   perfield_mesh_image(0, extent, origin, spacing);
   perfield_field(0, "heat", PERFIELD_POINTS, perfield_array_of(heat, PERFIELD_FLOAT64, 1, 15));
@@ -33,9 +34,13 @@ PROGRAM = mpi_program(
     char more = 0;
     for (int i = 0; i < 15; ++i) heat[i] = 100 * step + rank;
     if (rank == 0) more = read(0, &more, 1) == 1;
-    MPI_Bcast(&more, 1, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Request told;  // in a blocking call MPI would spin
+    MPI_Ibcast(&more, 1, MPI_CHAR, 0, MPI_COMM_WORLD, &told);
+    for (int done = 0; !done; MPI_Test(&told, &done, MPI_STATUS_IGNORE)) usleep(3000);
     if (!more) break;
     work(2);
+    MPI_Sendrecv(sent, step + rank, MPI_CHAR, 1 - rank, 0, got, 1000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     int one = 1, all;
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);  // closes a step by its call site
     if (closes) perfield_step(step, 0.5 * step);
@@ -52,7 +57,7 @@ def _with_paraview() -> None:
         pytest.skip("ParaView's Python modules are not installed")
 
 
-def until(condition: Callable[[], bool], seconds: float = 90) -> None:
+def until(condition: Callable[[], bool], seconds: float = 180) -> None:
     """Waits until the condition holds; fails the test after so many seconds."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -92,7 +97,7 @@ class Running:
         self.process.stdin.write(b"." * n)
         self.process.stdin.flush()
 
-    def finish(self, seconds: float = 120) -> int:
+    def finish(self, seconds: float = 180) -> int:
         """Closes its input and waits for its end; returns the exit code."""
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()

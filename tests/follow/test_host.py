@@ -16,7 +16,7 @@ import perfield
 def test_steps_are_shown_while_the_program_runs_and_equal_those_made_afterwards(program, follow, tmp_path):
     run = tmp_path / "perfield-run"
     following = follow(run)  # before the run exists
-    running = program()
+    running = program(PERFIELD_FOCUS_RANKS="0")
     running.steps(2)
     until(lambda: len(listed(run)) == 2)
     running.steps(3)
@@ -26,10 +26,12 @@ def test_steps_are_shown_while_the_program_runs_and_equal_those_made_afterwards(
     assert following.finish() == 0, following.err
     assert "the run has finished; shown 5 of 5 frames; up to date." in following.err
     assert listed(run) == [(0.5 * (n + 1), f"geometry_{n:06d}.vtm") for n in range(5)]
-    extracts.assert_as_afterwards(run, [4], place="follow")
+    extracts.assert_as_afterwards(run, [4], focus=(0,), place="follow")
     for index in range(5):
-        for rank, piece in enumerate(extracts.pieces(run, index, "follow")):
-            assert set(extracts.arrays(piece)["point heat"]) == {100 * (index + 1) + rank}
+        pieces = [extracts.arrays(piece) for piece in extracts.pieces(run, index, "follow")]
+        for rank, piece in enumerate(pieces):
+            assert set(piece["point heat"]) == {100 * (index + 1) + rank}
+        assert set(pieces[1]["point sendrecv_bytes_to_0"]) == {index + 2}
 
 
 def of_clock(program) -> tuple[str, dict[str, str]]:
@@ -51,8 +53,8 @@ def test_steps_that_the_program_does_not_close_are_shown_while_it_runs(closing, 
     run, running = tmp_path / name, program(closes=False, **environment)
     following = follow(run, "--every", 2)
     running.steps(12)
-    until(lambda: following.shown() > 0)
-    assert running.process.poll() is None
+    until(lambda: listed(run))
+    assert running.process.poll() is None and following.process.poll() is None
     assert running.finish() == 0, running.err
     assert following.finish() == 0, following.err
     frames = list(perfield.open(run).frames())[::2]
@@ -81,7 +83,7 @@ def test_ctrl_c_leaves_complete_files_and_the_program_alone(program, follow, tmp
     run, running = tmp_path / "perfield-run", program()
     running.steps(3)
     following = follow(run)
-    until(lambda: following.shown() > 0)
+    until(lambda: listed(run))
     following.interrupt()
     assert following.finish() == 0
     assert "ended on request; shown" in following.err

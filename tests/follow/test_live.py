@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import live_client
+import pytest
 from follow.conftest import n_frames, until
 
 
@@ -16,7 +17,8 @@ def test_client_sees_steps_pauses_and_goes_on_while_the_program_ends(program, fo
     run = tmp_path / "perfield-run"
     with live_client.Client(tmp_path) as client:
         until(lambda: client.has_said("waiting"))  # the client is first
-        following, running = follow(run, "--live", client.address, "--no-extracts"), program()
+        following = follow(run, "--live", client.address, "--no-extracts")
+        running = program(PERFIELD_FOCUS_RANKS="0")
         running.steps(1)
         until(lambda: following.shown() == 1)
         for n in range(3):
@@ -34,6 +36,9 @@ def test_client_sees_steps_pauses_and_goes_on_while_the_program_ends(program, fo
         assert "shown 24 of 24 frames" in following.err
         assert are_right(client.seen()) and client.seen()[: len(before)] == before
         assert client.seen()[-1] == (2400, 2401)
+        assert all(
+            told["sent_to_0"][1] == told["heat"][0] / 100 + 1 for told in client.told() if "heat" in told
+        )
 
 
 def test_client_may_come_later_and_vanish_even_if_it_has_paused(program, follow, tmp_path):
@@ -59,6 +64,7 @@ def test_client_may_come_later_and_vanish_even_if_it_has_paused(program, follow,
     assert "the run has finished" in following.err
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_even_while_the_client_has_paused(program, follow, tmp_path):
     run, running = tmp_path / "perfield-run", program()
     with live_client.Client(tmp_path) as client:

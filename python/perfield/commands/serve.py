@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from perfield.commands import CommandError
@@ -64,4 +66,5 @@ def execute(arguments: argparse.Namespace) -> int:
     if LIBRARY not in server.page:
         print(WITHOUT_LIBRARY, flush=True)
     serve(server, opener(arguments))
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 
 from perfield.commands import CommandError
+from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._newest import run_path
 
 HELP = "try a model of coupled oscillators with sliders, in a browser"
