@@ -107,9 +107,10 @@ def _script(name: str) -> str:
         return name
     if not Path(name).exists():
         own = ", ".join(PIPELINES)
+        near = nearest(name, PIPELINES)
+        advice = f"{near} Name" if near else "name"
         raise CommandError(
-            f"--script {name}: there is no such file; name a ParaView pipeline, or one of {own}. "
-            f"{nearest(name, PIPELINES)}".rstrip()
+            f"--script {name}: there is no such file; {advice} a ParaView pipeline of your own, or one of {own}."
         )
     return str(Path(name).resolve())
 

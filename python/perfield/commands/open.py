@@ -26,6 +26,7 @@ Starts ParaView with the pictures of a run. If none exist, writes them first, as
   perfield open perfield-run --geometry    the mesh alone
 
 Choose another array in ParaView's toolbar: title, legend and the other view follow.
+Select a cell (key S, then drag): both views mark its rank and say where it sits.
 The filter "layout" arranges the nodes of the machine: its script begins with the
 layout's name. With --separate the other view keeps its own array."""
 

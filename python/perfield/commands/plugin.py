@@ -16,7 +16,7 @@ Writes the plugin for ParaView: a reader of run.json, and filters such as Messag
 of ranks. It is one XML file, which names this installation of perfield, so write it
 again when perfield moves. `perfield open` loads it by itself.
 
-  perfield plugin                      for you: ~/.local/share/perfield/perfield.xml
+  perfield plugin                         for you: ~/.local/share/perfield/perfield.xml
   perfield plugin -o /opt/perfield.xml    for all users of this machine
 
 ParaView's Python must have the version of the Python that runs this command."""
