@@ -121,6 +121,9 @@ def test_poor_tokens_are_refused(run, tmp_path, capsys, text, mode, sentence):
     file.chmod(mode)
     assert commands.main(["serve", str(run), "--no-browser", "--token", str(file)]) == 2
     assert sentence in capsys.readouterr().err
+    file.unlink()
+    assert commands.main(["serve", str(run), "--no-browser", "--token", str(file)]) == 2
+    assert "there is no such file; --token new makes a token" in capsys.readouterr().err
 
 
 def test_taken_and_impossible_ports_are_told(run, capsys):

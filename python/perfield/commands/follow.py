@@ -110,7 +110,7 @@ def _script(name: str) -> str:
         near = nearest(name, PIPELINES)
         advice = f"{near} Name" if near else "name"
         raise CommandError(
-            f"--script {name}: there is no such file; {advice} a ParaView pipeline of your own, or one of {own}."
+            f"--script {name}: there is no such file; {advice} a pipeline of your own, or one of {own}."
         )
     return str(Path(name).resolve())
 

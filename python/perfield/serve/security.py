@@ -112,8 +112,11 @@ def new_token() -> str:
 def read_token(file: Path) -> str:
     """The user's own token: the first line of a file that nobody else can read.
 
-    Raises TokenError if others can read it, or if it is too short or no word; OSError if it cannot be read.
+    Raises TokenError if it is missing, others can read it, or it is too short or no word; OSError if it
+    cannot be read.
     """
+    if not file.exists():
+        raise TokenError(f"--token {file}: there is no such file; --token new makes a token")
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise TokenError(f"{file} can be read by other users, who would know the token; chmod 600 {file}")
     with file.open(encoding="utf-8", errors="replace") as opened:
