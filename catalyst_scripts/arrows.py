@@ -20,6 +20,7 @@ def show_arrows(lines: Any, view: Any) -> tuple[Any, Any]:
 
     lines : a source whose points carry `radius`. The tubes keep the lines' cell arrays.
     """
+    lines.UpdatePipeline()  # else the GUI's first Apply, of any source, would set Scalars to none again
     tubes = pv.Tube(registrationName="messages as arrows", Input=lines)
     tubes.Scalars = ["POINTS", "radius"]
     tubes.VaryRadius = "By Absolute Scalar"

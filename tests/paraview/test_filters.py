@@ -128,7 +128,8 @@ def test_difference_of_one_step_takes_the_step_with_the_same_number(run_path, be
 
 def test_heaviest_messages_are_chosen_by_bytes_or_count_and_by_place(run_path):
     def shown(**parameters):
-        data = blocks_of(top_messages.make([read(run_path)], **parameters))["messages"].GetCellData()
+        made = top_messages.make([read(run_path)], tubes=False, **parameters)
+        data = blocks_of(made)["messages"].GetCellData()
         names = ("place", "source", "target", "sent_bytes")
         rows = zip(*(vtk_to_numpy(data.GetArray(name)).tolist() for name in names))
         return sorted(rows)
@@ -142,12 +143,15 @@ def test_heaviest_messages_are_chosen_by_bytes_or_count_and_by_place(run_path):
 
 
 def test_rank_has_its_piece_its_messages_and_words(run_path):
-    made = rank.make([read(run_path)], rank=3)
+    made = rank.make([read(run_path)], rank=3, tubes=False)
     blocks = blocks_of(made)
     assert set(blocks) == {"rank_3", "messages"} and blocks["messages"].GetNumberOfCells() == 2
     words = blocks["rank_3"].GetFieldData().GetAbstractArray("in_words").GetValue(0)
     assert words == "rank 3, b; sends to 4 (8,000 B); receives from 2 (6,000 B)"
-    assert blocks_of(rank.make([read(run_path)], rank=3, lines=1))["messages"].GetNumberOfCells() == 1
+    sent = blocks_of(rank.make([read(run_path)], rank=3, lines=1, tubes=False))["messages"]
+    assert sent.GetNumberOfCells() == 1
+    tubes = blocks_of(rank.make([read(run_path)], rank=3, lines=1))["messages"]
+    assert tubes.GetNumberOfStrips() > 1 and tubes.GetBounds()[1] > sent.GetBounds()[1]
     assert set(blocks_of(rank.make([read(run_path)], rank=3, lines=3))) == {"rank_3"}
 
 

@@ -97,14 +97,28 @@ def test_plugin_of_another_python_says_what_to_install(run_path, tmp_path):
 IN_WINDOW = """
 import json, os, traceback
 import paraview.simple as pv
+from paraview.simple import *
 try:
     reader = pv.OpenDataFile(os.environ["TEST_RUN"])
     view = pv.GetActiveViewOrCreate("RenderView")
     view.ViewSize = [400, 300]
-    pv.ColorBy(pv.Show(reader, view), ("POINTS", "rank"))
-    shown = [float(time) for time in pv.GetTimeKeeper().TimestepValues]
+    result = {"first": [], "colours": [], "modes": []}
+
+    def first_look(source):
+        display = pv.Show(source, view)
+        pv.Render(view)
+        table = pv.GetColorTransferFunction(list(display.ColorArrayName)[1])
+        shown = display.Representation, *display.ColorArrayName
+        result["first"].append([str(word).strip("'") for word in shown])
+        result["colours"].append([float(table.RGBPoints[at]) for at in (0, -4)])
+        result["modes"].append(str(table.AutomaticRescaleRangeMode).strip("'"))
+        return display
+
+    shown = first_look(reader)
+    first_look(Messagesofranks(Input=reader))
+    pv.ColorBy(shown, ("POINTS", "rank"))
+    result["times"] = [float(time) for time in pv.GetTimeKeeper().TimestepValues]
     pv.SaveScreenshot(os.environ["TEST_RUN"] + ".png", view)
-    result = {"times": shown}
 except Exception:
     result = traceback.format_exc()
 with open(os.environ["TEST_RUN"] + ".result", "w") as file:
@@ -114,7 +128,7 @@ os._exit(0)
 
 
 @pytest.mark.skipif(shutil.which("paraview") is None, reason="the program paraview is not installed")
-def test_window_loads_the_plugin_from_its_folder_and_draws_the_run(run_path, tmp_path):
+def test_window_loads_the_plugin_and_colours_what_it_shows_from_0(run_path, tmp_path):
     write_plugin(tmp_path / "plugin/perfield.xml")
     script = tmp_path / "script.py"
     script.write_text(IN_WINDOW)
@@ -133,6 +147,13 @@ def test_window_loads_the_plugin_from_its_folder_and_draws_the_run(run_path, tmp
             timeout=300,
         )
     result = json.loads(file.with_name("run.json.result").read_text())
+    assert "times" in result, (result, done.stderr)
+    assert result["first"] == [
+        ["Surface", "POINTS", "compute_time_s"],
+        ["Surface", "POINTS", "to_chosen_count"],
+    ]
+    assert result["colours"] == [[0, pytest.approx(4e-3, rel=0.2)], [0, 3]]
+    assert result["modes"] == ["Grow and update every timestep"] * 2
     assert result["times"] == [0.5, 1.0, 1.5, 2.0, 2.5], (result, done.stderr)
     image = plt.imread(file.with_name("run.json.png"))
     assert len({tuple(pixel) for pixel in image[::10, ::10, :3].reshape(-1, 3).round(1).tolist()}) >= 5

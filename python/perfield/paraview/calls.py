@@ -11,6 +11,8 @@ from vtkmodules.vtkCommonCore import vtkInformation, vtkOutputWindow
 from vtkmodules.vtkCommonDataModel import vtkDataObject
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as Pipeline
 
+from perfield.paraview.first_look import watch
+
 # Errors whose text tells the user what to do; any other is a fault of perfield.
 OF_USER = (OSError, ValueError, ImportError)
 
@@ -35,6 +37,7 @@ def data(algorithm: Any, name: str, parameters: dict[str, Any]) -> None:
     output = algorithm.GetOutputDataObject(0)
     output.Initialize()
     try:
+        watch()
         module = _module(name)
         if module.PROXY.file:
             time = _value(algorithm.GetOutputInformation(0), Pipeline.UPDATE_TIME_STEP())

@@ -39,8 +39,7 @@ PROXY = Proxy(
         of the run before, then with Ctrl that of the run after, and choose this filter. It makes the arrays
         of both, with the endings _before and _after, their _difference, after minus before, and their
         _ratio, after over before. Where the runs divide the mesh in other ways, each cell is compared with
-        the cell at its place, and compute times become times per cell. The machine is compared by rank. For
-        colours around 0, rescale the difference to a custom range with equal ends.""",
+        the cell at its place, and compute times become times per cell. The machine is compared by rank.""",
     several=True,
     parameters=(
         Text(

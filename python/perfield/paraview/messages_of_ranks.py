@@ -19,7 +19,7 @@ from perfield.paraview.runs import (
     some_cells,
     words_in,
 )
-from perfield.paraview.tubes import as_tubes
+from perfield.paraview.tubes import TUBES, as_tubes
 from perfield.pictures.blocks import attach
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
@@ -60,13 +60,7 @@ PROXY = Proxy(
             receiver, with the values of its messages.""",
             ("pieces and lines", "pieces", "lines"),
         ),
-        Flag(
-            "tubes",
-            "Lines as tubes",
-            """Draw each line as a tube, thick at the sender and thin at the receiver; the more bytes,
-            the thicker. Plain lines are easier to select in a spreadsheet.""",
-            True,
-        ),
+        TUBES,
         Flag(
             "partners_only",
             "Only partners",
@@ -115,6 +109,7 @@ def make(
     draw = _on_machine if on_machine else _on_mesh
     made = draw(inputs[0], opened, frame, values, keep, choice)
     lines = made.pop("messages")
+    lines.GetCellData().SetActiveScalars("sent_bytes")
     made = {} if show == LINES else made
     if show != PIECES:
         made["messages"] = as_tubes(lines) if tubes else lines

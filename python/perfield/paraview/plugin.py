@@ -97,9 +97,9 @@ def _element(proxy: Proxy, module: str) -> Element:
         about = {"filename_patterns": proxy.file, "file_description": proxy.file_words}
         SubElement(hints, "ReaderFactory", about)
         SubElement(hints, "ReloadFiles", property="Refresh")
-        SubElement(hints, "RepresentationType", view="RenderView", type="Surface")
     else:
         SubElement(hints, "ShowInMenu", category="perfield")
+    SubElement(hints, "RepresentationType", view="RenderView", type="Surface")
     return made
 
 

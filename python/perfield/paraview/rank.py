@@ -20,6 +20,7 @@ from perfield.paraview.runs import (
     shown_in,
     some_cells,
 )
+from perfield.paraview.tubes import TUBES, as_tubes
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.lines import Pairs, pairs_of
@@ -49,6 +50,7 @@ PROXY = Proxy(
             "Which of its messages are lines.",
             ("sent and received", "sent", "received", "none"),
         ),
+        TUBES,
         Text(
             "run",
             "Run",
@@ -61,7 +63,7 @@ BOTH, SENT, RECEIVED, NONE = range(4)
 
 
 def make(
-    inputs: list[vtkDataObject], *, rank: int = 0, lines: int = BOTH, run: str = ""
+    inputs: list[vtkDataObject], *, rank: int = 0, lines: int = BOTH, tubes: int = True, run: str = ""
 ) -> vtkMultiBlockDataSet:
     """The blocks of a rank, and `messages`. inputs : one mesh or machine. Others: as PROXY.
 
@@ -79,6 +81,8 @@ def make(
     blocks = draw(inputs[0], opened, frame, rank, choice)
     if lines == NONE:
         blocks.pop("messages", None)
+    elif tubes:
+        blocks["messages"] = as_tubes(blocks["messages"])
     made = named_blocks(blocks)
     words = in_words(opened, pairs_of(frame), rank)
     for one in (made, *blocks_of(made).values()):

@@ -128,9 +128,13 @@ def _picture(
     """
     if picture == MACHINE:
         scene = opened.scene(None if wanted is None else tuple(wanted))
-        return named_blocks(topology(opened.run, frame, scene).layers())
+        layers = topology(opened.run, frame, scene).layers()
+        layers["measurements"].GetCellData().SetActiveScalars(COMPUTING)
+        return named_blocks(layers)
     if picture == MESSAGES:
-        return named_blocks({"messages": geometry_messages(opened.run, frame, opened.pieces)})
+        lines = geometry_messages(opened.run, frame, opened.pieces)
+        lines.GetCellData().SetActiveScalars("sent_bytes")
+        return named_blocks({"messages": lines})
     chosen = None if names is None else [*names, *opened.survey.over_steps]
     association = "cell" if values_on else "point"
     made = geometry(opened.run, frame, GeometryOptions(opened.pieces, association, chosen, offsets=True))

@@ -67,6 +67,7 @@ def make(inputs: list[vtkDataObject], *, array: str = COMPUTING, run: str = "") 
         frame = opened.run.frame(number)
         values = {field: frame.values[field], **made}
         layers = topology(opened.run, replace(frame, values=values), opened.scene(tuple(values))).layers()
+        layers["measurements"].GetCellData().SetActiveScalars(f"{field}_mean")
         return mark(named_blocks(layers), opened, number)
     blocks = {}
     for name, piece in blocks_of(inputs[0]).items():

@@ -12,6 +12,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet, v
 from perfield.analysis.pair_keys import pair_keys
 from perfield.paraview.proxies import Choice, Number, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, shown_in
+from perfield.paraview.tubes import TUBES, as_tubes
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice, group_of
 from perfield.pictures.lines import Pairs, pairs_of
@@ -30,7 +31,7 @@ PROXY = Proxy(
         Shows the pairs of ranks that exchange most in each step, as a line from the sender to the receiver,
         on the mesh or on the machine. The cell array place counts from 1, the heaviest; source, target,
         sent_bytes, sent_count and others say what it is: see them as a table in a SpreadSheet View, with
-        Cell Data. The filter Tube draws lines by their point array radius, with Vary Radius by scalar.""",
+        Cell Data.""",
     inputs=("vtkCompositeDataSet", "vtkDataSet"),
     parameters=(
         Number("most", "Number", "How many pairs of ranks are shown.", 10, 1, 200),
@@ -41,6 +42,7 @@ PROXY = Proxy(
             "Whether both ranks are on one node, on different nodes, or either.",
             ("everywhere", "inside nodes", "between nodes"),
         ),
+        TUBES,
         Text(
             "run",
             "Run",
@@ -52,7 +54,13 @@ PROXY = Proxy(
 
 
 def make(
-    inputs: list[vtkDataObject], *, most: int = 10, by: int = BYTES, where: int = ALL, run: str = ""
+    inputs: list[vtkDataObject],
+    *,
+    most: int = 10,
+    by: int = BYTES,
+    where: int = ALL,
+    tubes: int = True,
+    run: str = "",
 ) -> vtkMultiBlockDataSet:
     """A block `messages` of lines. inputs : one mesh or machine. Others: as the parameters of PROXY.
 
@@ -74,7 +82,7 @@ def make(
         else geometry_messages(opened.run, frame, opened.pieces, choice)
     )
     lines = _with_places(lines, by)
-    return mark(named_blocks({"messages": lines}), opened, number)
+    return mark(named_blocks({"messages": as_tubes(lines) if tubes else lines}), opened, number)
 
 
 def _heaviest(pairs: Pairs, opened: OpenRun, most: int, by: int, where: int) -> np.ndarray:

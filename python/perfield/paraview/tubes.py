@@ -6,7 +6,16 @@ from __future__ import annotations
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkPolyData
 from vtkmodules.vtkFiltersCore import vtkTubeFilter
 
+from perfield.paraview.proxies import Flag
+
 SIDES = 8
+TUBES = Flag(
+    "tubes",
+    "Lines as tubes",
+    """Draw each line as a tube, thick at the sender and thin at the receiver; the more bytes, the thicker.
+    Plain lines are easier to select in a spreadsheet.""",
+    True,
+)
 
 
 def as_tubes(lines: vtkPolyData) -> vtkPolyData:
