@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fixed_work.c - steps of the same arithmetic on each rank, about 5 ms each, without messages between them.
- * Rank 0 prints the CPU time of all ranks in these steps (s), and its wall time (s).
+ * fixed_work.c - steps of the same arithmetic on each rank, about 5 ms each, without messages
+ * between them. Rank 0 prints the CPU time of all ranks in these steps (s), and its wall time (s).
  */
 #include <mpi.h>
 #include <perfield.h>
