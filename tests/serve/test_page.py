@@ -15,7 +15,8 @@ from served import served
 
 import perfield
 import twin
-from perfield.serve import about, one_rank, routes
+from perfield.pictures.blocks import MeshMissingError
+from perfield.serve import about, one_rank, routes, surface
 from perfield.serve.page_files import LIBRARY, page_files
 
 if LIBRARY not in page_files():
@@ -298,3 +299,49 @@ def test_page_says_what_fails_and_stays(tab, client):
     tab.value("perfield.set({rank: 4})")
     tab.until("document.getElementById('panel').innerText.includes('PUs')")
     tab.told.clear()  # the browser reports the lost connection itself
+
+
+def test_step_without_own_field_is_shown_grey_and_told(tab, client, monkeypatch):
+    own = surface._own
+
+    def of_others(view, field, position):
+        if position == 4:
+            raise MeshMissingError(f"no piece has the field '{field}' in frame 4.")
+        return own(view, field, position)
+
+    monkeypatch.setattr(surface, "_own", of_others)
+    show(tab, client, "frame=3&field=compute_time_s&own=temperature")
+    place = box(tab, "#machine .stage")
+    before = part(pixels(tab), place)
+    tab.press("ArrowRight")
+    tab.until(
+        "!document.getElementById('message').hidden && perfield.shown[0] === perfield.values.known("
+        "'compute_time_s', 4)[0]"
+    )
+    assert "no piece has the field 'temperature' in frame 4" in text(tab, "#message")
+    tab.until("perfield.pictures.mesh.surface.actor.getTextures().length === 1")
+    assert tab.value("Array.from(perfield.pictures.mesh.surface.texels.slice(0, 3))") == tab.value(
+        "Array.from(perfield.colours.absent)"
+    )
+    assert (part(pixels(tab), place) != before).any()
+    tab.told.clear()  # the browser reports the refusal itself
+
+
+def test_play_draws_each_step_over_a_slow_tunnel(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s&own=temperature")
+    tab.call("Network.enable")
+    tab.call(
+        "Network.emulateNetworkConditions",
+        **{"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1},
+    )
+    tab.value(
+        "(() => { window.drawn = []; const { pictures } = perfield, paint = pictures.paint;"
+        "pictures.paint = (...all) => { drawn.push(perfield.frame); paint.apply(pictures, all) } })()"
+    )
+    tab.value("void perfield.controls.play(true)")
+    tab.until("perfield.frame === 9 && !perfield.controls.playing")
+    assert tab.value("drawn") == [5, 6, 7, 8, 9] and not tab.told
+    tab.call(
+        "Network.emulateNetworkConditions",
+        **{"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+    )

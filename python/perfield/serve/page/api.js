@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks the server. Every failure becomes a ServerError whose text is a sentence for the reader of the page.
 
-export class ServerError extends Error {}
+export class ServerError extends Error {
+  /** isAnswer : the server itself said this, so it is there, and has no such thing. */
+  constructor(sentence, isAnswer = false) {
+    super(sentence);
+    this.isAnswer = isAnswer;
+  }
+}
 
 const under_way = { requests: 0, bytes: 0 };
 let told = () => {};
@@ -29,7 +35,7 @@ export async function bytes(path, signal) {
     }
     const whole = new Uint8Array(size);
     parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
-    if (!answer.ok) throw new ServerError(sentence(whole, answer.status));
+    if (!answer.ok) throw new ServerError(sentence(whole, answer.status), true);
     return whole.buffer;
   } catch (error) {
     if (error instanceof ServerError || error.name === 'AbortError') throw error;

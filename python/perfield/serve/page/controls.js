@@ -47,8 +47,9 @@ export class Controls {
         part.append(...options);
         return part;
       });
-    const known = [...select.options].map(({ value }) => value).join();
-    if (known !== run.fields.map(({ name }) => name).join() || !known) select.replaceChildren(...parts);
+    const names = (options) => options.map(({ value }) => value).join();
+    // An open menu would close if its options were put in anew.
+    if (names([...select.options]) !== names([...groups.values()].flat())) select.replaceChildren(...parts);
     get('frame').max = Math.max(0, run.n_frames - 1);
     for (const id of ['field', 'frame', 'back', 'on']) get(id).disabled = run.n_frames === 0;
     get('play').disabled = run.n_frames < 2;
@@ -80,8 +81,7 @@ export class Controls {
     while (this.playing && this.token === token && app.frame < app.run.n_frames - 1) {
       const waited = new Promise((resolve) => setTimeout(resolve, PLAY_MS));
       app.set({ frame: app.frame + 1 });
-      await app.values.at(app.about.name, app.frame).catch(() => {});
-      await waited;
+      await Promise.all([app.drawn, waited]);
     }
     if (this.token === token && this.playing) this.play(false);
   }

@@ -38,7 +38,7 @@ export class HeatMap {
   }
 
   /** Fetches and draws a field; asks again until the server has read all steps. */
-  async show(about, colours) {
+  async show(about) {
     const heat = await this.latest.run((signal) =>
       packed(`api/heat?field=${encodeURIComponent(about.name)}`, signal),
     );
@@ -47,13 +47,13 @@ export class HeatMap {
     const [nRows, nColumns] = heat.arrays.values.shape;
     const { n_ranks: nRanks, n_frames: nFrames } = this.app.run;
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);
-    if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, colours);
+    if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, this.app.colours);
     this.mark();
     document.querySelector('#heat .caption').textContent = heat.complete
       ? 'rank by step, in the colours above'
       : 'the run is being read; grey steps follow';
     clearTimeout(this.again);
-    if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about, colours)), AGAIN_MS);
+    if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about)), AGAIN_MS);
   }
 
   /** Marks the chosen rank and the frame that is shown. */

@@ -28,6 +28,7 @@ class App {
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
     this.shown = null; // values of all ranks, as drawn
+    this.drawn = null; // a promise: what was set last is drawn
     this.messages = []; // lines of this step
     this.partners = []; // lines of the chosen rank
     this.layers = { messages: false, edges: true };
@@ -78,9 +79,9 @@ class App {
     if (frame !== undefined) this.frame = Math.min(Math.max(frame, 0), this.run.n_frames - 1);
     if (rank !== undefined && rank !== this.chosen) this.#choose(rank);
     if (about !== wasField) {
-      this.try(this.#showField());
+      this.drawn = this.try(this.#showField());
       this.#showHeat();
-    } else if (frame !== undefined || own !== undefined) this.try(this.#showFrame());
+    } else if (frame !== undefined || own !== undefined) this.drawn = this.try(this.#showFrame());
     this.controls.update();
     toAddress({ frame: this.frame, field: this.about?.name, own: this.own, rank: this.chosen });
   }
@@ -214,7 +215,7 @@ class App {
   }
 
   #showHeat() {
-    if (this.about && this.run.n_frames) this.try(this.heat.show(this.about, this.colours));
+    if (this.about && this.run.n_frames) this.try(this.heat.show(this.about));
   }
 
   #showAll() {
@@ -240,11 +241,12 @@ class App {
     if (!run.live && run.surveyed >= run.n_frames) return;
     const now = await this.try(json(`api/run?since=${encodeURIComponent(run.version)}`));
     if (now && get('message').textContent.includes('server does not answer')) this.say('');
-    if (now && !now.unchanged) this.#grow(now);
+    // Its requests must end before the next look, which may have others in their place.
+    if (now && !now.unchanged) await this.try(this.#grow(now));
     setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  #grow(run) {
+  async #grow(run) {
     const [before, wasEmpty] = [this.run, this.run.n_frames === 0];
     const drawn = JSON.stringify([this.about?.scale, this.about?.range, this.frame, before.n_frames]);
     this.run = run;
@@ -252,21 +254,21 @@ class App {
     this.about = this.field(this.about?.name) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     this.#head();
     this.controls.fill();
+    this.pictures.offerOwn();
     if (this.follow || wasEmpty) this.frame = Math.max(0, run.n_frames - 1);
-    this.try(
-      (async () => {
-        if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
-          await this.pictures.load();
-        }
-        // While the server reads a long run, most news are words.
-        const now = JSON.stringify([this.about?.scale, this.about?.range, this.frame, run.n_frames]);
-        if (now !== drawn || run.live) await this.#showField();
-      })(),
-    );
     this.controls.update();
-    if (run.n_frames !== before.n_frames) this.#showAll();
     if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));
-    if (this.chosen === null) this.panel.showRun();
+    if (this.chosen === null && run.notes.join() !== before.notes.join()) this.panel.showRun();
+    if (run.n_frames !== before.n_frames) this.try(this.matrix.show());
+    if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
+      await this.try(this.pictures.load());
+    }
+    // While the server reads a long run, most news are words.
+    const now = JSON.stringify([this.about?.scale, this.about?.range, this.frame, run.n_frames]);
+    if (now === drawn && !run.live) return;
+    const shown = this.try(this.#showField()); // chooses the colours at once
+    if (now !== drawn) this.#showHeat();
+    await shown;
   }
 }
 

@@ -75,7 +75,7 @@ export class Panel {
     input.placeholder = 'rank';
     input.setAttribute('aria-label', 'choose a rank by its number');
     input.addEventListener('change', () => {
-      const number = input.value === '' ? null : Number(input.value);
+      const number = input.value === '' ? null : Math.round(Number(input.value));
       this.app.set({
         rank: number === null ? null : Math.min(Math.max(number, 0), this.app.run.n_ranks - 1),
       });

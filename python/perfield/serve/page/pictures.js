@@ -112,17 +112,12 @@ export class Pictures {
 
   #meshTools() {
     const { app } = this;
-    const tools = [];
-    if (app.run.own_fields.length) {
-      const select = make('select');
-      const options = app.run.own_fields.map(({ name, title }) => new Option(title, name));
-      select.append(new Option('field above', ''), ...options);
-      select.value = app.own ?? '';
-      select.id = 'own';
-      select.setAttribute('aria-label', 'colours of the mesh');
-      select.addEventListener('change', () => app.set({ own: select.value || null }));
-      tools.push(select);
-    }
+    this.own = make('select');
+    this.own.id = 'own';
+    this.own.setAttribute('aria-label', 'colours of the mesh');
+    this.own.addEventListener('change', () => app.set({ own: this.own.value || null }));
+    this.offerOwn();
+    const tools = [this.own];
     if (app.run.n_ranks > 1) {
       const apart = make('input');
       Object.assign(apart, { type: 'range', min: 0, max: 1, step: 0.05, value: this.mesh.apart });
@@ -144,16 +139,37 @@ export class Pictures {
     return tools;
   }
 
+  /** Offers the simulation's own fields, some of which may appear late. */
+  offerOwn() {
+    const { app, own } = this;
+    const { own_fields: fields } = app.run;
+    if (!own || own.options.length === fields.length + 1) return;
+    own.replaceChildren(
+      new Option('field above', ''),
+      ...fields.map(({ name, title }) => new Option(title, name)),
+    );
+    own.value = app.own ?? '';
+    own.hidden = !fields.length;
+  }
+
   /** Fetches what a frame needs beside the values of ranks: another mesh, or the simulation's own field. */
   async prepare(frame, signal) {
     const { app } = this;
     if (!this.mesh) return;
     const version = app.run.frames.mesh_version[frame];
     if (version !== null && version !== undefined) await this.mesh.load(version, signal);
-    this.ownValues =
-      app.own === null
-        ? null
-        : await packed(`api/own?field=${encodeURIComponent(app.own)}&frame=${frame}`, signal);
+    this.ownValues = app.own === null ? null : await this.#own(frame, signal);
+  }
+
+  /** The simulation's own field in a frame; where it has none, a message says so, and the mesh is grey. */
+  async #own(frame, signal) {
+    try {
+      return await packed(`api/own?field=${encodeURIComponent(this.app.own)}&frame=${frame}`, signal);
+    } catch (error) {
+      if (!error.isAnswer) throw error;
+      this.app.say(error.message);
+      return { absent: true };
+    }
   }
 
   /** Colours both pictures. values : of all ranks. */
@@ -162,7 +178,10 @@ export class Pictures {
     this.machine?.paint(values, colours);
     if (this.mesh) {
       const card = new Card('mesh');
-      if (this.ownValues) {
+      if (this.ownValues?.absent) {
+        this.mesh.paint(colours.of(new Float32Array(values.length).fill(NaN)));
+        card.legend(null);
+      } else if (this.ownValues) {
         const own = {
           unit: '',
           ...app.run.own_fields.find(({ name }) => name === app.own),

@@ -8,7 +8,7 @@ const KEPT_BYTES = 2 ** 27;
 
 export class Values {
   #chunks = new Map(); // "field/number" -> Float32Array, oldest first
-  #pending = new Map();
+  #pending = new Map(); // by path, so that a chunk of a run that has grown is another
   #partial = Infinity; // frames from here on may still change
 
   constructor(run) {
@@ -55,14 +55,14 @@ export class Values {
     const from = number * this.each;
     const to = Math.min(from + this.each, this.nFrames);
     const path = `api/values?field=${encodeURIComponent(field)}&from=${from}&to=${to}`;
-    if (this.#pending.has(key)) return this.#pending.get(key);
+    if (this.#pending.has(path)) return this.#pending.get(path);
     const request = bytes(path, signal).then((buffer) => this.#keep(key, new Float32Array(buffer)));
     if (signal) return request; // it may be aborted, so nobody else waits for it
     this.#pending.set(
-      key,
-      request.finally(() => this.#pending.delete(key)),
+      path,
+      request.finally(() => this.#pending.delete(path)),
     );
-    return this.#pending.get(key);
+    return this.#pending.get(path);
   }
 
   #keep(key, values) {
