@@ -118,6 +118,12 @@ std::string start_python(const std::string& executable, bool* started) {
   return "";
 }
 
-bool python_runs() noexcept { return Py_IsInitialized() && !_Py_IsFinalizing(); }
+bool python_runs() noexcept {
+#if PY_VERSION_HEX >= 0x030d0000  // public since 3.13, under another name before
+  return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+  return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
 
 }  // namespace perfield::catalyst

@@ -100,7 +100,7 @@ def test_run_without_a_step_waits_for_its_first(tmp_path):
     with served(path) as client:
         about = client.json("/api/run")
         assert about["n_frames"] == 0 and "No step was closed yet." in about["notes"]
-        assert about["mesh"] == {"reason": "No frame is there yet, so no mesh is known."}
+        assert about["mesh"] == {"reason": "The run has no frame yet, so its mesh is not known."}
         assert client.refusal("/api/messages?frame=0")[0] == 404
         assert client.body("/api/values?field=step_time_s") == b""
         assert client.packed("/api/heat?field=step_time_s")[0]["values"].shape == (4, 0)

@@ -35,13 +35,13 @@ Pictures of the mesh add `compute_time_per_cell_s` and, for each region, `<regio
 compute time divided by the cells that the picture shows of the rank (or of the block, for a block's own
 time), without ghosts.
 
-For each rank f in `focus_ranks`, pictures of the mesh add what each rank exchanged with f, made afterwards or
-inside the program. The name is that of a field and a direction: `sent_count_to_<f>`, `sent_bytes_to_<f>`,
+For each rank f in `focus_ranks`, pictures of the mesh, made afterwards or inside the program, add what each
+rank exchanged with f. The name is that of a field and a direction: `sent_count_to_<f>`, `sent_bytes_to_<f>`,
 `<call>_count_to_<f>` and `<call>_bytes_to_<f>` are what the rank sent to f, and `..._from_<f>` what f sent to
 it. Data that f fetched (`get`) were sent to f. `received_count_from_<f>` and `received_bytes_from_<f>` are
-what arrived from f by receive calls, which may be a later step. They are NaN where there was nothing. To the
+what arrived from f by receive calls, maybe in a later step. They are NaN where there was nothing. To the
 program itself (`perfield_values`, `attach`), each rank gives those that it counts alone: what it sent, put,
-fetched and received. It does not know what f fetched from it, so its `sent_..._to_<f>` are without that.
+fetched and received. It does not know what f fetched from it, so its `sent_..._to_<f>` do not contain that.
 
 The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, declare
 that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`.

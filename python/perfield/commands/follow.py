@@ -24,13 +24,13 @@ HELP = "show a running program in ParaView as its steps come, from beside it"
 DESCRIPTION = """\
 Reads the frames of a run as the program writes them, runs ParaView's pipelines
 on them, and keeps RUN/follow/geometry.pvd and topology.pvd complete.
-It only reads: it never slows or stops the program.
+It only reads what the program writes. The program never waits for it.
 
-  perfield follow perfield-run                        until the run ends; it may begin later
+  perfield follow perfield-run                         until the run ends; it may begin later
   perfield follow perfield-run --live localhost:22222  ParaView shows each step
-  perfield follow perfield-run --newest --images      skip what it has no time to draw
+  perfield follow perfield-run --newest --images       skip what it has no time to draw
   perfield follow perfield-run --script images_only --camera top --size 1920x1080
-  perfield follow perfield-run --script mine.py       a pipeline of your own
+  perfield follow perfield-run --script mine.py        a pipeline of your own
 
 For --live, start Catalyst > Connect in ParaView, before or after. On a login
 node, tunnel to it: ssh -R 22222:localhost:22222 login. The run may be at any

@@ -20,7 +20,7 @@ ADDRESS = f"http://localhost:{PORT}/"  # where `perfield serve` shows a run unle
 @dataclass(frozen=True)
 class View:
     """What the browser view shows first. frame : position of a frame in the run, from 0. field : its name.
-    rank : of the world. None where the finding names none; the view then shows what it likes best."""
+    rank : of the world. None where the finding names none; the view then chooses."""
 
     frame: int | None = None
     field: str | None = None

@@ -185,7 +185,7 @@ def _mesh(view: View) -> dict[str, Any]:
     if view.has_mesh:
         return {"versions": sorted(view.first_of_mesh)}
     if not len(view.run):
-        return {"reason": "No frame is there yet, so no mesh is known."}
+        return {"reason": "The run has no frame yet, so its mesh is not known."}
     return {
         "reason": "No rank described a mesh (perfield_mesh_* in perfield.h does). If pieces of it are on "
         "disk, as those of OpenFOAM are, name their place: perfield serve RUN --mesh PATH."
