@@ -171,7 +171,7 @@ def test_damage_is_told_once(run_path, tmp_path, said):
 @pytest.mark.parametrize(
     ("made", "options", "text"),
     [
-        ({"mesh": False}, {}, "choose the picture machine"),
+        ({"mesh": False}, {}, "choose machine as Picture"),
         ({"mesh": False}, {"picture": MESSAGES}, "described a mesh"),
         ({"steps": 0, "ended": False, "change_rank": twin.live_rank}, {}, "wait for the first one"),
         ({}, {"mesh": "plate.pvtu"}, "mesh plate.pvtu does not exist"),
