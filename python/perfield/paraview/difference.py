@@ -10,6 +10,7 @@ import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
+from perfield.output.survey import COMPUTING
 from perfield.paraview.calls import tell
 from perfield.paraview.proxies import Choice, Flag, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, known_field, mark, named_blocks, shown_in
@@ -27,7 +28,6 @@ from perfield.pictures.topology_picture import topology, topology_scene
 from perfield.run.comparing import mean_by_rank, measured, mesh_changes
 from perfield.run.matching import check
 
-COMPUTING = "compute_time_s"
 RATIO = "_ratio"
 MEAN, SHOWN = range(2)
 

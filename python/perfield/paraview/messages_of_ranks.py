@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
-from perfield.paraview.proxies import Choice, Flag, Proxy, Text
+from perfield.paraview.proxies import RUN_PATH, Choice, Flag, Proxy, Text
 from perfield.paraview.runs import (
     OpenRun,
     blocks_of,
@@ -26,7 +26,6 @@ from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.lines import calls_of
 from perfield.pictures.machine_values import LARGEST
 from perfield.pictures.mesh_messages import exchanged_with, focus_values
-from perfield.pictures.overview import Overview
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
 from perfield.topology import select
@@ -67,13 +66,7 @@ PROXY = Proxy(
             """Leave out pieces that exchange nothing with the given ranks; else they stay, with NaN.""",
             True,
         ),
-        Text(
-            "run",
-            "Run",
-            """Path of the run directory. It is needed only behind pictures that perfield render wrote, which
-            do not tell where their run is.""",
-            advanced=True,
-        ),
+        RUN_PATH,
     ),
 )
 
@@ -147,13 +140,8 @@ def _on_machine(
     choice: LineChoice,
 ) -> dict[str, vtkDataSet]:
     """The machine's layers without values, the ranks in keep, bool (n_ranks,), with values; and lines."""
-    scene = opened.scene(())
-    if isinstance(scene, Overview):
-        scene = Overview(opened.placement, choice)
-    else:
-        scene = replace(scene, lines=choice)
     calls = {f"{call}_bytes": frame.values[f"{call}_bytes"] for call in calls_of(frame)}  # for the lines
-    layers = topology(opened.run, replace(frame, values=values | calls), scene).layers()
+    layers = topology(opened.run, replace(frame, values=values | calls), opened.machine_with(choice)).layers()
     for name in ("machine", "switches", "devices"):  # means of a few ranks say nothing
         data = layers[name].GetCellData()
         for of in (*values, *calls):

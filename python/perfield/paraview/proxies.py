@@ -88,6 +88,14 @@ class Number:
 
 Parameter = Union[Text, Flag, Choice, Number]
 
+RUN_PATH = Text(  # of filters behind any picture
+    "run",
+    "Run",
+    """Path of the run directory. It is needed only behind pictures that perfield render wrote, which do not
+    tell where their run is.""",
+    advanced=True,
+)
+
 
 @dataclass(frozen=True)
 class Proxy:

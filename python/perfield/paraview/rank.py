@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.output.description import places
-from perfield.paraview.proxies import Choice, Number, Proxy, Text
+from perfield.paraview.proxies import RUN_PATH, Choice, Number, Proxy
 from perfield.paraview.runs import (
     OpenRun,
     blocks_of,
@@ -51,12 +49,7 @@ PROXY = Proxy(
             ("sent and received", "sent", "received", "none"),
         ),
         TUBES,
-        Text(
-            "run",
-            "Run",
-            "Path of the run directory; needed only behind pictures that perfield render wrote.",
-            advanced=True,
-        ),
+        RUN_PATH,
     ),
 )
 BOTH, SENT, RECEIVED, NONE = range(4)
@@ -128,13 +121,11 @@ def _on_machine(
 ) -> dict[str, vtkDataSet]:
     """The rank's cells, the parts of the machine above them, and lines."""
     blocks = blocks_of(machine)
-    scene = opened.scene(())
+    scene = opened.machine_with(choice)
     if isinstance(scene, Overview):
         node = np.asarray(opened.placement.node_id)[rank]
-        drawn = Overview(opened.placement, choice)
         kept = {name: _at(blocks[name], "node_id", node) for name in ("measurements", "machine")}
     else:
-        drawn = replace(scene, lines=choice)
         kept = {name: _at(blocks[name], "rank", rank) for name in ("ranks", "measurements")}
         position = np.flatnonzero(scene.cells.rank == rank)
         above = np.zeros(blocks["machine"].GetNumberOfCells(), bool)
@@ -143,7 +134,7 @@ def _on_machine(
             above[part] = True
             part = int(scene.cells.parent[part])
         kept["machine"] = some_cells(blocks["machine"], above)
-    kept["messages"] = topology(opened.run, frame, drawn).layers()["messages"]
+    kept["messages"] = topology(opened.run, frame, scene).layers()["messages"]
     return kept
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -27,6 +28,7 @@ import perfield
 from perfield.analysis.words import did_you_mean
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
+from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.overview import Overview
 from perfield.pictures.pieces import Pieces, choose_pieces, shallow
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
@@ -81,6 +83,13 @@ class OpenRun:
             made = topology_scene(self.run, self.placement, statistics=statistics)
             self._scene = (statistics, made)
         return self._scene[1]
+
+    def machine_with(self, lines: LineChoice) -> TopologyScene | Overview:
+        """The scene of the machine for values of a filter's own, with only some messages as lines."""
+        scene = self.scene(())
+        if isinstance(scene, Overview):
+            return Overview(self.placement, lines)
+        return replace(scene, lines=lines)
 
     def news(self) -> list[str]:
         """Sentences on what is damaged or left out, each once."""

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet
 
-from perfield.output.survey import over_steps
-from perfield.paraview.proxies import Proxy, Text
+from perfield.output.survey import COMPUTING, over_steps
+from perfield.paraview.proxies import RUN_PATH, Proxy, Text
 from perfield.paraview.runs import (
     blocks_of,
     known_field,
@@ -23,8 +23,6 @@ from perfield.paraview.runs import (
 )
 from perfield.pictures.blocks import attach
 from perfield.pictures.topology_picture import topology
-
-COMPUTING = "compute_time_s"
 
 PROXY = Proxy(
     name="PerfieldStatistics",
@@ -44,13 +42,7 @@ PROXY = Proxy(
             RUN' lists them.""",
             COMPUTING,
         ),
-        Text(
-            "run",
-            "Run",
-            """Path of the run directory. It is needed only behind pictures that perfield render wrote, which
-            do not tell where their run is.""",
-            advanced=True,
-        ),
+        RUN_PATH,
     ),
 )
 

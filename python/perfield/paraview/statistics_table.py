@@ -9,10 +9,10 @@ from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkTable
 
 from perfield.analysis.statistics import STATISTICS, statistics
-from perfield.paraview.proxies import Choice, Proxy, Text
+from perfield.output.survey import COMPUTING
+from perfield.paraview.proxies import RUN_PATH, Choice, Proxy, Text
 from perfield.paraview.runs import OpenRun, known_field, over_all_steps, shown_in
 
-COMPUTING = "compute_time_s"
 STEPS, RANKS, NODES = range(3)
 
 PROXY = Proxy(
@@ -28,12 +28,7 @@ PROXY = Proxy(
     parameters=(
         Text("array", "Array", "Name of the field, such as compute_time_s.", COMPUTING),
         Choice("rows", "Rows", "What a row of the table is.", ("steps", "ranks", "nodes")),
-        Text(
-            "run",
-            "Run",
-            "Path of the run directory; needed only behind pictures that perfield render wrote.",
-            advanced=True,
-        ),
+        RUN_PATH,
     ),
 )
 

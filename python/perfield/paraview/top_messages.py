@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet, vtkPolyData
 
 from perfield.analysis.pair_keys import pair_keys
-from perfield.paraview.proxies import Choice, Number, Proxy, Text
+from perfield.paraview.proxies import RUN_PATH, Choice, Number, Proxy
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, shown_in
 from perfield.paraview.tubes import TUBES, as_tubes
 from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice, group_of
 from perfield.pictures.lines import Pairs, pairs_of
-from perfield.pictures.overview import Overview
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
 
@@ -43,12 +40,7 @@ PROXY = Proxy(
             ("everywhere", "inside nodes", "between nodes"),
         ),
         TUBES,
-        Text(
-            "run",
-            "Run",
-            "Path of the run directory; needed only behind pictures that perfield render wrote.",
-            advanced=True,
-        ),
+        RUN_PATH,
     ),
 )
 
@@ -102,11 +94,7 @@ def _names(by: int) -> tuple[str, str]:
 
 
 def _of_machine(opened: OpenRun, frame: Frame, choice: LineChoice) -> vtkPolyData:
-    scene = opened.scene(())
-    scene = (
-        Overview(opened.placement, choice) if isinstance(scene, Overview) else replace(scene, lines=choice)
-    )
-    return topology(opened.run, frame, scene).layers()["messages"]
+    return topology(opened.run, frame, opened.machine_with(choice)).layers()["messages"]
 
 
 def _with_places(lines: vtkPolyData, by: int) -> vtkPolyData:
