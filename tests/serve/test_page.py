@@ -302,14 +302,14 @@ def test_page_says_what_fails_and_stays(tab, client):
 
 
 def test_step_without_own_field_is_shown_grey_and_told(tab, client, monkeypatch):
-    own = surface._own
+    own = surface.own_field
 
     def of_others(view, field, position):
         if position == 4:
             raise MeshMissingError(f"no piece has the field '{field}' in frame 4.")
         return own(view, field, position)
 
-    monkeypatch.setattr(surface, "_own", of_others)
+    monkeypatch.setattr(surface, "own_field", of_others)
     show(tab, client, "frame=3&field=compute_time_s&own=temperature")
     place = box(tab, "#machine .stage")
     before = part(pixels(tab), place)
@@ -345,3 +345,17 @@ def test_play_draws_each_step_over_a_slow_tunnel(tab, client):
         "Network.emulateNetworkConditions",
         **{"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
     )
+
+
+def test_run_without_steps_is_drawn_once_it_has_some(tab, tmp_path):
+    change = {"change_rank": twin.live_rank}
+    whole = twin.write_run(tmp_path / "whole", 4, 6, **change)
+    growing = twin.write_run(tmp_path / "run", 4, 0, ended=False, **change)
+    with served(growing) as client:
+        show(tab, client)
+        assert tab.value("perfield.run.n_frames") == 0
+        for path in (path for path in whole.rglob("*") if path.is_file()):
+            shutil.copy(path, growing / path.relative_to(whole))
+        tab.until("perfield.run.n_frames === 6 && perfield.shown !== null")
+        tab.until("perfield.heat.grid.cells?.colours.high === perfield.about.scale[1]")
+        assert not text(tab, "#message span") and not tab.told

@@ -49,14 +49,15 @@ class App {
     const byStep = run.frames.step.indexOf(wanted.step);
     const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
     this.follow = run.live && frame === null;
-    this.frame = Math.min(frame ?? (run.live ? run.n_frames - 1 : run.first_frame), run.n_frames - 1);
+    const first = run.live ? run.n_frames - 1 : run.first_frame;
+    this.frame = Math.max(0, Math.min(frame ?? first, run.n_frames - 1));
     if (wanted.rank < run.n_ranks) this.chosen = wanted.rank;
     this.#head();
     this.controls.fill();
     this.panel.showRun();
     await Promise.all([
       this.try(this.pictures.load()),
-      this.try(this.values.at(this.about?.name, this.frame)),
+      this.about && run.n_frames ? this.try(this.values.at(this.about.name, this.frame)) : null,
     ]);
     await this.try(this.#showField());
     if (this.chosen !== null) this.try(this.refreshRank(this.chosen));
