@@ -66,5 +66,5 @@ def bundle(out: Path) -> None:
 if __name__ == "__main__":
     try:
         bundle(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "page" / "vtk.js")
-    except BundleError as error:
+    except (BundleError, OSError) as error:
         sys.exit(f"perfield: no vtk.js: {error}")
