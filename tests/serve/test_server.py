@@ -154,6 +154,12 @@ def test_token_lets_in_once_and_becomes_a_cookie(run):
         assert client.server.url.endswith("/?token=" + "t" * 20)
 
 
+@pytest.mark.parametrize("path", ["http://host/api/run", "http://host//api/run", "http://host///api/run"])
+def test_no_spelling_of_an_address_gets_around_the_token(run, path):
+    with served(run, address="0.0.0.0", token="t" * 20) as client:
+        assert client.ask(path, Host="anything")[0] in (401, 404)
+
+
 def test_taken_port_is_told(client, run):
     with pytest.raises(PortError, match=rf"port {client.port} .* cannot be taken: .*--port; 0 takes any"):
         Server(Followed(run), port=client.port)
