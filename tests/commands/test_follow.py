@@ -94,6 +94,7 @@ def test_images_are_drawn_without_a_display_of_the_users(follow, tmp_path):
     assert not list((tmp_path / "run/follow").glob("*.vtm"))
     result = follow("run", "--images", env={"PATH": "/nowhere"})
     assert result.returncode == 0 and "xvfb" in result.stderr and "shown 1 of 1" in result.stderr
+    assert "no X display answers" in result.stderr and "start the ranks" not in result.stderr
 
 
 @needs_paraview
