@@ -300,9 +300,12 @@ def _movie(arguments: argparse.Namespace) -> Movie | None:
 
 
 def _film(pictures: PictureSeries, movie: Movie) -> None:
+    from perfield.output.image_plan import unknown_fields
     from perfield.output.picture_series import human_bytes
     from perfield.output.progress import Progress
 
+    for name in unknown_fields(pictures.description, movie.fields[:1]):
+        print(f"  no film of {name}: these pictures have no values of that name, so it shows others")
     n_images = movie.n_pictures(pictures.description) * len(pictures.steps)
     with Progress("drawing the film", n_images) as progress:
         n_frames = movie.make(pictures.directory, pictures.description, progress.advance)
