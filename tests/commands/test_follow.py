@@ -94,6 +94,15 @@ def test_images_are_drawn_without_a_display_of_the_users(follow, tmp_path):
     assert not list((tmp_path / "run/follow").glob("*.vtm"))
     result = follow("run", "--images", env={"PATH": "/nowhere"})
     assert result.returncode == 0 and "xvfb" in result.stderr and "shown 1 of 1" in result.stderr
+    assert "no X display answers" in result.stderr and "start the ranks" not in result.stderr
+
+
+@needs_paraview
+def test_images_that_the_run_was_set_to_make_are_drawn_too(follow, tmp_path):
+    twin.write_run(tmp_path / "run", ranks=2, steps=1, mesh=False, config={"catalyst_images": True})
+    result = follow("run", "--no-extracts", "--size", "320x240")
+    assert "no X display" not in result.stderr
+    assert list((tmp_path / "run/follow").glob("topology_*.png")), result.stderr
 
 
 def test_a_python_without_paraview_is_told_what_to_install(follow, tmp_path):

@@ -77,6 +77,14 @@ def test_output_directory_leaves_the_run_unchanged(perfield_cli, run_path, tmp_p
     assert f"-o {tmp_path / 'out'}" in result.stdout
 
 
+def test_options_without_effect_are_told(perfield_cli, run_path):
+    looks = ("--size", "320x240", "--camera", "top", "--fps", 2)
+    result = perfield_cli("render", run_path, "--steps", "0", "--topology", *looks)
+    assert result.returncode == 0, result.stderr
+    for words in ("--size is for images", "--camera is for images", "--fps is for a film"):
+        assert f"note: {words}" in result.stdout
+
+
 def test_layout_is_noted_and_the_files_keep_planes(perfield_cli, run_path):
     assert perfield_cli("render", run_path, "--topology", "--steps", "0").returncode == 0
     described = json.loads((run_path / "pictures/pictures.json").read_text())

@@ -71,8 +71,10 @@ def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, t
 def test_film_of_one_step_is_one_frame_and_says_so(perfield_cli, tmp_path):
     pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
     run = twin.write_run(tmp_path / "run", ranks=2, steps=1)
-    result = perfield_cli("render", run, "--movie", tmp_path / "out.gif", "--topology", "--size", "320x240")
+    options = ("--topology", "--size", "320x240", "--fields", "temperature")  # which the mesh alone has
+    result = perfield_cli("render", run, "--movie", tmp_path / "out.gif", *options)
     assert result.returncode == 0, result.stderr
+    assert "no film of temperature: these pictures have no values of that name" in result.stdout
     assert "the film has one frame, as one step was written" in result.stdout
     assert (probed(tmp_path / "out.gif")["nb_read_frames"], probed(tmp_path / "out.gif")["width"]) == (
         "1",

@@ -154,6 +154,12 @@ def test_token_lets_in_once_and_becomes_a_cookie(run):
         assert client.server.url.endswith("/?token=" + "t" * 20)
 
 
+@pytest.mark.parametrize("path", ["http://host/api/run", "http://host//api/run", "http://host///api/run"])
+def test_no_spelling_of_an_address_gets_around_the_token(run, path):
+    with served(run, address="0.0.0.0", token="t" * 20) as client:
+        assert client.ask(path, Host="anything")[0] in (401, 404)
+
+
 def test_taken_port_is_told(client, run):
     with pytest.raises(PortError, match=rf"port {client.port} .* cannot be taken: .*--port; 0 takes any"):
         Server(Followed(run), port=client.port)
@@ -194,13 +200,17 @@ def test_several_browsers_at_once_get_the_same(run):
         assert len(set(answers[number :: len(paths)])) == 1
 
 
-def test_fault_of_ours_is_a_sentence_and_the_server_goes_on(client, monkeypatch, capfd):
+@pytest.mark.parametrize("fault", [ZeroDivisionError, KeyError, IndexError])
+def test_fault_of_ours_is_a_sentence_and_the_server_goes_on(client, monkeypatch, capfd, fault):
     from perfield.serve import routes
 
-    monkeypatch.setitem(routes.API, "run", lambda view, query: 1 / 0)
+    def fails(view, query):
+        raise fault("planted")
+
+    monkeypatch.setitem(routes.API, "run", fails)
     status, sentence = client.refusal("/api/run")
     assert status == 500 and "its terminal says more" in sentence
-    assert "ZeroDivisionError" in capfd.readouterr().err
+    assert fault.__name__ in capfd.readouterr().err
     monkeypatch.undo()
     assert client.json("/api/run")["n_ranks"] == 8
 

@@ -115,6 +115,7 @@ def test_mesh_on_disk_needs_its_name(tmp_path):
         assert "lines" not in client.json("/api/run")["own_fields"]
     with served(path, mesh=case) as client:
         assert client.json("/api/run")["mesh"] == {"versions": [0]}
+        assert client.refusal("/api/mesh?version=1")[0] == 404
         arrays, header = client.packed("/api/mesh")
         assert set(arrays["rank"]) == {0, 1}
         own = [field["name"] for field in header["own_fields"]]

@@ -22,9 +22,10 @@ _tell: Callable[[str, str], None] | None = None
 def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
     """Prepares the pictures. Collective.
 
-    settings : JSON object: run, rank, size, mpi, sources, and the configuration's keys without
-    their `catalyst_`. tell : prints a sentence on a topic. finish : only in a Python program; runs when
-    Python ends. Returns whether steps can be shown; if not, prints why.
+    settings : JSON object: run, rank, size, mpi, sources, focus (the ranks in focus_ranks that the run has),
+    mesh_path, and the configuration's keys that begin with `catalyst_`, without it. tell : prints a sentence
+    on a topic. finish : only in a Python program; runs when Python ends. Returns whether steps can be shown;
+    if not, prints why.
     """
     global _tell
     _tell = tell

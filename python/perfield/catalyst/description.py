@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describes all ranks' arrays for images inside the program: ranges so far, titles, units.
+"""Describes all ranks' arrays for images of a running program: ranges so far, titles, units.
 
 It has the form of pictures.json, which `perfield render` writes once all steps are known.
 """

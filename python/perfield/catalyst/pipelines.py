@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 FOLDER = "catalyst"  # in the run directory
 MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
+_NO_IMAGES = (
+    "some rank has no X display, so the program makes no images; set DISPLAY, or start the ranks under "
+    "xvfb-run -a"
+)
+_NO_IMAGES_HERE = "no X display answers, so no images are made; set DISPLAY, or install Debian's package xvfb"
 
 # For perfield's own pipelines (catalyst_scripts/in_program.py): what `Pipelines` was given, the `folder` for
 # files, whether any of them needs (`describes`) the `description` of the newest step, whether any rank has a
@@ -62,11 +67,7 @@ class Pipelines:
         if not self._display:
             self._refuse_views()
             if images:
-                tell(
-                    "catalyst-display",
-                    "some rank has no X display, so the program makes no images; "
-                    "set DISPLAY, or start the ranks under xvfb-run -a",
-                )
+                tell("catalyst-display", _NO_IMAGES_HERE if isinstance(world, Alone) else _NO_IMAGES)
         images = images and self._display
         describes = images or bool(options.fields)
         settings.update(given, folder=str(folder), images=images, describes=describes, tell=tell)

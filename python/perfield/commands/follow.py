@@ -72,12 +72,22 @@ def execute(arguments: argparse.Namespace) -> int:
         path = runs[-1]
         print(f"perfield: this is {path}", file=sys.stderr)
     asked = _asked(arguments)
-    draws = (
-        arguments.images or arguments.script or in_force("catalyst_images") or in_force("catalyst_scripts")
-    )
-    with _display(bool(draws)) as environment:
+    with _display(_may_draw(path, arguments)) as environment:
         words = [sys.executable, "-m", "perfield.follow", json.dumps({"run": str(path), **asked})]
         return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
+
+
+def _may_draw(path: Path, arguments: argparse.Namespace) -> bool:
+    """Whether the options, the settings here or those of the run ask for images, or name pipelines."""
+    from perfield.configuration import in_force
+    from perfield.run.json_text import parse_json
+
+    try:
+        of_run = dict(parse_json((path / "run.json").read_text(encoding="utf-8"))["configuration"])
+    except (OSError, ValueError, KeyError, TypeError):
+        of_run = {}  # it has not begun, or the process that reads it says what is wrong
+    keys = "catalyst_images", "catalyst_scripts"
+    return bool(arguments.images or arguments.script or any(in_force(key) or of_run.get(key) for key in keys))
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, Any]:

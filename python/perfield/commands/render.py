@@ -7,7 +7,7 @@ import argparse
 import math
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.commands import CommandError, words
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--regimes-of", metavar="FIELD", help=REGIMES_OF_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--movie", metavar="FILE", help=MOVIE_HELP)
-    add("--fps", metavar="RATE", type=_rate, default=4.0, help="frames per second of the film (4)")
+    add("--fps", metavar="RATE", type=_rate, help="frames per second of the film (4)")
     add("--size", metavar="WxH", type=checked("size"), help=SIZE_HELP)
     add("--camera", metavar="CAMERA", type=checked("camera"), help=CAMERA_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
@@ -142,6 +142,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
 
+    _tell_unused(arguments)
     movie = _movie(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)
     choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
@@ -273,25 +274,38 @@ def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
 
 
+def _tell_unused(arguments: argparse.Namespace) -> None:
+    """Prints which options have no effect without another one."""
+    for name in ("size", "camera"):
+        if getattr(arguments, name) and not (arguments.images or arguments.movie):
+            print(f"note: --{name} is for images and films alone; add --images or --movie FILE")
+    if arguments.fps is not None and not arguments.movie:
+        print("note: --fps is for a film alone; add --movie FILE")
+
+
 def _movie(arguments: argparse.Namespace) -> Movie | None:
     """The film to make, checked before the pictures are made; None if none is wanted."""
     if arguments.movie is None:
         return None
     from perfield.output.movie import Movie
 
-    size = dict(size=tuple(map(int, arguments.size.lower().split("x")))) if arguments.size else {}
-    fields = words(arguments.fields or "")
-    movie = Movie(
-        Path(arguments.movie), rate=arguments.fps, camera=arguments.camera or "", fields=fields, **size
-    )
+    chosen: dict[str, Any] = {"camera": arguments.camera or "", "fields": words(arguments.fields or "")}
+    if arguments.size:
+        chosen["size"] = tuple(map(int, arguments.size.lower().split("x")))
+    if arguments.fps is not None:
+        chosen["rate"] = arguments.fps
+    movie = Movie(Path(arguments.movie), **chosen)
     movie.check()
     return movie
 
 
 def _film(pictures: PictureSeries, movie: Movie) -> None:
+    from perfield.output.image_plan import unknown_fields
     from perfield.output.picture_series import human_bytes
     from perfield.output.progress import Progress
 
+    for name in unknown_fields(pictures.description, movie.fields[:1]):
+        print(f"  no film of {name}: these pictures have no values of that name, so it shows others")
     n_images = movie.n_pictures(pictures.description) * len(pictures.steps)
     with Progress("drawing the film", n_images) as progress:
         n_frames = movie.make(pictures.directory, pictures.description, progress.advance)

@@ -65,7 +65,7 @@ class NewFrames:
 
     @property
     def n_wanted(self) -> int:
-        """Number of frames in the run so far, of which `every` leaves this many."""
+        """How many of the run's frames so far are to be shown, as `every` says."""
         return -(-len(self._run) // self._every)
 
     @property

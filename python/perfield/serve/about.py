@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The run in words and small numbers: all that the page must know before it draws.
 
-    {"name", "state": "running|finished|killed", "live", "version", "n_ranks", "n_frames", "surveyed",
-     "first_frame", "first_field", "many_ranks", "notes": [sentences],
+    {"name", "command": [words], "state": "running|finished|killed", "live", "version", "n_ranks",
+     "n_frames", "surveyed", "first_frame", "first_field", "many_ranks", "notes": [sentences],
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
@@ -36,7 +36,7 @@ MANY_RANKS = 10_000  # above, the machine's overview comes first
 OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
 
 WAITING = ("waiting_", "waited_", "mpi_")  # begins of times that are no computing
-GROUPS = {  # of a field, by how its name begins or ends
+GROUPS = {  # of a field, by how its name begins
     "files": ("io_",),
     "memory": ("resident_", "minor_faults", "major_faults", "perfield_bytes"),
     "devices": ("device_",),

@@ -35,8 +35,8 @@ class View:
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
     whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
     frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
-    ranks. mesh_path : where the mesh is on disk, if the user named it. answers, shapes : dear answers, and
-    the dearest, of mesh and machine; shared by all views.
+    ranks. mesh_path : where the mesh is on disk, if the user named it; then it has version 0 only. answers,
+    shapes : dear answers, and the dearest, of mesh and machine; shared by all views.
     """
 
     version: int
@@ -110,6 +110,9 @@ class Followed:
             return self._view
         before, self._seen = self._view, seen
         frames = self._frames
+        columns = frames.columns(run, self._ranges)
+        if self._mesh is not None:  # in place of any that the run stored
+            columns["mesh_version"] = [0] * len(run)
         kinds = self._ranges.kinds(len(run))
         numbers = sorted(set(frames.mesh.tolist())) if frames.has_mesh else []
         placement = placement_of(run) if before is None or grew else before.placement
@@ -117,7 +120,7 @@ class Followed:
         view = View(
             version=before.version + 1 if before else 1,
             run=run,
-            frames=frames.columns(run, self._ranges),
+            frames=columns,
             first_of_mesh={number: frames.first_of_mesh(number) for number in numbers},
             has_mesh=frames.has_mesh,
             ranges=self._ranges.ranges(),

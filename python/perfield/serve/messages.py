@@ -94,14 +94,15 @@ class _Matrix:
 
             complete = look(np.flatnonzero(read != n_entries), n_ranks, NAMES_OF_TABLES, take, MATRIX_S)
             sums = {name: values.reshape(n_bins, n_bins).copy() for name, values in self._sums.items()}
+            n_read, unknown = int(np.count_nonzero(read)), dict(self._unknown)  # another request may go on
         return packed(
             sums,
             ranks_per_bin=per,
             n_bins=n_bins,
             complete=complete,
-            frames_read=int(np.count_nonzero(read)),
+            frames_read=n_read,
             frames_wanted=len(read),
-            unknown=self._unknown,
+            unknown=unknown,
         )
 
 

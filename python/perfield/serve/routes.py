@@ -83,8 +83,8 @@ def answer(followed: Followed, name: str, text: str) -> Answer:
         return failure(str(error), HTTPStatus.FORBIDDEN)
     except of_values.TooMuchError as error:
         return failure(str(error), HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    except (RunError, ValueError, IndexError, KeyError) as error:  # MeshError is a ValueError
-        return failure(str(error.args[0] if error.args else error), HTTPStatus.NOT_FOUND)
+    except (RunError, ValueError) as error:  # MeshError is a ValueError
+        return failure(str(error), HTTPStatus.NOT_FOUND)
     except OSError as error:
         return failure(
             f"the run cannot be read now ({error.strerror or error}); its files may have been moved.",

@@ -106,13 +106,12 @@ class _Handler(BaseHTTPRequestHandler):
         refused = gate.wrong_name(headers.get("Host", ""))
         if refused is None and gate.token and target.path == "/" and "token" in parse_qs(target.query):
             return self._let_in(parse_qs(target.query)["token"][0])
-        if refused is None and target.path.startswith("/api"):
+        begin, _, rest = target.path.partition("/")
+        room, _, name = rest.partition("/") if not begin else ("", "", "")
+        if refused is None and room == "api":
             refused = gate.refusal(headers.get("Cookie", ""), headers.get("Sec-Fetch-Site", ""))
         if refused is not None:
             return self._refuse(refused.sentence, refused.status)
-        room, _, name = (
-            target.path.lstrip("/").partition("/") if target.path.startswith("/") else ("", "", "?")
-        )
         if target.path == "/":
             return self._send_file(self.server.page[INDEX])
         if room == "page" and name in self.server.page:

@@ -83,7 +83,7 @@ def own_field(view: View, field: str, frame: int) -> bytes:
 
 def _own(view: View, field: str, position: int) -> bytes:
     frame = view.run.frame(position)
-    version = _version_of(view, position)
+    version = view.frames["mesh_version"][position]
     pieces, surface = _pieces(view), _surface(view, version)
     values, association, title = None, "", field
     of_block = {key: at for at, key in enumerate(surface.blocks)}
@@ -122,10 +122,6 @@ def _own(view: View, field: str, position: int) -> bytes:
     )
 
 
-def _version_of(view: View, position: int) -> int:
-    return 0 if view.mesh_path is not None else view.frames["mesh_version"][position]
-
-
 def _pieces(view: View) -> Pieces:
     key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
     if view.mesh_path is not None:
@@ -134,7 +130,8 @@ def _pieces(view: View) -> Pieces:
 
 
 def _surface(view: View, version: int) -> _Surface:
-    first = 0 if view.mesh_path is not None else view.first_of_mesh.get(version)
+    known = view.first_of_mesh if view.mesh_path is None else {0: 0}
+    first = known.get(version)
     if first is None or not len(view.run):
         raise MeshMissingError(f"the run has no mesh of version {version}; /api/run tells which it has.")
     # While ranks may still describe their pieces of this version, a later view may know more.
