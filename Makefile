@@ -68,7 +68,7 @@ $(PACKAGES):
 
 # The 3-D library of `perfield serve` comes from npm's registry. Without it the wheel has no vtk.js.
 VTKJS := python/perfield/serve/vtkjs
-build/page/vtk.js: $(wildcard $(VTKJS)/*.js* $(VTKJS)/*.py) $(VTKJS)/.npmrc | .venv/ready
+build/page/vtk.js: $(wildcard $(VTKJS)/*.js* $(VTKJS)/*.py $(VTKJS)/.npmrc) | .venv/ready
 	@echo "perfield: bundling vtk.js"
 	@npm_config_cache="$(CURDIR)/build/npm" $(BIN)/python $(VTKJS)/__main__.py $@ \
 	  || echo "perfield: goes on without vtk.js; perfield serve will say how to add it"
