@@ -19,18 +19,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "catalyst_scripts"))
 
-import geometry
 import layout_filter
+import machine_picture
+import mesh_picture
 import paraview.simple as pv
 from colours import plain
 from mesh_views import MeshView
-from scene import FREE, SIZE, Pictures, fit_points, new_view, set_title
-
-import topology
+from pipeline_options import Options
+from scene import FREE, Pictures, fit_points, new_view, set_title
 
 # name: direction, up, and the part of space to fill the view with (None: the whole mesh)
 LOOKS: dict[str, tuple[Any, Any, Any]] = {
-    "": (geometry.DIRECTION, geometry.UP, None),
+    "": (mesh_picture.DIRECTION, mesh_picture.UP, None),
     "inlet": ((0.75, 0.55, -0.4), (0.0, 0.0, 1.0), None),
     "far": ((-0.7, -0.5, -0.6), (0.0, 1.0, 0.0), None),
     "symmetry": ((0.0, 0.0, -1.0), (0.0, 1.0, 0.0), None),
@@ -78,12 +78,12 @@ def draw_mesh(panel: dict[str, Any], view: Any) -> Any:
     if field in panel["scales"]:
         rescale(pictures.arrays("geometry")[field], panel["scales"][field])
     if layer == "focus":
-        made = geometry.show_focus(pictures, view, field, panel["rank"])
+        made = mesh_picture.show_focus(pictures, view, field, panel["rank"])
     elif not field:
         made = show_grid(pictures, view)
     else:
-        way = MeshView("exploded", 0.5) if "exploded" in panel["options"] else geometry.PLAIN
-        made = geometry.show_field(pictures, view, field, way)
+        way = MeshView("exploded", 0.5) if "exploded" in panel["options"] else mesh_picture.PLAIN
+        made = mesh_picture.show_field(pictures, view, field, way)
         for display in view.Representations:  # without the edges of cells, which veil the colours
             if "cells" not in panel["options"] and getattr(display, "Representation", "") == EDGED:
                 display.Representation = "Surface"
@@ -105,7 +105,7 @@ def show_grid(pictures: Pictures, view: Any) -> list[Any]:
     plain(display, (0.85, 0.88, 0.92))
     display.EdgeColor, display.LineWidth = (0.45, 0.45, 0.45), 0.4
     display.Ambient, display.Diffuse = 0.6, 0.4
-    geometry.look(pictures, view)
+    mesh_picture.look(pictures, view)
     return [mesh]
 
 
@@ -125,7 +125,7 @@ def draw_machine(panel: dict[str, Any], view: Any) -> Any:
         ends = list(zip(*panel["boxes"]))
         around = [(min, max)[n % 2](end) for n, end in enumerate(ends)]
         pictures.description["layers"]["topology/messages"]["bounds"] = around
-    layers = topology.Layers(pictures, view)
+    layers = machine_picture.Layers(pictures, view)
     legends = []
     for number, name in enumerate(panel["fields"]):
         layer, _, field = name.partition("/")
@@ -139,18 +139,18 @@ def draw_machine(panel: dict[str, Any], view: Any) -> Any:
             main = (layer, field)
     for legend, (bottom, length) in zip(legends, LEGENDS[len(legends)]):
         legend.Position, legend.ScalarBarLength = [0.82, bottom], length
-    topology.look(pictures, view)
+    machine_picture.look(pictures, view)
     if "front" in panel["options"]:
         written = layout_filter.leaves(layers.reader.GetClientSideObject().GetOutputDataObject(0))
         around = layout_filter.hull(pictures.layout, written).tolist()
-        fit_points(view, around, (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), topology.AREA)  # from below
+        fit_points(view, around, (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), machine_picture.AREA)  # from below
     if "ends" in panel["options"]:
         for display in layers.coloured:
             display.Representation, display.PointSize = "Points", 4.0
     view.ViewTime = panel["time"]
     if main[0] != "measurements":  # or the names of the ranks that compute longest lie before it
         pictures.arrays("topology/measurements").pop("compute_time_s", None)
-    names = topology.Names(pictures, view, *main, layers.proxies[-1])
+    names = machine_picture.Names(pictures, view, *main, layers.proxies[-1])
     names.at(panel["time"])
     return layers.proxies[-1]
 
@@ -159,11 +159,11 @@ def draw(panel: dict[str, Any]) -> None:
     """Draws one panel into its file."""
     os.environ["PERFIELD_LAYOUT"] = panel["layout"]
     view = new_view(alone=True)
-    view.ViewSize, view.ViewTime = SIZE, panel["time"]
+    view.ViewSize, view.ViewTime = Options.size, panel["time"]
     source = (draw_machine if panel["layer"] == "topology" else draw_mesh)(panel, view)
     set_title(view, panel["words"], [panel["line"]], source)
     file = panel["file"]
-    pv.SaveScreenshot(file, view, ImageResolution=SIZE, TransparentBackground=0, CompressionLevel="9")
+    pv.SaveScreenshot(file, view, ImageResolution=Options.size, TransparentBackground=0, CompressionLevel="9")
 
 
 def main() -> None:
