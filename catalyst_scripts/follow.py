@@ -36,15 +36,15 @@ def follow(views: list[Any], pictures: Pictures) -> Follower:
     return follower
 
 
-def watch(views: list[Any], watcher: Any) -> None:
-    """Calls `before_drawing(view)` and `after_drawing()` of a watcher whenever a view is drawn."""
+def watch(views: list[Any], watcher: Watcher) -> None:
+    """Lets a watcher look whenever one of these views is drawn."""
     _observed.append(watcher)
     for view in views:
         view.SMProxy.AddObserver("StartEvent", _before_drawing(watcher, view))
         view.SMProxy.AddObserver("EndEvent", lambda *_: watcher.after_drawing())
 
 
-def _before_drawing(watcher: Any, view: Any) -> Any:
+def _before_drawing(watcher: Watcher, view: Any) -> Any:
     @calldata_type(VTK_INT)
     def before(proxy: Any, event: str, interactive: int) -> None:
         if not interactive:  # while the mouse turns a view, nothing is chosen
@@ -53,41 +53,56 @@ def _before_drawing(watcher: Any, view: Any) -> Any:
     return before
 
 
-class Follower:
-    """What was styled last in some views. together : a choice in one view is followed by the others."""
+class Watcher:
+    """Looks at a view before it is drawn, and then draws the views in `_to_draw`, which changed by that."""
 
-    def __init__(self, views: list[Any], pictures: Pictures, together: bool = True):
-        self._views, self._pictures, self._together = views, pictures, together
-        self._styled = {
-            display.SMProxy: _choice(display) for view in views for display, _ in shown_layers(view, pictures)
-        }
-        self._backgrounds = {view.SMProxy: None for view in views}
-        self._blank: set[Any] = set()  # displays of parts of the machine without the chosen array
+    def __init__(self) -> None:
         self._to_draw: list[Any] = []
         self._busy = False
 
+    def look(self, view: Any) -> None:
+        """Takes over what the user changed since the view was drawn last."""
+        raise NotImplementedError
+
     def before_drawing(self, view: Any) -> None:
-        """Styles what was chosen in a view since it was drawn last."""
+        """Looks at a view, unless this watcher itself draws it."""
         if self._busy:
             return
         self._busy = True
         try:
-            for display, layer in shown_layers(view, self._pictures):
-                chosen, before = _choice(display), self._styled.get(display.SMProxy, ("", ""))
-                if before != chosen:
-                    self._style(view, display, layer, before[1])
-                    if layer in MAIN:
-                        self._tell_others(view, display, chosen[1])
-            self._adapt_texts(view)
+            self.look(view)
         except Exception:  # an error must not reach the program that draws
             traceback.print_exc()
         finally:
             self._busy = False
 
     def after_drawing(self) -> None:
-        """Draws the other views that followed a choice."""
+        """Draws the views that changed."""
         while self._to_draw and not self._busy:
             pv.Render(self._to_draw.pop())
+
+
+class Follower(Watcher):
+    """What was styled last in some views. together : a choice in one view is followed by the others."""
+
+    def __init__(self, views: list[Any], pictures: Pictures, together: bool = True):
+        super().__init__()
+        self._views, self._pictures, self._together = views, pictures, together
+        self._styled = {
+            display.SMProxy: _choice(display) for view in views for display, _ in shown_layers(view, pictures)
+        }
+        self._backgrounds = {view.SMProxy: None for view in views}
+        self._blank: set[Any] = set()  # displays of parts of the machine without the chosen array
+
+    def look(self, view: Any) -> None:
+        """Styles what was chosen in a view since it was drawn last."""
+        for display, layer in shown_layers(view, self._pictures):
+            chosen, before = _choice(display), self._styled.get(display.SMProxy, ("", ""))
+            if before != chosen:
+                self._style(view, display, layer, before[1])
+                if layer in MAIN:
+                    self._tell_others(view, display, chosen[1])
+        self._adapt_texts(view)
 
     def _style(self, view: Any, display: Any, layer: str, before: str) -> None:
         """Gives a display the colours, legend and title of the array that was chosen for it. before : the

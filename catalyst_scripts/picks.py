@@ -11,7 +11,6 @@ its ends.
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ import layout_filter
 import numpy as np
 import paraview.simple as pv
 from colours import TEXT, font_size
-from follow import RANKS, shown_layers, watch
+from follow import RANKS, Watcher, shown_layers, watch
 from mesh_values import pieces_of
 from paraview.modules.vtkRemotingViews import vtkSMSelectionHelper
 from scene import Pictures
@@ -43,38 +42,24 @@ def link(views: list[Any], pictures: Pictures) -> Picks:
     return picks
 
 
-class Picks:
+class Picks(Watcher):
     """The ranks that are selected in some views: `ranks`, ascending."""
 
     def __init__(self, views: list[Any], pictures: Pictures):
+        super().__init__()
         self._views, self._pictures = views, pictures
         self.ranks: list[int] = []
         self._seen: dict[Any, Any] = {}  # selection of each source when it was looked at last
         self._texts: dict[Any, tuple[Any, Any]] = {}
-        self._to_draw: list[Any] = []
         self._styled: set[Any] = set()
-        self._busy = False
 
-    def before_drawing(self, view: Any) -> None:
+    def look(self, view: Any) -> None:
         """Takes over what was selected since the views were drawn last, and keeps the words true."""
-        if self._busy:
-            return
-        self._busy = True
-        try:
-            if self._take_over(view.ViewTime):
-                self._select()
-                self._to_draw = [other for other in self._views if other.SMProxy is not view.SMProxy]
-            for one in self._views:
-                self._write(one, view.ViewTime)
-        except Exception:  # an error must not reach the program that draws
-            traceback.print_exc()
-        finally:
-            self._busy = False
-
-    def after_drawing(self) -> None:
-        """Draws the other views, in which ranks were selected."""
-        while self._to_draw and not self._busy:
-            pv.Render(self._to_draw.pop())
+        if self._take_over(view.ViewTime):
+            self._select()
+            self._to_draw = [other for other in self._views if other.SMProxy is not view.SMProxy]
+        for one in self._views:
+            self._write(one, view.ViewTime)
 
     def _sources(self) -> dict[Any, tuple[Any, str]]:
         """The sources that the views show, and the layer of each, by proxy."""
