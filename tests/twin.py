@@ -23,10 +23,16 @@ import json
 import os
 import struct
 import time
+from functools import partial
 from pathlib import Path
 
+from packed_twin import crc32c, pack_body, unpack_body
+
 MARKER = b"\xf1pfentr\n"
-NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
+NAMES = (
+    *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
+    *("definition", "defined", "reference"),
+)
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 START_NS = 1_700_000_000_000_000_000
@@ -65,7 +71,9 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
     "quantities": (struct.Struct("<IHHQ"), ["region", "quantity", "", "value"]),
 }
+DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}
+PACKED = 4  # version of a step that is stated as differences
 CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
 ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
 P2P, WAIT = 0, 1
@@ -77,23 +85,6 @@ QUANTITIES = (
     ("file_write", "B", "rank", "sum"),
 )
 FILE_WRITE = 2
-
-
-def crc32c(data: bytes, seed: int = 0) -> int:
-    """CRC-32C of bytes, byte by byte."""
-    crc = ~seed & 0xFFFFFFFF
-    for byte in data:
-        crc = (crc >> 8) ^ _CRC_OF_BYTE[(crc ^ byte) & 0xFF]
-    return ~crc & 0xFFFFFFFF
-
-
-def _crc_of_byte(byte: int) -> int:
-    for _ in range(8):
-        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
-    return byte
-
-
-_CRC_OF_BYTE = [_crc_of_byte(byte) for byte in range(256)]
 
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -156,6 +147,19 @@ def quantity_body(
     )  # fmt: skip
 
 
+def definition_hash(body: bytes) -> int:
+    """The index of a `definition` entry: FNV-1a of its text without the spaces behind it, never 0."""
+    hash = 14695981039346656037
+    for byte in body.rstrip(b" "):
+        hash = (hash ^ byte) * 1099511628211 % 2**64
+    return hash or 1
+
+
+def defined_body(rows: list[tuple[int, int, str]]) -> bytes:
+    """Body of a `defined` entry, of (hash, id, "region" or "quantity")."""
+    return b"".join(DEFINED.pack(hash, id, TYPES[type], 0) for hash, id, type in rows)
+
+
 def array_body(description: dict, arrays: list[dict]) -> bytes:
     """Body of a mesh or field entry. Each array has role, type, values (flat) and, if they apply,
     name, association and components; this function adds tuples and offset."""
@@ -195,14 +199,21 @@ class Writer:
 
     def __init__(self, path: Path, rank: int, run_id: int = RUN_ID):
         self.path, self.rank, self.run_id, self.sequence = Path(path), rank, run_id, 0
+        self._full: tuple[bytes, int] | None = None  # the newest full step, and its sequence
 
     def add(self, type: str | int, body: bytes, index: int = 0, version: int | None = None) -> bytes:
         place = {"rank": self.rank, "sequence": self.sequence, "index": index, "run_id": self.run_id}
         data = entry(type, body, **place, version=version)
+        if type in ("step", "reference") and version in (None, VERSIONS[type]):
+            self._full = body, self.sequence
         self.sequence += 1
         with self.path.open("ab") as file:
             file.write(data)
         return data
+
+    def add_packed(self, body: bytes, index: int = 0) -> bytes:
+        """Adds a step as differences to the newest full one."""
+        return self.add("step", pack_body(body, *self._full), index, PACKED)
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -210,7 +221,7 @@ class Writer:
 
 def decode_body(type: str, body: bytes) -> dict:
     """Body of an entry as a dict; the inverse of json_body, step_body and array_body."""
-    if type == "step":
+    if type in ("step", "reference"):
         fixed = STEP.unpack_from(body)
         values = dict(zip(STEP_KEYS, fixed[: len(STEP_KEYS)]))
         values |= {name: [] for name in TABLES}
@@ -234,28 +245,48 @@ def decode_body(type: str, body: bytes) -> dict:
             at = 8 + text_bytes + array["offset"]
             array["values"] = list(struct.unpack_from(f"<{count}{CODES[array['type']]}", body, at))
         return values
+    if type == "defined":
+        rows = [DEFINED.unpack_from(body, at)[:3] for at in range(0, len(body), DEFINED.size)]
+        return {"rows": [(hash, id, TYPE_NAMES[number]) for hash, id, number in rows]}
     return json.loads(body)
+
+
+def resolved(entries: list[dict]) -> list[dict]:
+    """The entries with those that say what a rank's ids mean as `region` and `quantity` entries of that
+    rank."""
+    texts = {entry["index"]: entry["body"] for entry in entries if entry["type"] == "definition"}
+    result = []
+    for entry in entries:
+        if entry["type"] != "defined":
+            result += [entry] * (entry["type"] != "definition")
+            continue
+        for hash, id, type in entry["body"]["rows"]:
+            result.append({**entry, "type": type, "index": id, "body": {"id": id, **texts[hash]}})
+    return result
 
 
 def decode(data: bytes) -> tuple[list[dict], list[tuple[int, int]]]:
     """All intact entries of a file (dicts with type, version, rank, sequence, index, run_id, offset, body),
     and the (begin, end) of each damaged part."""
-    entries, holes, at = [], [], 0
+    entries, holes, at, full = [], [], 0, {}
     while at < len(data):
-        found = _entry_at(data, at)
+        found = _entry_at(data, at, full)
         if found:
+            if found["type"] in ("step", "reference") and found["version"] == VERSIONS[found["type"]]:
+                full[found["rank"], found["sequence"]] = data[at + HEADER.size : found["end"]]
             entries.append(found)
             at = found["end"]
             continue
         hole, at = at, at + 1
-        while at < len(data) and not _entry_at(data, at):
+        while at < len(data) and not _entry_at(data, at, full):
             following = data.find(MARKER, at + 1)
             at = following if following >= 0 else len(data)
         holes.append((hole, at))
     return entries, holes
 
 
-def _entry_at(data: bytes, at: int) -> dict | None:
+def _entry_at(data: bytes, at: int, full: dict[tuple[int, int], bytes]) -> dict | None:
+    """full : by rank and sequence, the plain bodies that packed steps may name."""
     if len(data) - at < HEADER.size:
         return None
     fields = HEADER.unpack_from(data, at)
@@ -268,6 +299,11 @@ def _entry_at(data: bytes, at: int) -> dict | None:
         return None
     name = TYPE_NAMES.get(type, type)
     known = version == VERSIONS.get(name)
+    if name == "step" and version == PACKED:
+        (reference,) = struct.unpack_from("<I", body)
+        if (rank, reference) not in full:
+            return None
+        body, known = unpack_body(body, full[rank, reference]), True
     return {
         "type": name, "version": version, "rank": rank, "sequence": sequence, "index": index,
         "run_id": run_id, "offset": at, "end": end, "body": decode_body(name, body) if known else body,
@@ -364,20 +400,22 @@ def write_run(
     mesh: bool = True,
     blocks: tuple[int, int, int] | None = None,
     fields_every: int = 2,
+    sum_every: int = 1,
     change_rank=None,
     change_step=None,
     change_end=None,
     clocks: tuple[tuple[int, dict], ...] = (),
     run_id: int = RUN_ID,
     config: dict | None = None,
+    packed: bool = False,
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
     regions : names, or (name, block of the mesh). blocks : numbers of ranks along x, y and z, if the mesh is
-    cut in cubes rather than in slabs.
+    cut in cubes rather than in slabs. sum_every : how many steps each of the `steps` entries says it adds up.
     change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
     place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
-    of `clock` entries. Returns path.
+    of `clock` entries. packed : of 64 steps, 63 are stated as differences to the first. Returns path.
     """
     path = Path(path)
     for room in ("stream", "mesh", "machine"):
@@ -392,7 +430,7 @@ def write_run(
     writers, mesh_writers = [], []
     for rank in range(ranks):
         host = hosts[rank * len(hosts) // ranks]
-        values = rank_values(rank, ranks, host)
+        values = rank_values(rank, ranks, host, sum_every=sum_every)
         if change_rank:
             change_rank(rank, values)
         stem = f"{values['host']}-{values['boot_id'][:8]}.pf"
@@ -414,17 +452,20 @@ def write_run(
         writers[rank].add("clock", json_body(values))
     for step in range(steps):
         for rank in range(ranks):
-            values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0)
+            values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0) | {"span": sum_every}
+            last = (step + 1) * sum_every - 1
             if change_step and change_step(rank, step, values) is False:
                 continue
-            writers[rank].add("step", step_body(**values), index=step)
+            add = writers[rank].add_packed if packed and step % 64 else partial(writers[rank].add, "step")
+            add(step_body(**values), index=last)
             if mesh and fields_every and step % fields_every == 0:
-                mesh_writers[rank].add("field", slab_field(rank, step), index=step)
+                mesh_writers[rank].add("field", slab_field(rank, step), index=last)
     for rank in range(ranks if ended else 0):
-        writers[rank].add("step", outside_body(2, 2_000_000), index=steps)
+        writers[rank].add("step", outside_body(2, 2_000_000), index=steps * sum_every)
         end = {
-            "reason": "finalize", "steps": steps, "hooks": {}, "faults": {}, "dropped_messages": 0,
-            "dropped_regions": 0, "bytes_written": 10_000, "perfield_ns": 5_000 * steps,
+            "reason": "finalize", "steps": steps * sum_every, "hooks": {}, "faults": {},
+            "dropped_messages": 0, "dropped_regions": 0, "bytes_written": 10_000,
+            "perfield_ns": 5_000 * steps,
             "perfield_bytes": 1_500_000, "realtime_ns": time.time_ns(),
         }  # fmt: skip
         if change_end:

@@ -76,18 +76,37 @@ bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, Room
   failures_ = error_ = 0;
   // An entry begins where at most room.gathered bytes wait, or room.largest more if they cannot be
   // written. Memory that is never touched costs nothing.
-  const size_t bytes = 2 * (room.largest + sizeof(EntryHeader)) + room.gathered;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  room.largest = padded(room.largest);
+  const size_t bytes = 2 * (room.largest + sizeof(EntryHeader)) + padded(room.gathered);
+  const size_t of_bodies = StepPacker::kBodies * room.largest;
+  const auto map = [](size_t size) {
+    return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  void* const memory = map(bytes);
+  void* const bodies = memory == MAP_FAILED ? MAP_FAILED : map(of_bodies);
+  if (bodies == MAP_FAILED) {
+    if (memory != MAP_FAILED) munmap(memory, bytes);
     error_ = ENOMEM;
     failed_ = true;
     return false;
   }
   buffer_ = static_cast<unsigned char*>(memory);
   capacity_ = bytes;
+  packer_.open(static_cast<unsigned char*>(bodies), room.largest);
   room_ = room;
   run_id_ = run_id;
   rank_ = rank;
+  return true;
+}
+
+bool Appender::gather_up_to(size_t bytes) noexcept {
+  if (!buffer_ || bytes <= room_.gathered) return buffer_ != nullptr;
+  const size_t capacity = capacity_ + bytes - room_.gathered;
+  void* memory = mremap(buffer_, capacity_, capacity, MREMAP_MAYMOVE);
+  if (memory == MAP_FAILED) return false;
+  buffer_ = static_cast<unsigned char*>(memory);
+  capacity_ = capacity;
+  room_.gathered = bytes;
   return true;
 }
 
@@ -98,7 +117,10 @@ int Appender::close() noexcept {
     // A program that closes all descriptors may have a file of its own under this number.
     if (is_ours() && ::close(descriptor_) != 0 && errno != EINTR) trouble = errno;
   }
-  if (buffer_) munmap(buffer_, capacity_);
+  if (buffer_) {
+    munmap(buffer_, capacity_);
+    munmap(packer_.room(), StepPacker::kBodies * packer_.largest());
+  }
   *this = Appender();
   return trouble;
 }
@@ -110,12 +132,12 @@ int Appender::sync() noexcept {
   return errno == EINVAL || errno == ENOSYS ? ENOTSUP : errno;
 }
 
-EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes,
+EntryHeader Appender::header(EntryType type, uint16_t version, uint64_t index, uint32_t body_bytes,
                              uint32_t body_crc) noexcept {
   EntryHeader h;
   memcpy(h.marker, kMarker, sizeof kMarker);
   h.type = uint16_t(type);
-  h.version = body_version(type);
+  h.version = version;
   h.body_bytes = body_bytes;
   h.run_id = run_id_;
   h.rank = rank_;
@@ -134,22 +156,35 @@ unsigned char* Appender::begin(EntryType type, uint64_t index, size_t bytes) noe
   if (used_ + sizeof(EntryHeader) + padded(bytes) > capacity_ || failed()) return nullptr;
   open_type_ = type;
   open_index_ = index;
-  return buffer_ + used_ + sizeof(EntryHeader);
+  if (type != EntryType::step) return buffer_ + used_ + sizeof(EntryHeader);
+  return padded(bytes) <= packer_.largest() ? packer_.begin() : nullptr;
 }
 
 bool Appender::end(size_t bytes) noexcept {
-  unsigned char* body = buffer_ + used_ + sizeof(EntryHeader);
+  const bool is_step = open_type_ == EntryType::step;
+  unsigned char* const body = buffer_ + used_ + sizeof(EntryHeader);
+  unsigned char* const made = is_step ? packer_.begin() : body;
   size_t whole = padded(bytes);
-  memset(body + bytes, 0, whole - bytes);
+  memset(made + bytes, 0, whole - bytes);
+  const size_t packed =
+      is_step ? packer_.pack(whole, body, capacity_ - used_ - sizeof(EntryHeader)) : 0;
+  if (packed)
+    whole = packed;
+  else if (is_step)
+    memcpy(body, made, whole);
   const size_t used = used_ + sizeof(EntryHeader) + whole;
   misses_ = misses_ || (fails() && used > room_.gathered + room_.largest);
   if (misses_) {
     miss();
     return false;
   }
-  EntryHeader h = header(open_type_, open_index_, uint32_t(whole), crc32c(body, whole));
+  const uint16_t version = packed ? kPackedStep : body_version(open_type_);
+  const EntryHeader h =
+      header(open_type_, version, open_index_, uint32_t(whole), crc32c(body, whole));
   memcpy(buffer_ + used_, &h, sizeof h);
   used_ = used;
+  if (is_step && !packed)
+    packer_.wrote_full(whole, h.sequence, h.body_crc, gathered_at(0).sequence);
   return true;
 }
 
@@ -171,7 +206,11 @@ bool Appender::is_ours() const noexcept {
   return fstat(descriptor_, &file) == 0 && file.st_ino == inode_ && file.st_dev == device_;
 }
 
-bool Appender::ready() noexcept { return is_ours() || open_file(); }
+bool Appender::ready() noexcept {
+  if (is_ours()) return true;
+  packer_.forget();  // who knows what became of the file
+  return open_file();
+}
 
 bool Appender::go_on_elsewhere() noexcept {
   if (instead_.empty()) return false;
@@ -182,7 +221,6 @@ bool Appender::go_on_elsewhere() noexcept {
   path_.swap(instead_);
   instead_.clear();
   shares_lock_ = false;
-  sequence_ = 0;
   number_anew();
   if (open_file()) return true;
   note_failure();
@@ -194,36 +232,74 @@ void Appender::note_failure() noexcept {
   next_try_ns_ = monotonic_ns() + wait_ns(failures_);
 }
 
+EntryHeader Appender::gathered_at(size_t at) const noexcept {
+  EntryHeader h;
+  memcpy(&h, buffer_ + at, sizeof h);
+  return h;
+}
+
+void Appender::seal(size_t at, EntryHeader h) noexcept {
+  h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
+  memcpy(buffer_ + at, &h, sizeof h);
+}
+
 void Appender::keep_after(size_t written) noexcept {
-  size_t first = 0;  // of the entries that must be written again
+  size_t first = 0, full = used_;  // of the entries that must be written again; before them
   while (first < used_) {
-    EntryHeader h;
-    memcpy(&h, buffer_ + first, sizeof h);
+    const EntryHeader h = gathered_at(first);
     if (first + sizeof h + h.body_bytes > written) break;
+    if (h.type == uint16_t(EntryType::step) && h.version != kPackedStep) full = first;
     first += sizeof h + h.body_bytes;
   }
+  if (first == used_)
+    packer_.nothing_waits();
+  else if (full < first)
+    packer_.keep_outside(buffer_ + full + sizeof(EntryHeader), gathered_at(full).body_bytes);
   used_ -= first;
   memmove(buffer_, buffer_ + first, used_);
 }
 
+void Appender::bring_named() noexcept {
+  size_t at = 0;
+  for (; at < used_; at += sizeof(EntryHeader) + gathered_at(at).body_bytes) {
+    const EntryHeader h = gathered_at(at);
+    if (h.type == uint16_t(EntryType::step) && h.version != kPackedStep) return;
+    if (h.type == uint16_t(EntryType::step)) break;
+  }
+  const PlainBody named = packer_.named_outside();
+  const size_t bytes = sizeof(EntryHeader) + named.bytes;
+  if (at >= used_ || !named.at || used_ + bytes > capacity_) return;
+  memmove(buffer_ + bytes, buffer_, used_);
+  memcpy(buffer_ + sizeof(EntryHeader), named.at, named.bytes);
+  const EntryHeader h = header(EntryType::reference, body_version(EntryType::reference), 0,
+                               uint32_t(named.bytes), crc32c(named.at, named.bytes));
+  memcpy(buffer_, &h, sizeof h);
+  used_ += bytes;
+}
+
 void Appender::number_anew() noexcept {
+  bring_named();
+  sequence_ = 0;
+  uint32_t full = 0;  // the last one's number
   for (size_t at = 0; at < used_;) {
-    EntryHeader h;
-    memcpy(&h, buffer_ + at, sizeof h);
+    EntryHeader h = gathered_at(at);
+    unsigned char* const body = buffer_ + at + sizeof h;
     h.sequence = sequence_++;
-    h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
-    memcpy(buffer_ + at, &h, sizeof h);
+    if (h.version == kPackedStep) {
+      memcpy(body + offsetof(PackedStart, reference), &full, sizeof full);
+      h.body_crc = crc32c(body, h.body_bytes);
+    } else if (h.type == uint16_t(EntryType::step) || h.type == uint16_t(EntryType::reference)) {
+      full = h.sequence;
+    }
+    seal(at, h);
     at += sizeof h + h.body_bytes;
   }
+  packer_.left_the_file();
 }
 
 uint64_t Appender::n_gathered() const noexcept {
   uint64_t n = 0;
-  for (size_t at = 0; at < used_; ++n) {
-    EntryHeader h;
-    memcpy(&h, buffer_ + at, sizeof h);
-    at += sizeof h + h.body_bytes;
-  }
+  for (size_t at = 0; at < used_; ++n) at += sizeof(EntryHeader) + gathered_at(at).body_bytes;
   return n;
 }
 
@@ -271,6 +347,7 @@ size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexce
     failures_ = 0;
     return written;
   }
+  packer_.forget();
   if (instead_.empty()) note_failure();
   return written;
 }
@@ -294,6 +371,8 @@ void Appender::flush_or_miss() noexcept {
   missing_ += n_gathered();
   used_ = 0;
   misses_ = false;
+  packer_.forget();
+  packer_.nothing_waits();
 }
 
 bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
@@ -309,7 +388,7 @@ bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
     all[i + 1] = parts[i];
   }
   do {
-    EntryHeader h = header(type, index, uint32_t(total), crc);
+    EntryHeader h = header(type, body_version(type), index, uint32_t(total), crc);
     all[0] = {&h, sizeof h};
     const size_t written = write_all(all, n_parts + 1, total + sizeof h);
     if (written == total + sizeof h) return true;

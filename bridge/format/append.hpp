@@ -18,6 +18,7 @@
 #include <string>
 
 #include "format/entry.hpp"
+#include "format/step_packer.hpp"
 
 namespace perfield {
 
@@ -45,8 +46,8 @@ class Appender {
   bool last_writer() noexcept;
   int moved() const noexcept { return moved_; }  // errno that made it go on elsewhere, else 0
 
-  // Starts an entry. Returns zeroed room for `bytes` of body in the buffer; nullptr if it is too
-  // big.
+  // Starts an entry. Returns room for `bytes` of body; nullptr if it is too big. A step's body lies
+  // there until the next step; in the file it may be packed.
   unsigned char* begin(EntryType type, uint64_t index, size_t bytes) noexcept;
   // Completes the entry, whose body has shrunk to `bytes` (padded to a multiple of 8). False if it
   // is missing: the file cannot be written, and too much waits for it.
@@ -62,6 +63,8 @@ class Appender {
   // Counts an entry that write_parts will not be given again as missing.
   void miss() noexcept;
 
+  // From now on so many bytes of entries may be gathered. False if there is no memory for more.
+  bool gather_up_to(size_t bytes) noexcept;
   // Writes the gathered entries. False if they still wait: that failed, or the next attempt is not
   // due.
   bool flush() noexcept;
@@ -91,6 +94,8 @@ class Appender {
   void note_failure() noexcept;
   // Numbers the gathered entries from the file's next number on.
   void number_anew() noexcept;
+  // Puts the full step that gathered ones name, and which is not among them, in front of them.
+  void bring_named() noexcept;
   uint64_t n_gathered() const noexcept;
   // Whether a write after a failure is due.
   bool is_due() const noexcept;
@@ -102,8 +107,12 @@ class Appender {
   // Readers find zeros, and pass over them.
   void give_back(size_t torn) noexcept;
   size_t write_once(const iovec* parts, int n_parts, size_t bytes) noexcept;
-  EntryHeader header(EntryType type, uint64_t index, uint32_t body_bytes,
+  EntryHeader header(EntryType type, uint16_t version, uint64_t index, uint32_t body_bytes,
                      uint32_t body_crc) noexcept;
+  // The header of the gathered entry that begins there.
+  EntryHeader gathered_at(size_t at) const noexcept;
+  // Writes a gathered entry's header there, with its checksum.
+  void seal(size_t at, EntryHeader h) noexcept;
 
   std::string path_, instead_;
   bool shares_lock_ = false;
@@ -124,6 +133,7 @@ class Appender {
   unsigned char* buffer_ = nullptr;
   Room room_{};
   size_t capacity_ = 0, used_ = 0;
+  StepPacker packer_;
   EntryType open_type_{};
   uint64_t open_index_ = 0;
   uint64_t bytes_written_ = 0;

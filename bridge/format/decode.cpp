@@ -10,9 +10,10 @@ namespace perfield {
 namespace {
 
 std::string name_of_type(uint16_t type) {
-  static const char* const kNames[] = {"",     "rank", "region", "place", "clock",   "step",
-                                       "mesh", "end",  "field",  "sites", "quantity"};
-  return type >= 1 && type <= 10 ? std::string(kNames[type]) + " entry"
+  static const char* const kNames[] = {"",         "rank",       "region",  "place",    "clock",
+                                       "step",     "mesh",       "end",     "field",    "sites",
+                                       "quantity", "definition", "defined", "reference"};
+  return type >= 1 && type <= 13 ? std::string(kNames[type]) + " entry"
                                  : "entry of unknown type " + std::to_string(type);
 }
 
@@ -28,6 +29,7 @@ struct Found {
   const unsigned char* body = nullptr;
   StepView step{};
   bool is_step = false;
+  bool waits = false;  // not whole, but only since the entry that it names is not there
   std::string reason;
 };
 
@@ -35,8 +37,24 @@ bool known(const EntryHeader& header, EntryType type) {
   return header.type == static_cast<uint16_t>(type) && header.version == body_version(type);
 }
 
-void look_at(StreamFile& file, uint64_t offset, uint64_t end, Found* found) {
-  found->whole = found->is_step = false;
+// Unpacks and checks a step.
+void look_at_step(StreamFile& file, uint64_t offset, StepBodies* bodies, Found* found) {
+  const StepBytes bytes =
+      found->body ? bodies->plain(file, found->header, offset, found->body) : StepBytes();
+  found->waits = bytes.waits;
+  found->is_step = bytes.body.at && view_step(bytes.body.at, bytes.body.bytes, &found->step);
+  found->step.reference = bytes.reference;
+  found->step.reference_offset = bytes.reference_offset;
+  if (bytes.waits)
+    found->reason = name_of_entry(found->header) + " builds on entry " +
+                    std::to_string(bytes.reference) + " of this rank, which is not there";
+  else if (!found->is_step)
+    found->reason = "the tables of " + name_of_entry(found->header) + " do not fit its length";
+}
+
+void look_at(StreamFile& file, uint64_t offset, uint64_t end, uint64_t run_id, StepBodies* bodies,
+             Found* found) {
+  found->whole = found->is_step = found->waits = false;
   if (end - offset < sizeof(EntryHeader)) {
     found->reason = "the file ends inside an entry's header";
     return;
@@ -53,13 +71,12 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, Found* found) {
     found->reason = "the checksum of " + name_of_entry(found->header) + " is wrong";
     return;
   }
-  if (known(found->header, EntryType::step)) {
-    found->is_step = found->body && view_step(found->body, found->header.body_bytes, &found->step);
-    if (!found->is_step) {
-      found->reason = "the tables of " + name_of_entry(found->header) + " do not fit its length";
-      return;
-    }
+  const bool is_ours = !run_id || found->header.run_id == run_id;
+  if (is_ours && is_step(found->header)) {
+    look_at_step(file, offset, bodies, found);
+    if (!found->is_step) return;
   }
+  if (is_ours && is_full_step(found->header)) bodies->note(found->header, offset);
   found->whole = true;
 }
 
@@ -127,7 +144,9 @@ bool read_body(StreamFile& file, uint64_t offset, const EntryHeader& header,
 }
 
 ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t run_id,
-                        const EntryVisitor& visit) {
+                        const EntryVisitor& visit, StepBodies* bodies) {
+  StepBodies own;
+  if (!bodies) bodies = &own;
   ScanResult result;
   end = std::min(end, file.size());
   uint64_t at = begin, hole = 0;
@@ -135,9 +154,9 @@ ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t
   bool in_hole = false;
   Found found;
   while (at < end) {
-    look_at(file, at, file.size(), &found);
-    const uint64_t after = at + sizeof(EntryHeader) + found.header.body_bytes;
-    if (!found.whole || after > end) {
+    look_at(file, at, file.size(), run_id, bodies, &found);
+    const uint64_t bytes = sizeof(EntryHeader) + found.header.body_bytes, after = at + bytes;
+    if (!(found.whole || found.waits) || after > end) {
       if (!in_hole) hole = at, hole_reason = found.reason;
       in_hole = true;
       at = file.find_marker(at + 1, end);
@@ -145,7 +164,10 @@ ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t
     }
     if (in_hole) result.damage.push_back({hole, at - hole, hole_reason});
     in_hole = false;
-    if (run_id && found.header.run_id != run_id)
+    if (found.waits)
+      result.waiting.push_back(
+          {{at, bytes, found.reason}, found.header.rank, found.step.reference});
+    else if (run_id && found.header.run_id != run_id)
       ++result.strangers[found.header.run_id];
     else
       visit(found.header, at, found.body, found.is_step ? &found.step : nullptr);

@@ -13,6 +13,7 @@
 
 #include "format/decode_file.hpp"
 #include "format/entry.hpp"
+#include "format/step_bodies.hpp"
 
 namespace perfield {
 
@@ -25,18 +26,28 @@ struct EntryPlace {
   uint32_t sequence;
   uint16_t type;
   uint16_t version;
-  uint16_t kind;  // these three are for step entries, else 0
+  uint16_t kind;  // this and what follows are for step entries, else 0
   uint16_t flags;
   uint16_t mesh_version;
   uint16_t zero;
+  uint32_t span;       // steps that the entry adds up; the last one is `index`
+  uint32_t reference;  // sequence of the full entry that it is unpacked with, which may be itself
+  uint64_t reference_offset;
 };
-static_assert(sizeof(EntryPlace) == 40);
+static_assert(sizeof(EntryPlace) == 56);
 
 // Bytes that belong to no whole entry, and a sentence that says why.
 struct Damage {
   uint64_t offset;
   uint64_t bytes;
   std::string sentence;
+};
+
+// A packed step that is whole, but the entry that it names is not there (yet).
+struct WaitingStep {
+  Damage place;
+  int32_t rank;
+  uint32_t reference;  // sequence of that entry
 };
 
 // The rows of one table of a step, as they lie in its body: unaligned, and longer if a newer
@@ -95,6 +106,8 @@ struct StepView {
   TableView<WaitRow> waits;
   TableView<CallRow> calls;
   TableView<QuantityRow> quantities;
+  uint32_t reference = 0;  // as in EntryPlace
+  uint64_t reference_offset = 0;
 };
 
 // False if the tables do not fill the body exactly, or a known one has rows that are too short.
@@ -108,20 +121,23 @@ bool read_header(StreamFile& file, uint64_t offset, EntryHeader* header);
 bool read_body(StreamFile& file, uint64_t offset, const EntryHeader& header,
                const unsigned char** body);
 
-// Called for each whole entry of the run, in the order of the file.
+// Called for each whole entry of the run, in the order of the file. step: nullptr for other
+// entries.
 using EntryVisitor = std::function<void(const EntryHeader& header, uint64_t offset,
                                         const unsigned char* body, const StepView* step)>;
 
 struct ScanResult {
-  uint64_t decided = 0;                    // everything before is settled
-  std::vector<Damage> damage;              // in [begin, decided)
+  uint64_t decided = 0;        // everything before is settled
+  std::vector<Damage> damage;  // in [begin, decided); likewise:
+  std::vector<WaitingStep> waiting;
   std::string pending;                     // why [decided, end) is no entry; "" if decided == end
   std::map<uint64_t, uint64_t> strangers;  // run id -> number of entries from other runs
 };
 
 // Visits the entries in [begin, end). run_id 0: of any run. Incomplete bytes at the end may be an
-// entry that is being written, so they stay undecided.
+// entry that is being written, so they stay undecided. bodies: knows the full entries before
+// `begin`, and learns those that are visited.
 ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t run_id,
-                        const EntryVisitor& visit);
+                        const EntryVisitor& visit, StepBodies* bodies = nullptr);
 
 }  // namespace perfield

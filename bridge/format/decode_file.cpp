@@ -17,7 +17,7 @@
 namespace perfield {
 
 StreamFile::StreamFile(const std::string& path)
-    : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   refresh_size();
 }
 

@@ -21,6 +21,7 @@ class StreamFile {
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
 
+  const std::string& path() const { return path_; }
   bool opened() const { return descriptor_ >= 0; }
   // The size when it was last checked.
   uint64_t size() const { return size_; }
@@ -37,6 +38,7 @@ class StreamFile {
   bool checksum(uint64_t offset, uint64_t bytes, uint32_t* crc);
 
  private:
+  std::string path_;
   int descriptor_ = -1;
   uint64_t size_ = 0;
   uint64_t buffer_offset_ = 0;

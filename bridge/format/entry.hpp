@@ -22,9 +22,14 @@ enum class EntryType : uint16_t {
   end = 7,
   field = 8,
   sites = 9,
-  quantity = 10
+  quantity = 10,
+  definition = 11,
+  defined = 12,
+  reference = 13
 };
 
+// The version of a step's body that is stated as differences to an earlier one, see pack.hpp.
+inline constexpr uint16_t kPackedStep = 4;
 // The body version of each type that this perfield writes and reads.
 constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 3 : 1; }
 
@@ -129,6 +134,19 @@ struct QuantityRow {
 };
 static_assert(sizeof(QuantityRow) == 16);
 inline constexpr uint32_t kOfRank = 0xFFFFFFFF;
+
+// A row of a `defined` entry: the rank's id of the region or quantity that a `definition` entry of
+// any rank describes.
+struct DefinedRow {
+  uint64_t hash;  // the index of that entry
+  uint32_t id;
+  uint16_t type;  // EntryType::region or quantity
+  uint16_t zero;
+};
+static_assert(sizeof(DefinedRow) == 16);
+
+// The hash that names a definition's text, without the spaces behind it; never 0. FNV-1a.
+uint64_t hash_of_definition(const char* text, size_t bytes) noexcept;
 
 // CRC-32C (Castagnoli) of a buffer; hardware instruction where the CPU has it.
 uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) noexcept;

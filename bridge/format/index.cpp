@@ -24,7 +24,7 @@ struct IndexHeader {
 struct Pair {
   uint64_t first, second;
 };
-constexpr char kMagic[8] = {'p', 'f', 'i', 'n', 'd', 'e', 'x', '4'};
+constexpr char kMagic[8] = {'p', 'f', 'i', 'n', 'd', 'e', 'x', '6'};
 
 template <class Row>
 void append_rows(std::string* data, const std::vector<Row>& rows) {
@@ -62,6 +62,8 @@ StreamIndex::StreamIndex(std::string stream_path, std::string index_path, uint64
 void StreamIndex::forget() {
   places_.clear();
   damage_.clear();
+  waiting_.clear();
+  bodies_.forget();
   strangers_.clear();
   message_calls_.fill(0);
   other_regions_ = several_threads_ = false;
@@ -76,15 +78,51 @@ bool StreamIndex::refresh() {
   tried_to_load_ = true;
 
   const size_t places_before = places_.size();
-  const std::vector<Damage> holes = std::move(damage_);
+  std::vector<Damage> holes = std::move(damage_);
+  for (WaitingStep& step : waiting_) holes.push_back(std::move(step.place));
   damage_.clear();
+  waiting_.clear();
+  full_.clear();
   for (const Damage& hole : holes) read(file, hole.offset, hole.offset + hole.bytes, false);
   const bool healed = places_.size() > places_before;
   read(file, decided_, file.size(), true);
   if (healed)
     std::sort(places_.begin(), places_.end(),
               [](const EntryPlace& a, const EntryPlace& b) { return a.offset < b.offset; });
+  bodies_.close();
   if (decided_ - saved_ >= save_after_ && !index_path_.empty()) save();
+  return true;
+}
+
+bool StreamIndex::is_lost(const WaitingStep& step) const {
+  uint32_t newest;
+  return bodies_.newest(step.rank, &newest) && newest > step.reference;
+}
+
+std::vector<Damage> StreamIndex::damage() const {
+  std::vector<Damage> all = damage_;
+  for (const WaitingStep& step : waiting_)
+    if (is_lost(step)) all.push_back(step.place);
+  std::sort(all.begin(), all.end(),
+            [](const Damage& a, const Damage& b) { return a.offset < b.offset; });
+  return all;
+}
+
+std::vector<Damage> StreamIndex::waiting() const {
+  std::vector<Damage> all;
+  for (const WaitingStep& step : waiting_)
+    if (!is_lost(step)) all.push_back(step.place);
+  return all;
+}
+
+// Only entries that were read out of order come here.
+bool StreamIndex::find_full(int32_t rank, uint32_t sequence, uint64_t* offset) {
+  if (full_.empty())
+    for (const EntryPlace& place : places_)
+      if (is_full_step(place)) full_[{place.rank, place.sequence}] = place.offset;
+  const auto found = full_.find({rank, sequence});
+  if (found == full_.end()) return false;
+  *offset = found->second;
   return true;
 }
 
@@ -92,6 +130,9 @@ void StreamIndex::note_step(const StepView& step, EntryPlace* place) {
   place->kind = step.fixed.kind;
   place->flags = step.fixed.flags;
   place->mesh_version = step.fixed.mesh_version;
+  place->span = step.fixed.span;
+  place->reference = step.reference;
+  place->reference_offset = step.reference_offset;
   for (const MessageRow row : step.messages)
     if (row.call < message_calls_.size()) message_calls_[row.call] = 1;
   for (const RegionRow row : step.regions) {
@@ -114,8 +155,9 @@ void StreamIndex::read(StreamFile& file, uint64_t begin, uint64_t end, bool tail
     if (step) note_step(*step, &place);
     places_.push_back(place);
   };
-  ScanResult found = scan_entries(file, begin, end, run_id_, note);
+  ScanResult found = scan_entries(file, begin, end, run_id_, note, &bodies_);
   for (Damage& damage : found.damage) damage_.push_back(std::move(damage));
+  for (WaitingStep& step : found.waiting) waiting_.push_back(std::move(step));
   for (const auto& [id, number] : found.strangers) strangers_[id] += number;
   if (tail) {
     decided_ = found.decided;
@@ -128,6 +170,7 @@ void StreamIndex::read(StreamFile& file, uint64_t begin, uint64_t end, bool tail
 void StreamIndex::save() {
   std::vector<Pair> holes, strangers;
   for (const Damage& damage : damage_) holes.push_back({damage.offset, damage.bytes});
+  for (const WaitingStep& step : waiting_) holes.push_back({step.place.offset, step.place.bytes});
   for (const auto& [id, number] : strangers_) strangers.push_back({id, number});
   std::string data;
   append_rows(&data, places_);
@@ -191,6 +234,8 @@ bool StreamIndex::load(StreamFile& file) {
   other_regions_ = header.other_regions;
   several_threads_ = header.several_threads;
   decided_ = saved_ = header.decided;
+  for (const EntryPlace& place : places_)
+    if (is_full_step(place)) bodies_.note(place, place.offset);
 
   if (places_.empty()) return true;
   EntryHeader last;  // checks that it is the same stream

@@ -381,7 +381,7 @@ void Follower::write_step(StepKind kind, uint64_t now) {
   if (writes && !out_.is_open() && !out_.failed()) write_rank_entry();
   const auto define_as = [&](EntryType type) {
     return [this, writes, type](uint32_t id, const std::string& json) {
-      return !writes || out_.json(type, id, json);
+      return !writes || out_.json(type, id, with_id(id, json));
     };
   };
   define_regions(r, define_as(EntryType::region));

@@ -24,6 +24,11 @@ def scanned(path, run_id=twin.RUN_ID):
     return index
 
 
+def full_steps(path, offsets):
+    """Steps that name no other."""
+    return _bridge.read_steps(str(path), offsets, offsets)
+
+
 def keys_of_twin(entries):
     return [
         (e["offset"], twin.TYPES.get(e["type"], e["type"]), e["rank"], e["sequence"], e["index"])
@@ -56,7 +61,7 @@ def test_decoder_finds_what_the_twin_finds(stream):
 
 def test_steps_hold_what_the_twin_reads(stream):
     expected = [entry for entry in twin.decode(stream.read_bytes())[0] if entry["type"] == "step"]
-    read = _bridge.read_steps(str(stream), [entry["offset"] for entry in expected])
+    read = full_steps(stream, [entry["offset"] for entry in expected])
     assert read["whole"].all() and len(read["whole"]) == len(expected)
     for number, entry in enumerate(expected):
         body = entry["body"]
@@ -95,7 +100,7 @@ def test_flipped_byte_costs_only_its_entry_and_is_reported(stream, tmp_path):
         assert [(offset, n) for offset, n, _ in reported] == [(begin, length)], f"byte {at}"
         assert reported[0][2], f"byte {at}: no sentence"
         steps = [offset for offset, type, *_ in expected if type == twin.TYPES["step"]]
-        assert _bridge.read_steps(str(path), steps)["whole"].sum() == len(steps) - (begin in steps)
+        assert full_steps(path, steps)["whole"].sum() == len(steps) - (begin in steps)
 
 
 def test_damage_names_its_entry(stream):
@@ -132,7 +137,7 @@ def test_false_lengths_are_rejected(stream):
     index = scanned(stream)
     assert len(index.places) == len(twin.decode(data)[0])
     assert [(offset, n) for offset, n, _ in index.damage] == [(0, len(endless + crowded + short))]
-    read = _bridge.read_steps(str(stream), [0, len(endless), len(endless + crowded), 10**15])
+    read = full_steps(stream, [0, len(endless), len(endless + crowded), 10**15])
     assert not read["whole"].any() and len(read["regions"]) == 0
 
 
@@ -233,5 +238,5 @@ def test_bodies_larger_than_a_window_are_read_whole(tmp_path):
 
 def test_missing_file_gives_an_error(tmp_path):
     assert _bridge.StreamIndex(str(tmp_path / "nothing.pf")).refresh() is False
-    assert not _bridge.read_steps(str(tmp_path / "nothing.pf"), [0])["whole"].any()
+    assert not full_steps(tmp_path / "nothing.pf", [0])["whole"].any()
     assert _bridge.read_bodies(str(tmp_path / "nothing.pf"), [0]) == [None]
