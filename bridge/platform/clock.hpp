@@ -49,6 +49,7 @@ class Clock {
   // Stamps are given, in so many ticks per second; `origin` is the one that ns() counts from.
   void take(double ticks_per_second, uint64_t origin) noexcept;
 
+  bool by_counter() const noexcept { return counts_; }
   uint64_t ticks() const noexcept { return counts_ ? read_counter() : monotonic_ns(); }
 
   // Compares the counter with CLOCK_MONOTONIC again, so that a stamp taken now becomes what that

@@ -44,15 +44,9 @@ ProcessFigures process_figures() noexcept {
   return f;
 }
 
-uint64_t resident_bytes() noexcept {
-  // Opens it at each reading: the program might close a kept descriptor, or reuse it.
-  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+uint64_t resident_bytes(KeptFile* statm) noexcept {
   char text[128];
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0) return 0;
-  text[n] = 0;
+  if (!statm->read("/proc/self/statm", text, sizeof text)) return 0;
   char* after_size;
   strtoull(text, &after_size, 10);
   return strtoull(after_size, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE));
@@ -79,14 +73,10 @@ std::string cpu_set(pid_t thread) {
   return "";
 }
 
-int last_processor(pid_t thread) noexcept {
+int last_processor(pid_t thread, KeptFile* stat) noexcept {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", int(thread));
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[n > 0 ? n : 0] = 0;
+  if (!stat->read(path, text, sizeof text)) return -1;
   const char* at = strrchr(text, ')');  // after the thread's name; the state is field 3
   for (int field = 3; at && field <= 39; ++field) at = strchr(at + 1, ' ');
   return at ? atoi(at) : -1;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // process.hpp - what the kernel says about this process: memory, CPU time, context switches,
-// faults, and the CPUs it may use. It costs a few system calls when a step closes. Never fails: a
-// value that cannot be read is 0 or empty.
+// faults, and the CPUs it may use. It costs a few system calls when a step closes, none of them on
+// a path. Never fails: a value that cannot be read is 0 or empty.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+
+#include "platform/kept_file.hpp"
 
 namespace perfield {
 
@@ -20,14 +22,15 @@ struct ProcessFigures {
 
 ProcessFigures process_figures() noexcept;
 
-// Resident memory in bytes.
-uint64_t resident_bytes() noexcept;
+// Resident memory in bytes. statm: kept for this alone.
+uint64_t resident_bytes(KeptFile* statm) noexcept;
 
 // The CPUs that a thread of this process may use, in Linux numbers: "0-3,8".
 std::string cpu_set(pid_t thread);
 
-// The CPU on which a thread of this process last ran, in Linux numbers; -1 if unknown.
-int last_processor(pid_t thread) noexcept;
+// The CPU on which a thread of this process last ran, in Linux numbers; -1 if unknown. stat: kept
+// for this thread alone.
+int last_processor(pid_t thread, KeptFile* stat) noexcept;
 
 // The namespace in which this process's number is valid: "pid:[4026531836]".
 std::string pid_namespace();

@@ -12,7 +12,6 @@
 
 #include "platform/devices.hpp"
 #include "platform/preload_list.hpp"
-#include "recorder/kernel_readings.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -21,8 +20,6 @@ namespace {
 const char* const kDeviceVariables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
                                         "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
                                         "UCX_NET_DEVICES"};
-
-uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 void forget_preload() {
   const char* added = getenv("PERFIELD_PRELOADED");
@@ -111,25 +108,6 @@ void add_devices(JsonObject* entry) {
     chosen = true;
   }
   if (chosen) entry->raw("device_choice", choice.str());
-}
-
-uint64_t private_bytes(Recorder& r) noexcept {
-  uint64_t bytes = 0;
-  uint64_t regions = r.regions.size();
-  for (int i = 0; i < r.n_shards(); ++i) {
-    const Shard& s = r.shard_at(i);
-    bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
-             pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
-             pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
-             std::min(pages((s.slot_mask + 1) * sizeof(uint32_t)),
-                      (s.n_messages.load() - PERFIELD_CALL_LIMIT) * pages(1)) +
-             pages(s.of_regions.used(uint32_t(regions))) +
-             pages(s.carry_of_regions.used(uint32_t(regions))) +
-             pages(s.follows_sites ? r.sites.size() * sizeof(Rhythm) : 0) +
-             (s.kernel.load() ? pages(sizeof(KernelReadings)) : 0);
-  }
-  bytes += r.sites.bytes();
-  return bytes + regions * sizeof(RegionDefinition) + pages(r.regions.capacity() * 16);
 }
 
 }  // namespace perfield

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "format/json.hpp"
-#include "recorder/recorder.hpp"
 
 namespace perfield {
 
@@ -29,8 +28,5 @@ bool python_lacks_perfield();
 // Adds `devices` and `device_choice` to an end entry: what this process has open now, and the
 // variables that chose it.
 void add_devices(JsonObject* entry);
-
-// Bytes of memory that perfield's tables have touched in this process, by use.
-uint64_t private_bytes(Recorder& recorder) noexcept;
 
 }  // namespace perfield

@@ -41,9 +41,22 @@ uint64_t FieldsPace::interval(uint64_t step) const noexcept {
   return interval;
 }
 
+// A look costs an operation on a path, and the file server of thousands of ranks feels it. So there
+// are four in each doubling of the steps. A change holds from the second look on.
+uint64_t FieldsPace::next_look(uint64_t step) noexcept {
+  uint64_t octave = kFirstInterval;
+  while (step >= 2 * octave) octave *= 2;
+  const uint64_t apart = std::max(kFirstInterval, octave / 4);
+  return (step / apart + 1) * apart;
+}
+
 bool FieldsPace::are_due(uint64_t step, std::string* told) {
-  if (every_ == 0 || step < next_) return false;
-  if (every_ < 0) slow_down(step, monotonic_ns(), told);
+  if (every_ == 0) return false;
+  if (every_ < 0 && step >= look_) {
+    slow_down(step, monotonic_ns(), told);
+    look_ = next_look(step);
+  }
+  if (step < next_) return false;
   const uint64_t every = interval(step);
   next_ = (step / every + 1) * every;
   return true;
@@ -70,9 +83,8 @@ void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
   const double least = double(cheapest_ns_) / (kMostShare * step_ns);
   uint64_t wanted = kFirstInterval;
   while (wanted < kMostInterval && double(wanted) < least) wanted *= 2;
-  const uint64_t now = interval(step);
-  if (wanted <= now || (!agreed_.empty() && wanted <= agreed_.back().to)) return;
-  const Change change = agree(next_note(), {(step / now + 2) * now, wanted});
+  if (wanted <= interval(step) || (!agreed_.empty() && wanted <= agreed_.back().to)) return;
+  const Change change = agree(next_note(), {next_look(next_look(step)), wanted});
   if (!change.to) return;
   agreed_.push_back(change);
   *told = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +

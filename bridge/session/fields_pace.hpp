@@ -26,12 +26,15 @@ class FieldsPace {
 
  private:
   uint64_t interval(uint64_t step) const noexcept;
+  // The next step after this one in which ranks look for a change.
+  static uint64_t next_look(uint64_t step) noexcept;
   // Stores more rarely if storing takes too much of the time, on this rank or on another.
   void slow_down(uint64_t step, uint64_t now_ns, std::string* told);
 
   int64_t every_ = 0;
   std::string note_;
   uint64_t next_ = 0;           // due from this step on
+  uint64_t look_ = 0;           // for a change, from this step on
   std::vector<Change> agreed_;  // no shorter interval than `to`, each from its step on
   uint64_t n_ = 0, cheapest_ns_ = ~uint64_t(0);
   uint64_t first_step_ = 0, first_end_ns_ = 0;

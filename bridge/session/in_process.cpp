@@ -64,14 +64,10 @@ void InProcess::keep_definition(const std::string& json) {
   if (wanted_ && known_.insert(json).second) definitions_.push_back(json);
 }
 
-void InProcess::keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
-                           const unsigned char* body, size_t bytes) {
+void InProcess::keep_entry(uint64_t index, const unsigned char* body, size_t bytes) {
   if (!wanted_) return;
-  shown_.index = index;
-  shown_.label = label;
-  shown_.time = time;
-  shown_.mesh_version = mesh_version;
-  entry_.assign(reinterpret_cast<const char*>(body), bytes);
+  if (entries_.size() == kMostEntries) entries_.pop_front();
+  entries_.push_back({index, std::string(reinterpret_cast<const char*>(body), bytes)});
 }
 
 void InProcess::keep_block(uint64_t mesh_version, const iovec* parts, int n_parts) {
@@ -94,6 +90,13 @@ bool InProcess::is_due(const StepChoice& configured) noexcept {
   if (step < next_shown_ || !configured.ends_frame(step)) return false;
   next_shown_ = step + every_;
   return true;
+}
+
+void InProcess::closed(uint64_t index, int64_t label, double time, uint16_t mesh_version) noexcept {
+  shown_.index = index;
+  shown_.label = label;
+  shown_.time = time;
+  shown_.mesh_version = mesh_version;
 }
 
 bool InProcess::load() noexcept {
@@ -121,12 +124,15 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
   if (load()) {
     const std::vector<perfield_catalyst_body> definitions = bodies_of(definitions_);
     const std::vector<perfield_catalyst_body> blocks = bodies_of(blocks_);
+    std::vector<perfield_catalyst_entry> entries;
+    for (const Entry& e : entries_) entries.push_back({e.index, {e.body.data(), e.body.size()}});
     std::vector<perfield_catalyst_field> list;
     if (fields)
       for (const Mesh::Field& f : *fields)
         list.push_back({f.block, f.association, f.name.c_str(), f.values});
     shown_.measuring = fields != nullptr;
-    shown_.entry = {entry_.data(), entry_.size()};
+    shown_.entries = entries.data();
+    shown_.n_entries = entries.size();
     shown_.definitions = definitions.data();
     shown_.n_definitions = definitions.size();
     shown_.blocks = blocks.data();
@@ -136,7 +142,7 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
     if (!show_(&shown_)) library_ = Library::unusable;
   }
   if (library_ == Library::unusable) wanted_ = false;  // for good
-  entry_.clear();
+  entries_.clear();
   definitions_.clear();
   std::vector<std::string>().swap(blocks_);
   busy_ = false;

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,8 +34,7 @@ class InProcess {
 
   // Keeps here, too, what is written to the run, until it is shown.
   void keep_definition(const std::string& json);
-  void keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
-                  const unsigned char* body, size_t bytes);
+  void keep_entry(uint64_t index, const unsigned char* body, size_t bytes);
   void keep_block(uint64_t mesh_version, const iovec* parts, int n_parts);
 
   // The time loop begins: the next closed step is the first.
@@ -42,7 +42,10 @@ class InProcess {
   // Whether the step just closed is shown. Call it once per step: it counts the steps. So all ranks
   // decide alike without communication, even those that no longer measure.
   bool is_due(const StepChoice& configured) noexcept;
-  // Shows the step. Collective. fields: nullptr where measuring has ended.
+  // The step just closed, and the mesh as it is now.
+  void closed(uint64_t index, int64_t label, double time, uint16_t mesh_version) noexcept;
+  // Shows the step: its number, mesh and fields, and the newest entries of all ranks that cover the
+  // same steps. Collective. fields: nullptr where measuring has ended.
   void show(const std::vector<Mesh::Field>* fields) noexcept;
   void finish() noexcept;
 
@@ -59,7 +62,13 @@ class InProcess {
   bool is_described_ = false;
   std::vector<std::string> sources_;
   perfield_catalyst_step shown_{};
-  std::string entry_;
+  // Another rank's entry may share the steps of so many.
+  static constexpr size_t kMostEntries = 128;
+  struct Entry {
+    uint64_t index;
+    std::string body;
+  };
+  std::deque<Entry> entries_;
   uint64_t blocks_version_ = 0;
   std::vector<std::string> definitions_, blocks_;
   std::set<std::string> known_;  // definitions

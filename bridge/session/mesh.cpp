@@ -25,13 +25,13 @@ bool small_enough(const perfield_array& a) {
 // --- versions and blocks -------------------------------------------------------------------------
 
 void Mesh::start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
-                 uint64_t most_bytes,
+                 std::function<bool(uint64_t, const std::string&)> may_take,
                  std::function<void(const std::string&, const std::string&)> complain) {
   path_ = path;
   instead_ = instead;
   run_id_ = run_id;
   rank_ = rank;
-  most_bytes_ = most_bytes;
+  may_take_ = std::move(may_take);
   complain_ = std::move(complain);
 }
 
@@ -54,12 +54,11 @@ bool Mesh::begin_version(int block) {
     version_open_ = false;
   }
   if (version_open_) return true;
-  no_more_ = version_ == UINT16_MAX || (version_ > 0 && file_.file_bytes() >= most_bytes_);
+  no_more_ = version_ == UINT16_MAX;
   if (no_more_) {
-    complain_("mesh-limit",
-              "after " + std::to_string(version_) +
-                  " versions of the mesh there is no room for more (record_limit is " +
-                  std::to_string(most_bytes_) + " bytes); the steps from here on have no mesh");
+    complain_("mesh-versions", "after " + std::to_string(version_) +
+                                   " versions of the mesh there is no number for another one; the "
+                                   "steps from here on have no mesh");
     return false;
   }
   ++version_;
@@ -80,7 +79,7 @@ void Mesh::image(int block, const int64_t extent[6], const double origin[3],
   json.integer("block", block).text("kind", "image").numbers("extent", extent, 6);
   json.numbers("origin", origin, 3).numbers("spacing", spacing, 3);
   std::vector<Part> none;
-  write(EntryType::mesh, version_, json, none);
+  write(EntryType::mesh, version_, json, none, block);
 }
 
 void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array& x,
@@ -105,7 +104,7 @@ void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array&
   json.integer("block", block).text("kind", "rectilinear").numbers("extent", extent, 6);
   std::vector<Part> parts;
   for (int d = 0; d < 3; ++d) parts.push_back(part(std::string(1, char('x' + d)), *axes[d]));
-  write(EntryType::mesh, version_, json, parts);
+  write(EntryType::mesh, version_, json, parts, block);
 }
 
 void Mesh::structured(int block, const int64_t extent[6], const perfield_array& points) {
@@ -125,7 +124,7 @@ void Mesh::structured(int block, const int64_t extent[6], const perfield_array& 
   json.integer("block", block).text("kind", "structured").numbers("extent", extent, 6);
   std::vector<Part> parts;
   parts.push_back(part("points", points));
-  write(EntryType::mesh, version_, json, parts);
+  write(EntryType::mesh, version_, json, parts, block);
 }
 
 void Mesh::unstructured(int block, const perfield_array& points, const perfield_array& connectivity,
@@ -199,7 +198,7 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
     kinds.own.assign(size_t(n_cells), kinds.own.empty() ? 0 : kinds.own[0]);
   kinds.array = array_over<unsigned char>(kinds.own, PERFIELD_UINT8);
   parts.push_back(std::move(kinds));
-  write(EntryType::mesh, version_, json, parts);
+  write(EntryType::mesh, version_, json, parts, block);
 }
 
 void Mesh::empty(int block) {
@@ -230,7 +229,7 @@ void Mesh::ghosts(int block, int association, const perfield_array& marks) {
   json.integer("block", block);
   std::vector<Part> parts;
   parts.push_back(std::move(p));
-  write(EntryType::mesh, version_, json, parts);
+  write(EntryType::mesh, version_, json, parts, block);
 }
 
 void Mesh::changed() {
@@ -379,7 +378,20 @@ Mesh::Part Mesh::part(const std::string& role, const perfield_array& array) {
   return p;
 }
 
-void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts) {
+uint64_t Mesh::bytes_of_fields() const {
+  constexpr uint64_t kDescription = 256;  // at least, of one
+  uint64_t bytes = 0;
+  for (const Field& f : fields_) bytes += sizeof(EntryHeader) + kDescription + bytes_of(f.values);
+  return bytes;
+}
+
+bool Mesh::has_place(uint64_t bytes, int block) {
+  is_over_ = is_over_ || !may_take_(bytes, block_name(block));
+  return !is_over_;
+}
+
+void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts,
+                 int block) {
   static const char zeros[8] = {};
   constexpr size_t kLargestBody = size_t(2000) << 20;  // one write(2) moves less than 2 GiB
   std::string list = "[";
@@ -416,8 +428,10 @@ void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<P
   // Marks of ghosts follow their block, so nothing overtakes blocks that wait.
   const bool is_mesh = type == EntryType::mesh;
   try_again();
-  if ((is_mesh && !waiting_.empty()) ||
-      !file_.write_parts(type, index, vectors.data(), int(vectors.size()))) {
+  if (is_mesh && !has_place(sizeof(EntryHeader) + sizeof lengths + text.size() + offset, block)) {
+    // the pictures in the program have it all the same
+  } else if ((is_mesh && !waiting_.empty()) ||
+             !file_.write_parts(type, index, vectors.data(), int(vectors.size()))) {
     if (is_mesh)
       keep(index, vectors.data(), int(vectors.size()));
     else

@@ -33,10 +33,11 @@ class Mesh {
   };
 
   // path: the node's mesh file, opened at the first description. complain(topic, sentence): reports
-  // a wrong description, which is then left out. most_bytes: size of the file beyond which there
-  // are no new versions. instead: where to go on if path is staged and fails, else "".
+  // a wrong description, which is then left out. may_take(bytes, block): whether a block may take
+  // so many there; once it may not, nothing more is written. instead: where to go on if path is
+  // staged and fails, else "".
   void start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
-             uint64_t most_bytes,
+             std::function<bool(uint64_t, const std::string&)> may_take,
              std::function<void(const std::string&, const std::string&)> complain);
 
   void image(int block, const int64_t extent[6], const double origin[3], const double spacing[3]);
@@ -74,8 +75,13 @@ class Mesh {
 
   bool has_fields() const { return !fields_.empty(); }
   const std::vector<Field>& fields() const { return fields_; }
-  uint16_t version() const { return no_more_ ? 0 : version_; }
+  // The newest version, and the newest that is on disk or waits for it; 0: none.
+  uint16_t described() const { return no_more_ ? 0 : version_; }
+  uint16_t version() const { return no_more_ || is_over_ ? 0 : version_; }
   Appender& file() { return file_; }
+  // On disk, or waiting for it.
+  uint64_t bytes() const { return file_.bytes_written() + waiting_bytes_; }
+  uint64_t bytes_of_fields() const;
   // The size of the newest version; nothing where the program has not described a mesh.
   std::optional<MeshSize> size() const;
 
@@ -113,7 +119,11 @@ class Mesh {
   // Copies a block that could not be written: its memory is the program's.
   void keep(uint64_t version, const iovec* parts, int n_parts) noexcept;
 
-  void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts);
+  // block: number, for what is written of the mesh.
+  void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts,
+             int block = 0);
+  // Whether the present version has its place on disk, with these bytes more.
+  bool has_place(uint64_t bytes, int block);
 
   std::string path_, instead_;
   uint64_t run_id_ = 0;
@@ -125,8 +135,9 @@ class Mesh {
   size_t waiting_bytes_ = 0;
   uint16_t version_ = 0, shown_ = 0;
   bool version_open_ = false;  // further blocks belong to version_
-  bool no_more_ = false;       // no room for another version: steps appear without a mesh
-  uint64_t most_bytes_ = 0;
+  bool no_more_ = false;       // no number for another version: steps appear without a mesh
+  bool is_over_ = false;       // nothing more is written: the same on disk
+  std::function<bool(uint64_t, const std::string&)> may_take_;
   std::map<int, Size> sizes_;  // of the blocks of version_
   std::map<const void*, MeshSize> told_;
   bool told_is_old_ = false;

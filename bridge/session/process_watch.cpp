@@ -23,7 +23,7 @@ void ProcessWatch::start(uint64_t now) {
 
 void ProcessWatch::fill(StepBody* body, const Clock& clock, uint64_t now, bool elsewhere) noexcept {
   if (!resident_ || clock.span_ns(now - resident_ticks_) > kResidentEvery_ns) {
-    resident_ = resident_bytes();
+    resident_ = resident_bytes(&statm_);
     resident_ticks_ = now;
   }
   last_ = process_figures();
@@ -34,7 +34,7 @@ void ProcessWatch::fill(StepBody* body, const Clock& clock, uint64_t now, bool e
   body->involuntary_switches = last_.involuntary_switches - begin_.involuntary_switches;
   body->minor_faults = last_.minor_faults - begin_.minor_faults;
   body->major_faults = last_.major_faults - begin_.major_faults;
-  body->pu = int16_t(elsewhere ? last_processor(main_thread_) : sched_getcpu());
+  body->pu = int16_t(elsewhere ? last_processor(main_thread_, &stat_) : sched_getcpu());
 }
 
 bool ProcessWatch::cpus_changed(const Clock& clock, uint64_t now) {

@@ -30,6 +30,7 @@ class ProcessWatch {
 
  private:
   ProcessFigures begin_, last_;
+  KeptFile statm_, stat_;  // of the process, and of its main thread
   uint64_t resident_ = 0, resident_ticks_ = 0, cpus_ticks_ = 0;
   pid_t main_thread_ = 0;
   std::string cpus_;

@@ -82,7 +82,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   r.regions.configure(uint32_t(config_.max_regions),
                       Selection(config_.regions, config_.step_region));
   choose_counters(config_);
-  if (!writer_.open_files(rank_)) return false;
+  if (!writer_.open_files(rank_, size)) return false;
   if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi, focus);
   r.start(uint32_t(config_.max_peers), config_.messages, config_.clock);
   const uint64_t now = r.clock.ticks();
@@ -157,7 +157,7 @@ void Session::close_step(int64_t label, double time) noexcept {
     s->forget_call();
   }
   if (Shard* s = this_shard; s && s->pipeline_armed) {
-    s->pipeline_armed = false;
+    s->set_unusual(s->own_work, false);
     fault("pipeline_next_not_used");
     tell("pipeline",
          "perfield_pipeline_next was called but no region was entered before the step "
@@ -185,9 +185,9 @@ void Session::close(int64_t label, double time, uint64_t now) noexcept {
   } catch (const std::exception& e) {
     return give_up(e.what());
   }
-  writer_.flush_when_due(now);
+  writer_.flush_when_due();
   check_writing();
-  share_near_limit();
+  writer_.tell_of_spans(clock_.step());
   const uint64_t then = recorder().clock.ticks();
   clock_.add_own(now, then);
   if (clock_.span() == 0) clock_.begin_entry(clock_.windowed() ? now : then);
@@ -202,6 +202,7 @@ void Session::close_and_write(int64_t label, double time, uint64_t now) {
     rank_log().line("setup      ended by " + first_closing_in_words());
     return;
   }
+  in_process_.closed(clock_.step(), label, time, writer_.mesh().described());
   const StepClock::Entry entry = clock_.close(label);
   if (entry != StepClock::Entry::none) write_step(StepKind::step, clock_.step(), label, time, now);
   if (entry == StepClock::Entry::frame && !clock_.windowed()) writer_.fields(clock_.step());
@@ -215,7 +216,7 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   body.time = time;
   body.kind = uint16_t(kind);
   body.realtime_ns = realtime_ns();
-  body.perfield_bytes = private_bytes(r);
+  body.perfield_bytes = r.bytes_used();
   body.faults = notices_.faults_of_step();
   body.mesh_version = writer_.mesh().version();
   clock_.fill(&body, now);
@@ -230,10 +231,8 @@ void Session::set_mesh_size() noexcept {
   MeshQuantities& defined = mesh_quantities_;
   if (!defined.cells)
     defined = define_mesh_quantities([&r](auto... row) { return r.define_quantity(row...); });
-  // The thread that closes the step owns the carry of all shards.
-  QuantityCarry* carry = r.shard_at(0).carry_of_rank;
-  const auto set = [carry](perfield_quantity quantity, int64_t value) {
-    if (quantity) carry[number_of(quantity)] = {uint64_t(std::max<int64_t>(value, 0)), true, 0};
+  const auto set = [&r](perfield_quantity quantity, int64_t value) {
+    if (quantity) r.set_of_rank(quantity, uint64_t(std::max<int64_t>(value, 0)));
   };
   set(defined.cells, size->cells);
   set(defined.points, size->points);
@@ -254,25 +253,15 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
     rank_log().entry(index, body);
     if (kind == StepKind::step) {
       writer_.mesh().shown();
-      in_process_.keep_entry(index, label, time, body.mesh_version, at, bytes);
-      if (clock_.was_measured()) values_.closed(at, bytes);
+      if (clock_.was_measured()) {
+        in_process_.keep_entry(index, at, bytes);
+        values_.closed(at, bytes);
+      }
     }
   }
   process_.entry_written();
   notices_.entry_closed();
   clock_.entry_written();
-}
-
-void Session::share_near_limit() noexcept {
-  const uint64_t factor = writer_.agreed_sharing(clock_.step());
-  if (!factor || !clock_.share(factor)) return;
-  const StepChoice& steps = clock_.choice();
-  const bool one_in_many = steps.measure_every > 1;
-  const std::string many = std::to_string(one_in_many ? steps.measure_every : steps.sum_every);
-  tell("limit",
-       "the run directory nears record_limit; from step " + std::to_string(clock_.step()) +
-           " on, " +
-           (one_in_many ? "one step in " + many + " is measured" : many + " steps share an entry"));
 }
 
 void Session::pause() noexcept {
@@ -354,14 +343,14 @@ void Session::write_end(const std::string& reason, uint64_t now) {
     }
     write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
   }
-  writer_.sites();
+  writer_.sites(true);
   if (perfield_clock clock; before_end_ && reason == "finalize" && before_end_(&clock))
     writer_.clock(clock);
   JsonObject entry;
   entry.text("reason", reason).natural("steps", clock_.step()).texts("sources", sources_);
   notices_.add_to_end_entry(&entry);
   entry.natural("perfield_ns", r.clock.span_ns(clock_.total_own_ticks()));
-  entry.natural("perfield_bytes", private_bytes(r)).integer("realtime_ns", realtime_ns());
+  entry.natural("perfield_bytes", r.bytes_used()).integer("realtime_ns", realtime_ns());
   add_devices(&entry);
   rank_log().line("end        by " + reason + " after " + std::to_string(clock_.step()) + " steps");
   rank_log().line("counts     " + entry.str());

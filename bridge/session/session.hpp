@@ -115,7 +115,6 @@ class Session {
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
   // Gives the open step the size of the newest mesh.
   void set_mesh_size() noexcept;
-  void share_near_limit() noexcept;
   void write_end(const std::string& reason, uint64_t now);
   void check_writing() noexcept;
   void stop_measuring() noexcept;  // for good
@@ -132,12 +131,13 @@ class Session {
   Config config_;
   int rank_ = 0, size_ = 0;
   std::vector<std::string> sources_;
-  StepClock clock_;
+  SpanOfEntries spans_;
+  StepClock clock_{spans_};
   ConfiguredSteps configured_steps_;
   ProcessWatch process_;
   Notices notices_{config_};
   InProcess in_process_;
-  StepWriter writer_{config_, in_process_};
+  StepWriter writer_{config_, in_process_, spans_};
   StepValues values_;
   MeshQuantities mesh_quantities_;
   int (*before_end_)(perfield_clock*) = nullptr;

@@ -3,7 +3,7 @@
 // step_clock.cpp - see step_clock.hpp.
 #include "session/step_clock.hpp"
 
-#include <utility>
+#include <algorithm>
 
 #include "recorder/recorder.hpp"
 
@@ -12,15 +12,8 @@ namespace perfield {
 void StepClock::configure(const Config& config) noexcept {
   configured_ = choice_ = StepChoice::of(config);
   starts_paused_ = config.start_paused;
-}
-
-bool StepClock::share(uint64_t factor) noexcept {
-  constexpr uint64_t kMostSteps = 1u << 30;
-  const bool one_in_many = configured_.measure_every > 1;
-  const uint64_t configured = one_in_many ? configured_.measure_every : configured_.sum_every;
-  if (configured * factor > kMostSteps) return false;
-  (one_in_many ? choice_.measure_every : choice_.sum_every) = configured * factor;
-  return true;
+  spans_.configure(configured_.measure_every > 1 ? configured_.measure_every
+                                                 : configured_.sum_every);
 }
 
 void StepClock::begin(uint64_t now) noexcept {
@@ -50,9 +43,10 @@ void StepClock::start() noexcept {
 void StepClock::hand_in() noexcept {
   Shard* s = before_close_.empty() ? nullptr : recorder().shard();
   if (!s) return;
-  const uint32_t own_work = std::exchange(s->own_work, 0);
+  const uint32_t own_work = s->own_work;
+  s->set_unusual(0, s->pipeline_armed);
   for (auto* function : before_close_) function();
-  s->own_work = own_work;
+  s->set_unusual(own_work, s->pipeline_armed);
 }
 
 void StepClock::stop(uint64_t now) noexcept {
@@ -109,20 +103,43 @@ void StepClock::control(uint64_t now, bool measures) noexcept {
 
 // --- the open step -------------------------------------------------------------------------------
 
+void StepClock::end_setup() noexcept {
+  in_setup_ = false;
+  choose_span(false);
+}
+
 StepClock::Entry StepClock::close(int64_t label) noexcept {
   if (step_ > 0 && label <= last_label_) flags_ |= kStepLabelFell;
-  ++span_;
-  if (choice_.is_measured(step_)) return choice_.ends_frame(step_) ? Entry::frame : Entry::none;
-  flags_ |= kStepNotMeasured;
-  // Each step has its entry until the directory nears its limit. Then all up to the next measured
-  // one share an entry.
-  const bool shared = choice_.measure_every > configured_.measure_every;
-  return !shared || choice_.is_measured(step_ + 1) ? Entry::unmeasured : Entry::none;
+  if (span_++ == 0) first_ = step_;
+  if (!choice_.is_measured(step_)) {
+    flags_ |= kStepNotMeasured;
+    // Each has an entry of its own as configured. In longer spans, all up to the next measured one
+    // share an entry.
+    const bool ends = !spans_.is_longer() || choice_.is_measured(step_ + 1);
+    return ends ? Entry::unmeasured : Entry::none;
+  }
+  if (choice_.measure_every > 1) return Entry::frame;
+  // Windows may pass over the last step of a group.
+  const bool ends = (step_ + 1) / choice_.sum_every > first_ / choice_.sum_every;
+  return ends ? Entry::frame : Entry::none;
 }
 
 void StepClock::next_step(int64_t label) noexcept {
   last_label_ = label;
+  const bool was_measured = choice_.is_measured(step_);
   ++step_;
+  if (span_ == 0) choose_span(was_measured);
+}
+
+// The steps that a rank measures are among those of a rank that measures more often.
+void StepClock::choose_span(bool was_measured) noexcept {
+  if (configured_.measure_every == 1) {
+    if (spans_.begin_entry(step_)) choice_.sum_every = spans_.steps();
+  } else if (was_measured || spans_.is_full()) {
+    const uint64_t last = step_ > 0 ? step_ - 1 : 0;
+    if (spans_.begin_entry(last - std::min(last, choice_.skip)))
+      choice_.measure_every = spans_.steps();
+  }
 }
 
 // --- the entry -----------------------------------------------------------------------------------

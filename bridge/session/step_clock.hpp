@@ -10,6 +10,7 @@
 
 #include "configuration/config.hpp"
 #include "format/entry.hpp"
+#include "session/span_of_entries.hpp"
 
 namespace perfield {
 
@@ -35,13 +36,12 @@ class StepClock {
   // What to write when a step closes.
   enum class Entry { none, unmeasured, frame };
 
+  // spans: how many steps share an entry or, with measure_every, how rarely one is measured.
+  explicit StepClock(SpanOfEntries& spans) : spans_(spans) {}
+
   void configure(const Config& config) noexcept;
   // As configured: the same in all ranks, even where measuring has ended or never began.
   const StepChoice& configured() const noexcept { return configured_; }
-  const StepChoice& choice() const noexcept { return choice_; }
-  // Near the limit of the run directory: this many times more steps share an entry, or this many
-  // times fewer are measured. False if that would be too many.
-  bool share(uint64_t factor) noexcept;
 
   // Setup begins.
   void begin(uint64_t now) noexcept;
@@ -49,7 +49,7 @@ class StepClock {
   void close_by_windows() noexcept { windowed_ = true; }
   bool windowed() const noexcept { return windowed_; }
   bool in_setup() const noexcept { return in_setup_; }
-  void end_setup() noexcept { in_setup_ = false; }
+  void end_setup() noexcept;
 
   // --- counting
   // Resumes counting, if the open step is measured and nobody has paused.
@@ -89,14 +89,18 @@ class StepClock {
 
  private:
   bool is_measured(uint64_t step) const noexcept { return in_setup_ || choice_.is_measured(step); }
+  // The next entry may be longer. was_measured: the step that was closed last.
+  void choose_span(bool was_measured) noexcept;
   void hand_in() noexcept;
   bool is_paused() const noexcept { return paused_ > 0 || switched_off_ || starts_paused_; }
   template <typename F>
   void change_pauses(uint64_t now, F change) noexcept;
 
+  SpanOfEntries& spans_;
   StepChoice configured_, choice_;
   bool in_setup_ = true, windowed_ = false;
   uint64_t step_ = 0;
+  uint64_t first_ = 0;  // of the entry
   uint32_t span_ = 0;
   uint16_t flags_ = 0;
   int64_t last_label_ = 0;

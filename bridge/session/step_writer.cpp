@@ -33,12 +33,19 @@
 namespace perfield {
 namespace {
 
-constexpr double kWritingShare = 0.005;  // of the run time; above it entries are gathered, once
-constexpr uint64_t kWritingGrace_ns = 10'000'000;  // writing has taken this long
-constexpr uint64_t kLimitEvery = 64;               // steps between two checks of record_limit
+// Entries that may be gathered beyond what the pace wants: definitions, and those of a full disk.
+constexpr size_t kMoreRoom = WritePace::kFirstRoom;
 // At least this much time lies between two notes of the call sites, and a quarter of the time
 // before: big codes have thousands of sites.
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
+
+// Ranks on this node, as the launcher tells or by an equal share; -1: unknown.
+int ranks_on_node() {
+  const Standing own = standing_of_rank();
+  if (own.size <= 1) return 1;
+  if (own.local_size > 0 || own.nodes <= 0) return own.local_size;
+  return (own.size + own.nodes - 1) / own.nodes;
+}
 
 // A file system that does not answer for so long is taken for dead.
 constexpr double kMostSecondsToEnd = 10;
@@ -66,13 +73,14 @@ bool StepWriter::open_run() {
   return true;
 }
 
-bool StepWriter::open_files(int rank) {
+bool StepWriter::open_files(int rank, int size) {
   rank_ = rank;
+  share_.divide(rank, size);
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
   const Appender::Room room = {largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)),
-                               2 * kGatherBytes};
+                               WritePace::kFirstRoom + kMoreRoom};
   if (!stream_.open(files_.stream, run_.run_id, rank, room, files_.stream_instead,
                     Appender::kPatient)) {
     tell("stream", "the stream " + stream_.path() + " cannot be written (" +
@@ -80,8 +88,14 @@ bool StepWriter::open_files(int rank) {
     return false;
   }
   files_.release();
-  mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
-              [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
+  definitions_.start(run_.run_id, files_.stream, ranks_on_node(), config_.flush_seconds);
+  mesh_.start(
+      files_.mesh, files_.mesh_instead, run_.run_id, rank,
+      [this](uint64_t bytes, const std::string& block) {
+        return share_.may_take(bytes, taken(), "mesh-limit", block + " of the mesh",
+                               "the steps from here on have no mesh there");
+      },
+      [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
   if (in_process_.wanted())
     mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
       in_process_.keep_block(version, parts, n_parts);
@@ -93,8 +107,7 @@ bool StepWriter::open_files(int rank) {
 
 void StepWriter::rank(int rank, int size, const std::string& mpi, const std::string& cpus,
                       const std::vector<std::string>& sources) {
-  begin_ticks_ = last_flush_ticks_ = recorder().clock.ticks();
-  sites_ticks_ = begin_ticks_;
+  sites_ticks_ = recorder().clock.ticks();
   char long_name[256] = "";
   gethostname(long_name, sizeof long_name - 1);
   JsonObject json;
@@ -124,6 +137,7 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
     if (const std::string value = variable(name); !value.empty()) json.text(key, value);
   stream_.json(EntryType::rank, 0, json.str());
   stream_.flush();
+  write_pace_.start(monotonic_ns(), config_.flush_seconds == 0);
 }
 
 void StepWriter::clock(const perfield_clock& compared) {
@@ -142,11 +156,13 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   Recorder& r = recorder();
   mesh_.try_again();
   define();
+  const uint64_t before = taken().by_stream;
   const size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
   unsigned char* at = stream_.begin(EntryType::step, index, room);
   if (!at) return nullptr;
   *bytes = encode_step(r, body, at, room);
   stream_.end(*bytes);
+  spans_.written(taken().by_stream - before, share_.left(taken()));
   return at;
 }
 
@@ -163,25 +179,39 @@ void log_region(uint32_t id) {
 }  // namespace
 
 void StepWriter::define() {
-  define_regions(recorder(), [this](uint32_t id, const std::string& json) {
-    in_process_.keep_definition(json);
-    if (!stream_.json(EntryType::region, id, json)) return false;
+  const Clock& clock = recorder().clock;
+  const uint64_t now_ns = clock.since_start_ns(clock.ticks());
+  define_regions(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
+    in_process_.keep_definition(with_id(id, json));
+    definitions_.add(EntryType::region, id, json, now_ns);
     log_region(id);
     return true;
   });
   for (const std::string& sentence : recorder().quantities.take_refusals())
     tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
-  define_quantities(recorder(), [this](uint32_t id, const std::string& json) {
-    in_process_.keep_definition(json);
-    return stream_.json(EntryType::quantity, id, json);
+  define_quantities(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
+    in_process_.keep_definition(with_id(id, json));
+    definitions_.add(EntryType::quantity, id, json, now_ns);
+    return true;
   });
+  definitions_.write(stream_, now_ns);
 }
 
-void StepWriter::sites() {
+void StepWriter::sites(bool is_last) {
   if (!recorder().sites.following() || recorder().sites.size() == 0) return;
   std::string text = sites_json(recorder(), config_.step_call);
   if (text.empty()) return;
   text.resize((text.size() + 7) / 8 * 8, ' ');
+  const uint64_t left = share_.left_before_end(taken());
+  if (text.size() > (is_last ? left : left / 4)) {
+    if (std::exchange(told_of_sites_, true)) return;
+    tell("limit-sites", "the call sites of rank " + std::to_string(rank_) + " take " +
+                            std::to_string(text.size()) + " bytes, too many for what is left of " +
+                            share_.in_words() +
+                            "; `perfield steps` sees what was written before, or nothing; raise "
+                            "record_limit");
+    return;
+  }
   const iovec body = {text.data(), text.size()};
   sites_wait_ = !stream_.write_parts(EntryType::sites, 0, &body, 1);
 }
@@ -216,9 +246,11 @@ bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
 void StepWriter::finish(JsonObject entry, bool is_aborted) {
   Appender& mesh = mesh_.file();
   mesh_.try_last();
+  definitions_.write_last(stream_);
   stream_.hurry();
   stream_.flush_or_miss();
-  if (sites_wait_) sites();
+  definitions_.tell(stream_);
+  if (sites_wait_) sites(true);
   if (sites_wait_) stream_.miss();
   entry.natural("bytes_written", stream_.bytes_written() + mesh.bytes_written());
   entry.natural("missing", stream_.missing()).natural("missing_of_mesh", mesh.missing());
@@ -235,6 +267,7 @@ void StepWriter::finish(JsonObject entry, bool is_aborted) {
   }
   stream_.json(EntryType::end, 0, entry.str());
   stream_.flush_or_miss();
+  definitions_.finish();
   end_.missing = stream_.missing() + mesh.missing();
   end_.write = stream_.error() ? stream_.error() : mesh.error();
   if (!files_.staged()) close_files();  // else its lock is needed yet
@@ -267,11 +300,10 @@ void StepWriter::fields(uint64_t step) noexcept {
     std::string slower;
     if (!pace_.are_due(step, &slower)) return;
     if (!slower.empty()) tell("fields-pace", slower);
-    if (mesh_.file().file_bytes() >= uint64_t(config_.record_limit)) {
-      tell("fields-limit", "the simulation's own fields take record_limit (" +
-                               std::to_string(config_.record_limit) + " bytes); from step " +
-                               std::to_string(step) +
-                               " on they are not stored; raise it or fields_every");
+    if (fields_end_ ||
+        !share_.may_take(mesh_.bytes_of_fields(), taken(), "fields-limit", "the fields of a step",
+                         "from step " + std::to_string(step) + " on they are not stored")) {
+      fields_end_ = true;
       return;
     }
     const uint64_t begin_ns = monotonic_ns();
@@ -285,16 +317,58 @@ void StepWriter::fields(uint64_t step) noexcept {
 
 // --- writing -------------------------------------------------------------------------------------
 
-void StepWriter::flush_when_due(uint64_t now) noexcept {
-  Recorder& r = recorder();
-  const bool cheap = double(write_ticks_) < kWritingShare * double(now - begin_ticks_) ||
-                     r.clock.span_ns(write_ticks_) < kWritingGrace_ns;
-  const double gathered_s = double(r.clock.span_ns(now - last_flush_ticks_)) * 1e-9;
-  if (!cheap && stream_.gathered() < kGatherBytes && gathered_s < config_.flush_seconds) return;
-  const uint64_t before = r.clock.ticks();
+void StepWriter::flush() noexcept {
+  const uint64_t bytes = stream_.bytes_written(), begin_ns = monotonic_ns();
   stream_.flush();
-  last_flush_ticks_ = r.clock.ticks();
-  write_ticks_ += last_flush_ticks_ - before;
+  if (stream_.bytes_written() != bytes) write_pace_.wrote(begin_ns, monotonic_ns());
+}
+
+void StepWriter::flush_when_due() noexcept {
+  const uint64_t now_ns = monotonic_ns();
+  WritePace::Next next = write_pace_.next(now_ns, stream_.gathered());
+  if (next == WritePace::Next::make_room && !stream_.fails()) {
+    const bool more = stream_.gather_up_to(WritePace::kMostRoom + kMoreRoom);
+    write_pace_.has_room(more ? WritePace::kMostRoom : WritePace::kFirstRoom);
+    next = write_pace_.next(now_ns, stream_.gathered());
+  }
+  if (next == WritePace::Next::gather) return;
+  flush();
+  const bool longer = write_pace_.wants_longer_spans();
+  if (longer) spans_.lengthen();
+  tell_of_slow_writing(longer);
+}
+
+void StepWriter::tell_of_slow_writing(bool longer) noexcept {
+  const double usual_ms = double(write_pace_.usual_ns()) * 1e-6;
+  const double apart_s = double(write_pace_.apart_ns()) * 1e-9;
+  const bool gathers = apart_s > config_.flush_seconds && config_.flush_seconds > 0;
+  if ((!gathers || gathering_told_) && (!longer || spans_told_)) return;
+  try {
+    char begin[160];
+    snprintf(begin, sizeof begin, " takes %.3g ms, and perfield spends 0.5 %% of the time on it; ",
+             usual_ms);
+    const std::string writing = "writing to " + run_.path + begin;
+    const std::string end = config_.stage.empty()
+                                ? "; set stage to a directory of each node, as /dev/shm, to write "
+                                  "there until the program ends"
+                                : "; a faster directory for stage would mend that";
+    if (longer) {
+      spans_told_ = gathering_told_ = true;
+      tell("slow-writing-spans",
+           writing + "even a megabyte of entries at once is too little for that, so from now on " +
+               (config_.measure_every > 1 ? "fewer steps are measured"
+                                          : "more steps share an entry") +
+               ", as many as it takes" + end);
+    } else {
+      char seconds[32];
+      snprintf(seconds, sizeof seconds, "%.3g s", apart_s);
+      gathering_told_ = true;
+      tell("slow-writing", writing + "so entries are gathered for up to " + seconds +
+                               ", at most a megabyte, which is what a killed rank loses" + end);
+    }
+  } catch (...) {
+    // no memory for a sentence
+  }
 }
 
 // A failing node-local disk loses nothing: entries go to the place they would have without it.
@@ -346,26 +420,8 @@ bool StepWriter::works(uint64_t step) noexcept {
   return works;
 }
 
-// Near the limit of the run directory, ever more steps share an entry: half of the space is for the
-// steps as configured, half of the rest for pairs of them, and so on. The first rank that sees it
-// leaves a note with the step of the change, a little ahead, so that all ranks change at that step.
-uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
-  if ((step % kLimitEvery) != 0) return 0;
-  try {
-    const std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
-    Change sharing = agreed_change(note);
-    const double used = double(stream_.file_bytes()) * double(nodes_of_world());
-    uint64_t factor = sharing_;
-    for (double left = 1.0 - used / double(config_.record_limit);
-         left < 1.0 / double(2 * factor) && factor < 1u << 20;)
-      factor *= 2;
-    if (!sharing.to && factor > sharing_) sharing = agree(note, {step + kLimitEvery, factor});
-    if (!sharing.to || step < sharing.from) return 0;
-    ++times_shared_;
-    return sharing_ = sharing.to;
-  } catch (...) {
-    return 0;  // no memory for a name: checks the limit again later
-  }
+Taken StepWriter::taken() const noexcept {
+  return {stream_.bytes_written() + stream_.gathered(), mesh_.bytes()};
 }
 
 }  // namespace perfield

@@ -15,23 +15,27 @@
 #include "recorder/source.h"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/staging.hpp"
+#include "session/definitions.hpp"
 #include "session/fields_pace.hpp"
 #include "session/in_process.hpp"
 #include "session/mesh.hpp"
+#include "session/record_share.hpp"
+#include "session/span_of_entries.hpp"
+#include "session/write_pace.hpp"
 
 namespace perfield {
 
 class StepWriter {
  public:
-  // in_process: keeps written data until it is shown.
-  StepWriter(const Config& config, InProcess& in_process)
-      : config_(config), in_process_(in_process) {}
+  // in_process: keeps written data until it is shown. spans: gets to know what entries take.
+  StepWriter(const Config& config, InProcess& in_process, SpanOfEntries& spans)
+      : config_(config), in_process_(in_process), spans_(spans) {}
 
   // Finds or makes the run directory. On failure, says so and returns false.
   bool open_run();
   // Opens this rank's files there, once the table of regions has its final size. On failure, says
   // so and returns false.
-  bool open_files(int rank);
+  bool open_files(int rank, int size);
   const std::string& run_path() const noexcept { return run_.path; }
 
   // The entries of a rank. place: what has changed since its `rank` entry.
@@ -42,7 +46,8 @@ class StepWriter {
   // Encodes the recorder's carry with the definitions that it needs. Returns the body in the
   // buffer, valid until the next write; nullptr if it cannot be written.
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
-  void sites();
+  // is_last: at the end.
+  void sites(bool is_last = false);
   // False for a while after sites_looked_at.
   bool sites_are_due(uint64_t now) const noexcept;
   void sites_looked_at(uint64_t now) noexcept { sites_ticks_.store(now); }
@@ -56,21 +61,21 @@ class StepWriter {
   void fields(uint64_t step) noexcept;
   Mesh& mesh() noexcept { return mesh_; }
 
-  void flush() noexcept { stream_.flush(); }
-  // Writes at once while that stays cheap relative to the steps; otherwise gathers entries.
-  void flush_when_due(uint64_t now) noexcept;
+  void flush() noexcept;
+  // Writes at once while that stays cheap relative to the steps; otherwise gathers entries, and if
+  // that is not enough, lets more steps share one.
+  void flush_when_due() noexcept;
   // Reports failed writes. False, with a message, once nothing more can be written.
   bool works(uint64_t step) noexcept;
-  // Near record_limit: the factor by which more steps share an entry from this step on, agreed by
-  // all ranks; 0: unchanged.
-  uint64_t agreed_sharing(uint64_t step) noexcept;
+  // Says what record_limit changes. step: the next one.
+  void tell_of_spans(uint64_t step) noexcept { share_.tell_of(spans_, step); }
 
  private:
-  static constexpr size_t kGatherBytes = 64 * 1024;  // of entries, where writing is slow
-
+  Taken taken() const noexcept;
   void define();
   void check_staging(uint64_t step) noexcept;
   void tell_of_failures(uint64_t step);
+  void tell_of_slow_writing(bool longer) noexcept;
   // What end() does where it may hang.
   void finish(JsonObject entry, bool is_aborted);
   void close_files();
@@ -78,15 +83,20 @@ class StepWriter {
 
   const Config& config_;
   InProcess& in_process_;
+  SpanOfEntries& spans_;
   RunDirectory run_;
   NodeFiles files_;
   Appender stream_;
+  Definitions definitions_;
   Mesh mesh_;
   int rank_ = 0;
+  RecordShare share_{config_};
   FieldsPace pace_;
-  uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
+  WritePace write_pace_;
+  bool gathering_told_ = false, spans_told_ = false;
   std::atomic<uint64_t> sites_ticks_{0};
-  uint64_t sharing_ = 1, times_shared_ = 0;
+  bool fields_end_ = false;  // no room for more of them
+  bool told_of_sites_ = false;
   bool stage_failed_ = false;
   bool failure_told_ = false, mesh_failure_told_ = false;
   bool sites_wait_ = false;  // the newest entry of them is not in the stream

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tell.cpp - the first process of a node that creates a topic's note (O_EXCL) may print.
+// tell.cpp - the first process of a node that creates a topic's note (O_EXCL) may print. A process
+// tries that once for each topic, since a program may make the same mistake in each step.
 #include "session/tell.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
 
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
@@ -22,10 +27,23 @@ std::string directory;
 // If the program was started without stderr, descriptor 2 may now be any other file.
 const bool has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
+// False the first time for each topic. Beyond so many topics it is always false.
+bool tried_before(const std::string& topic) {
+  static std::array<std::atomic<size_t>, 256> tried{};
+  const size_t hash = std::hash<std::string>()(topic) | 1;  // 0 is an empty place
+  for (size_t i = 0; i < tried.size(); ++i) {
+    size_t found = 0;
+    if (tried[(hash + i) % tried.size()].compare_exchange_strong(found, hash)) return false;
+    if (found == hash) return true;
+  }
+  return false;
+}
+
 // kind: of the action that happens once for each topic.
 bool is_first(const char* kind, const std::string& topic) {
   if (directory.empty()) return speaks_for_node();
-  std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
+  if (tried_before(kind + topic)) return false;
+  const std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
   int fd = open_guarded(note, O_WRONLY | O_CREAT | O_EXCL);
   if (fd < 0) return errno != EEXIST && speaks_for_node();
   close(fd);

@@ -19,18 +19,6 @@ bool counts_something(const StepView& step) {
   return step.calls.size() || step.messages.size() || step.waits.size();
 }
 
-// The kinds of call that this rank has ever sent with. Their fields stay once they exist.
-std::bitset<PERFIELD_CALL_LIMIT> calls_seen(Recorder& r) {
-  std::bitset<PERFIELD_CALL_LIMIT> seen;
-  for (int i = 0; i < r.n_shards(); ++i) {
-    Shard& s = r.shard_at(i);
-    uint32_t end = s.n_messages.load(std::memory_order_acquire);
-    for (uint32_t k = s.first_message(); k < end; ++k)
-      if (s.messages[k].count.get()) seen[s.call_of(k) % PERFIELD_CALL_LIMIT] = true;
-  }
-  return seen;
-}
-
 }  // namespace
 
 void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
@@ -56,7 +44,7 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   facts.has_all_ranks = false;
   facts.ranks.resize(1);
   for (const std::string& name : sources) facts.ranks[0].has_source(name);
-  facts.calls_seen = calls_seen(recorder);
+  facts.calls_seen = recorder.carried.calls_of_messages;  // their fields stay once they exist
 
   std::set<uint32_t> here;
   for (const RegionRow row : step.regions) {

@@ -49,7 +49,13 @@ def entries(room: str) -> list[bytes]:
         path = Path(place) / "run"
         clocks = ((0, CLOCK), (1, CLOCK))
         twin.write_run(
-            path, ranks=2, steps=3, hosts=("node0", "node1"), change_rank=with_clock, clocks=clocks
+            path,
+            ranks=2,
+            steps=3,
+            hosts=("node0", "node1"),
+            change_rank=with_clock,
+            clocks=clocks,
+            packed=True,
         )
         for file in sorted((path / room).glob("*.pf")):
             if room == "stream":

@@ -15,6 +15,7 @@ from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
+import twin
 from perfield.run import RunError
 
 # Its arguments: steps, and what every rank does after the fifth: "kill", or "wait" for a byte.
@@ -187,34 +188,39 @@ def test_full_stage_loses_nothing(privately, program, bin_dir, tmp_path):
     assert not any("lost" in sentence for sentence in run.damage)
 
 
-def test_entries_of_a_partial_batch_count_once(measured, stage):
-    # Each write takes a second, so entries are batched; half of the first batch reaches the disk.
+@pytest.mark.parametrize("part", ["n / 2", "n / 9", "200", "0"])
+def test_entries_of_a_partial_batch_count_once(measured, stage, part):
+    # Each write takes 10 ms, so entries are gathered for 2 s; a part of the first batch reaches the disk.
+    # Steps behind it name a full one that is in the staged file only.
     before = """
 #include <sys/syscall.h>
 static int cut = 0;
 ssize_t write(int file, const void* bytes, size_t n) {
-  work(1000);
-  if (n > 20000 && !cut++) n = n / 2 / 8 * 8;
+  work(10);
+  if (n > 15000 && !cut++) n = (PART) / 8 * 8;
   return syscall(SYS_write, file, bytes, n);
 }
-"""
+""".replace("PART", part)
     run, result = measured(
         """
       perfield_initialize();
-      for (int s = 0; s < 300; ++s) {
-        perfield_begin("work"); work(1); perfield_end("work");
+      for (int s = 0; s < 1500; ++s) {
+        perfield_begin("work"); work(10); perfield_end("work");
         perfield_step(s, s);
       }
       perfield_finalize();
       printf("%d", cut);
     """,
         before=before,
-        env={"PERFIELD_STAGE": str(stage), "PERFIELD_FLUSH_SECONDS": "3600"},
+        env={"PERFIELD_STAGE": str(stage)},
     )
     assert int(result.stdout) >= 1
     assert "from here on entries are written into the run directory at once" in result.stderr
-    assert "steps      300 on 1 rank" in result.stderr
-    assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1]] * 300
+    assert "steps      1,500 on 1 rank" in result.stderr
+    assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1]] * 1500
+    left = [path for path in (run.path / "stream").glob("*.pf") if "staged" not in path.name]
+    entries = twin.decode(left[0].read_bytes())[0]
+    assert [entry["type"] for entry in entries[:2]] == ["reference", "step"]
     assert not any("lost" in sentence for sentence in run.damage)
 
 

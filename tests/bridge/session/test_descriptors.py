@@ -125,3 +125,18 @@ def test_file_size_limit_costs_entries_not_the_program(shell, tmp_path):
     assert "entries of rank 0 are missing in" in result.stderr
     run = perfield.open(tmp_path / "perfield-run")
     assert 10 < len(run) < 1000
+
+
+def test_resident_memory_is_known_after_the_program_closed_all_descriptors(measured):
+    """Its own files have the numbers of perfield's then."""
+    run, _ = measured("""
+      static volatile char big[50000000];
+      perfield_initialize();
+      work(20); perfield_step(0, 0);
+      for (int fd = 3; fd < 64; ++fd) close(fd);
+      for (int i = 0; i < 20; ++i) fputs("7 7 7", fopen("result.txt", "a"));
+      for (size_t i = 0; i < sizeof big; i += 4096) big[i] = 1;
+      work(20); perfield_step(1, 1);
+    """)
+    before, after = (frame.values["resident_bytes"][0] for frame in run.frames())
+    assert 0 < before < after - 40e6

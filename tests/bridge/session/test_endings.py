@@ -313,8 +313,8 @@ def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, tmp_path):
         assert all(frame.present.all() for frame in run.frames())
 
 
-def test_killed_rank_loses_at_most_flush_seconds(measured):
-    """Each write takes 100 ms of the test's clock, so perfield gathers entries."""
+def test_killed_rank_loses_what_was_gathered_at_most(measured):
+    """Each write takes 3 ms of the test's clock, so perfield gathers entries for 0.6 s."""
     run, _ = measured(
         """
       perfield_initialize();
@@ -325,13 +325,12 @@ def test_killed_rank_loses_at_most_flush_seconds(measured):
       #include <signal.h>
       #include <sys/syscall.h>
       ssize_t write(int fd, const void* data, size_t n) {
-        if (fd > 2) work(100);
+        if (fd > 2) work(3);
         return syscall(SYS_write, fd, data, n);
       }
     """,
-        env={"PERFIELD_FLUSH_SECONDS": "0.5"},
         check=False,
     )
     assert run.state == "killed" and not run.damage
-    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # only entries younger than flush_seconds are lost
+    assert 200 - 0.6 / 0.02 - 1 <= len(run) < 200
     assert [frame.label for frame in run.frames()] == list(range(len(run)))

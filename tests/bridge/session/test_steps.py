@@ -260,7 +260,6 @@ def test_record_limit_sums_steps_exactly(measured, tmp_path):
         seen = [frame.values["work_count"][rank] for frame in run.frames() if frame.present[rank]]
         assert sum(seen) == 4000
         assert seen[0] == 1 and max(seen) > 1
-    assert all(frame.present.all() for frame in run.frames())  # all ranks change at the same step
     assert run.steps_closed.tolist() == [4000, 4000]
 
 

@@ -9,6 +9,7 @@ import pytest
 from c_programs import c_program
 
 import perfield
+import twin
 
 # The program's own functions of the C library: writes to a stream or a mesh fail while fails(n) says
 # so, where n counts them from 0. Half of what is to be written reaches the disk where it returns -1.
@@ -105,6 +106,18 @@ def test_only_the_torn_entry_is_passed_over(measured):
     run, _ = measured(STEPS % (20, "1"), before=failing(f"return n == 7 ? {SHORT} : 0;"))
     [torn] = run.damage
     assert "were passed over" in torn
+
+
+@pytest.mark.parametrize("failures", ["n == 7", "n == 7 || n == 9", "n > 6 && n < 40 && n % 3"])
+@pytest.mark.parametrize("error", ["EIO", str(SHORT)])
+def test_steps_behind_a_failed_write_name_none_before_it(measured, error, failures):
+    run, _ = measured(STEPS % (60, "1"), before=failing(f"return {failures} ? {error} : 0;"))
+    assert steps_of(run) == list(range(60))
+    (stream,) = (run.path / "stream").glob("*.pf")
+    steps = [e for e in twin.decode(stream.read_bytes())[0] if e["type"] == "step" and e["body"]["kind"] == 0]
+    full = [entry["index"] for entry in steps if entry["version"] == 3]
+    assert full[0] == 0 and len(full) > failures.count("n")
+    assert any(entry["version"] == twin.PACKED for entry in steps)
 
 
 @pytest.fixture

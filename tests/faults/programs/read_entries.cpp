@@ -44,13 +44,17 @@ static void read_stream(const std::string& path, const std::string& index_path) 
   for (int time = 0; time < 2; ++time) {  // the second time it loads what the first has saved
     StreamIndex index(path, index_path, 0, 0);
     index.refresh();
+    StepBodies bodies;
     for (const EntryPlace& place : index.places()) {
       EntryHeader header;
       const unsigned char* body = nullptr;
       StepView step;
       if (read_header(file, place.offset, &header) &&
-          read_body(file, place.offset, header, &body) && body)
-        seen += view_step(body, header.body_bytes, &step);
+          read_body(file, place.offset, header, &body) && body && is_step(header)) {
+        const PlainBody plain =
+            bodies.plain_with(file, header, place.offset, body, place.reference_offset).body;
+        seen += plain.at && view_step(plain.at, plain.bytes, &step);
+      }
     }
   }
 }
