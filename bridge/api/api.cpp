@@ -10,39 +10,39 @@
 #include "perfield.h"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
+#include "recorder/usual_region.hpp"
 #include "session/environment.hpp"
 #include "session/session.hpp"
 
-using perfield::Activity;
+using perfield::CounterClock;
+using perfield::GivenTicks;
 using perfield::Recorder;
 using perfield::recorder;
 using perfield::RegionDefinition;
 using perfield::Regions;
 using perfield::session;
 using perfield::Shard;
-using perfield::the_recorder;
 using perfield::this_shard;
 
 namespace {
 
-__attribute__((noinline)) uint32_t armed(Regions& regions, Shard& s, uint32_t id,
-                                         int block) noexcept {
-  s.pipeline_armed = false;
-  regions[id].armed_only.store(true, std::memory_order_relaxed);
-  return regions.part_of(id, block, s.pipeline_armed_at);
+__attribute__((noinline)) uint32_t armed(Recorder& r, Shard& s, uint32_t id, int block) noexcept {
+  s.set_unusual(s.own_work, false);
+  r.make_unusual(id);
+  return r.regions.part_of(id, block, s.pipeline_armed_at);
 }
 
 // The region that an entry counts for: itself, its part for a block, the armed one, or none.
-inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) noexcept {
-  if (__builtin_expect(s.pipeline_armed, 0)) return armed(regions, s, id, block);
-  const RegionDefinition& d = regions[id];
+uint32_t counted_as(Recorder& r, Shard& s, uint32_t id, int block) noexcept {
+  if (s.pipeline_armed) return armed(r, s, id, block);
+  const RegionDefinition& d = r.regions[id];
   if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
-  if (block < 0) return id;
-  return regions.part_of(id, block, 0);
+  if (block >= 0) return r.regions.part_of(id, block, 0);
+  if (id != r.regions.step_region()) r.make_usual(s, id);
+  return id;
 }
 
-// ticks: of the event, if known. Finding the recorder is a function call, so it is done once per
-// event.
+// The long way, see usual_region.hpp. ticks: of the event, if known.
 __attribute__((noinline)) void enter(perfield_region region, int block,
                                      uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
@@ -52,7 +52,7 @@ __attribute__((noinline)) void enter(perfield_region region, int block,
   if (__builtin_expect(id == r.regions.step_region(), 0) && !s->own_work &&
       r.step_region.enter(*s, id))
     session().setup_done();
-  r.enter_region(*s, id, counted_as(r.regions, *s, id, block), ticks);
+  r.enter_region(*s, id, counted_as(r, *s, id, block), ticks);
 }
 
 __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0) noexcept {
@@ -65,14 +65,14 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
     session().close_step_of_region();
 }
 
-// Whether an event only needs a note on the thread's stack, with the time that came with it.
-inline bool is_usual(const Shard* s, perfield_region region, uint64_t ticks) noexcept {
-  const Recorder* r = the_recorder;
-  if (!s || !r || s->own_work || s->pipeline_armed) return false;
-  const uint32_t state = r->state();
-  return (state == Activity::inactive || (state == Activity::active && ticks)) &&
-         region - 1 < r->regions.size() && region - 1 != r->regions.step_region() &&
-         !r->counters.any();
+// Not counted, or the long way.
+__attribute__((noinline)) void enter_otherwise(perfield_region region, uint64_t ticks) noexcept {
+  Shard* const s = this_shard;
+  if (!s || !s->enter_unmeasured(region - 1)) enter(region, -1, ticks);
+}
+__attribute__((noinline)) void leave_otherwise(perfield_region region, uint64_t ticks) noexcept {
+  Shard* const s = this_shard;
+  if (!s || !s->leave_unmeasured(region - 1)) leave(region, ticks);
 }
 
 // Starts measuring, with the rank that the launcher's environment gives.
@@ -128,27 +128,32 @@ uint32_t perfield_source_function_entered(const char* name) noexcept {
   return perfield_region_define(name, nullptr, 0);
 }
 
-PERFIELD_EXPORT void perfield_region_begin(perfield_region region) { enter(region, -1); }
+PERFIELD_EXPORT void perfield_region_begin(perfield_region region) {
+  Shard* const s = this_shard;
+  if (__builtin_expect(!s || !s->enter_usual(region - 1, CounterClock()), 0))
+    enter_otherwise(region, 0);
+}
 
 PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block) {
   enter(region, block < 0 ? -1 : block);
 }
 
-PERFIELD_EXPORT void perfield_region_end(perfield_region region) { leave(region); }
+PERFIELD_EXPORT void perfield_region_end(perfield_region region) {
+  Shard* const s = this_shard;
+  if (__builtin_expect(!s || !s->leave_usual(region - 1, CounterClock()), 0))
+    leave_otherwise(region, 0);
+}
 
-// Events that come with their time. The usual case is a few checks without a stack frame.
 void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
-  if (!is_usual(s, region, ticks)) return enter(region, -1, ticks);
-  const RegionDefinition& d = the_recorder->regions[region - 1];
-  const bool counted = d.selected && !d.armed_only.load(std::memory_order_relaxed);
-  s->enter_region(region - 1, region - 1, counted, ticks);
+  if (__builtin_expect(!s || !s->enter_usual(region - 1, GivenTicks{ticks}), 0))
+    enter_otherwise(region, ticks);
 }
 
 void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
-  if (!is_usual(s, region, ticks)) return leave(region, ticks);
-  s->leave_region(region - 1, ticks);
+  if (__builtin_expect(!s || !s->leave_usual(region - 1, GivenTicks{ticks}), 0))
+    leave_otherwise(region, ticks);
 }
 
 PERFIELD_EXPORT void perfield_begin(const char* name) {
@@ -165,7 +170,7 @@ PERFIELD_EXPORT void perfield_pipeline_next(void) {
 
 PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t place) {
   if (Shard* s = recorder().shard()) {
-    s->pipeline_armed = true;
+    s->set_unusual(s->own_work, true);
     s->pipeline_armed_at = place;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "format/calls.h"
 #include "library.hpp"
+#include "sizes.hpp"
 
 namespace perfield::pmpi {
 
@@ -19,7 +20,8 @@ inline bool following() noexcept { return library.awake && !fortran_frame; }
 
 class Call {
  public:
-  explicit Call(perfield_call, const void* frame = __builtin_frame_address(0)) noexcept {
+  explicit Call(perfield_call, const void* /*caller*/ = nullptr,
+                const void* frame = __builtin_frame_address(0)) noexcept {
     // A stale value: an error handler has left the Fortran wrapper by an exception or longjmp.
     if (frame >= fortran_frame) fortran_frame = nullptr;
   }
@@ -29,18 +31,6 @@ class Call {
 // A status to learn the sender from, also if the program ignores its status.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
   return given == MPI_STATUS_IGNORE && following() ? own : given;
-}
-
-// Bytes of `count` items, and of a received message: what both sides must agree on.
-inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
-  MPI_Count size = 0;
-  if (count <= 0 || library.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
-  return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
-}
-inline uint64_t bytes_of(const MPI_Status& status) noexcept {
-  MPI_Count bytes = 0;
-  library.Get_elements_x(&status, library.byte, &bytes);
-  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
 }  // namespace perfield::pmpi

@@ -46,7 +46,7 @@ void prepare_names() noexcept { library.Comm_create_keyval(copy_none, drop, &key
 uint32_t name_of(MPI_Comm comm) noexcept {
   // A freed communicator's handle may name another one: peers.hpp counts those that were freed.
   Peers* peers = peers_of(comm);
-  const uint64_t age = freed_age.load(std::memory_order_acquire);
+  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
   if (last.handle == comm && last.age == age && last.peers == peers && peers) return last_name;
   const Named* named = find(comm);
   last = {comm, peers, age};

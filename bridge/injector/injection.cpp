@@ -123,6 +123,7 @@ void begin() noexcept {
   }
   me = rank;
   is_crowded = has_more_ranks_than_cpus(size);
+  prepare_sizes();
   prepare_peers();
   prepare_names();
   announce();

@@ -24,12 +24,6 @@ uint64_t mix(uint64_t hash, uint64_t value) noexcept {
   return hash ^ (hash >> 29);
 }
 
-uint32_t first_slot(uint16_t call, const void* caller, const void* frame) noexcept {
-  const auto where =
-      reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
-  return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
-}
-
 const char* base_name(const char* path) noexcept {
   const char* slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
@@ -132,27 +126,6 @@ void CallSites::join(Shard& s, uint64_t now) noexcept {
   ++n_threads_;
 }
 
-// Compares from the innermost address on. While the addresses match, the next one lies in the same
-// frame as when it was noted.
-bool CallSites::Key::is_of(uint16_t c, const void* at, const void* f) const noexcept {
-  if (caller != at || frame != f || call != c) return false;
-  const char* stack = static_cast<const char*>(f);
-  for (int i = 0; i < n_returns; ++i)
-    if (uint32_t(*reinterpret_cast<const uintptr_t*>(stack + offset[i])) != returns[i])
-      return false;
-  return true;
-}
-
-uint32_t CallSites::find(uint16_t call, const void* caller, const void* frame) noexcept {
-  for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {
-    const uint32_t key = tables_->slots[slot].load(std::memory_order_acquire);
-    if (key == 0) return kNone;  // one is always there
-    const Key& k = tables_->keys[key - 1];
-    if (k.is_of(call, caller, frame))
-      return k.site == kNoRoom ? no_room(call, caller, frame) : k.site;
-  }
-}
-
 uint32_t CallSites::add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -173,13 +146,17 @@ uint32_t CallSites::add(Shard& s, uint16_t call, const void* caller, const void*
 void CallSites::add_key(const Backtrace& found, uint32_t site, uint16_t call, const void* caller,
                         const void* frame) noexcept {
   Key& k = tables_->keys[n_keys_++];
-  k = {site, call, 0, caller, frame, {}, {}};
-  for (int i = found.first; i < found.end && k.n_returns < kCompared; ++i) {
+  k = {site, call, 0, caller, frame, {}};
+  int n = 0;
+  for (int i = found.first; i < found.end && n < kCompared; ++i) {
     const uint64_t offset = found.place[i] - reinterpret_cast<uintptr_t>(frame);
     if (found.place[i] == 0 || offset > UINT32_MAX) continue;
-    k.offset[k.n_returns] = uint32_t(offset);
-    k.returns[k.n_returns++] = uint32_t(found.address[i]);
+    // The innermost one is `caller`, which is compared anyway.
+    if (i == found.first && found.address[i] == reinterpret_cast<uintptr_t>(caller)) continue;
+    k.returns[n++] = {uint32_t(offset), uint32_t(found.address[i])};
   }
+  for (; n % 4 != 0; ++n) k.returns[n] = k.returns[n - 1];
+  k.n_fours = uint16_t(n / 4);
   uint32_t slot = first_slot(call, caller, frame) % kSlots;
   while (tables_->slots[slot].load(relaxed) != 0) slot = (slot + 1) % kSlots;
   tables_->slots[slot].store(n_keys_, std::memory_order_release);
@@ -214,8 +191,7 @@ uint32_t CallSites::module_number(const char* path) noexcept {
   return n_modules_++;
 }
 
-bool CallSites::closes_step(Shard& s, uint32_t site) noexcept {
-  if (site != step_site_.load(relaxed)) return false;
+bool CallSites::counts_for_step(Shard& s, uint32_t site) noexcept {
   const uint64_t hits = step_hits_.fetch_add(1, relaxed) + 1;
   if (hits == step_.every) {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -37,7 +37,8 @@ class CallSites {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
 
-  CallSites() = default;
+  // follows: whether calls are followed, where events look.
+  explicit CallSites(std::atomic<bool>& follows) noexcept : following_(follows) {}
   ~CallSites();
 
   // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
@@ -51,12 +52,22 @@ class CallSites {
   // This thread hits sites from now on.
   void join(Shard& s, uint64_t now) noexcept;
   // Returns the site of a call; kNone if it is not known yet, kNoRoom if it found no room.
-  uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
+  uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept {
+    for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {
+      const uint32_t key = tables_->slots[slot].load(std::memory_order_acquire);
+      if (key == 0) return kNone;  // one is always there
+      const Key& k = tables_->keys[key - 1];
+      if (k.is_of(call, caller, frame))
+        return __builtin_expect(k.site == kNoRoom, 0) ? no_room(call, caller, frame) : k.site;
+    }
+  }
   // Adds the site of a call; kNoRoom if the table is full. Takes microseconds.
   uint32_t add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept;
   // Whether this hit of the site closes a step. With the first such hit setup ends, and its sites
   // are given up.
-  bool closes_step(Shard& s, uint32_t site) noexcept;
+  bool closes_step(Shard& s, uint32_t site) noexcept {
+    return site == step_site_.load(std::memory_order_relaxed) && counts_for_step(s, site);
+  }
 
   // --- to read them. Nobody gives up sites while it is locked.
   std::mutex& mutex() noexcept { return mutex_; }
@@ -82,17 +93,33 @@ class CallSites {
   static constexpr uint32_t kMostKeys = 4096, kSlots = 2 * kMostKeys;
   static constexpr uint32_t kMostFrames = 16 * kMostSites, kMostModules = 255, kLongestPath = 512;
   static constexpr uint32_t kPlaceBits = 1 << 16;
-  static constexpr int kCompared = 16;  // return addresses, from the innermost on
+  static constexpr int kCompared = 16;  // return addresses, from the innermost on, by fours
   static constexpr int kMostCleanings =
       16;  // a loop with more sites than room must not clean forever
   struct Key {
     uint32_t site;  // or kNoRoom
-    uint16_t call, n_returns;
+    uint16_t call, n_fours;
     const void *caller, *frame;
-    uint32_t offset[kCompared];   // of a return address, relative to frame
-    uint32_t returns[kCompared];  // its lower half: the offset makes a mistake unlikely
+    struct Return {
+      uint32_t offset;   // of a return address, relative to frame
+      uint32_t address;  // its lower half: the offset makes a mistake unlikely
+      bool lies_in(const char* stack) const noexcept {
+        return uint32_t(*reinterpret_cast<const uintptr_t*>(stack + offset)) == address;
+      }
+    };
+    Return returns[kCompared];  // beyond `caller`; those that are left of the last four repeat it
 
-    bool is_of(uint16_t c, const void* at, const void* f) const noexcept;
+    // Compares from the innermost address on. While the addresses match, the next one lies in the
+    // same frame as when it was noted.
+    bool is_of(uint16_t c, const void* at, const void* f) const noexcept {
+      if (caller != at || frame != f || call != c) return false;
+      const char* stack = static_cast<const char*>(f);
+      for (const Return *four = returns, *end = returns + 4 * n_fours; four != end; four += 4)
+        if (!(four[0].lies_in(stack) && four[1].lies_in(stack) && four[2].lies_in(stack) &&
+              four[3].lies_in(stack)))
+          return false;
+      return true;
+    }
   };
   // One piece of fresh pages, which cost nothing until touched.
   struct Tables {
@@ -105,6 +132,12 @@ class CallSites {
   };
   struct Backtrace;
 
+  static uint32_t first_slot(uint16_t call, const void* caller, const void* frame) noexcept {
+    const auto where =
+        reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
+    return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
+  }
+  bool counts_for_step(Shard& s, uint32_t site) noexcept;
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
   bool is_full() const noexcept;
   void give_up_old(Shard& s) noexcept;
@@ -115,7 +148,7 @@ class CallSites {
                const void* frame) noexcept;
   uint32_t module_number(const char* path) noexcept;
 
-  std::atomic<bool> following_{false};
+  std::atomic<bool>& following_;
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;

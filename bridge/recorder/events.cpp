@@ -28,18 +28,15 @@ inline bool is_inside_call(Shard& s, const void* frame) noexcept {
   return false;
 }
 
-}  // namespace
-
-extern "C" {
-
-perfield_entered perfield_call_enter(perfield_call call, const void* caller,
-                                     const void* frame) noexcept {
+// Entering a call before the thread has counted anything, where the processor's counter is no
+// clock, or where the call may not count. Apart from the usual cases, which so stay short.
+[[gnu::noinline]] perfield_entered enter_unusual(perfield_call call, const void* caller,
+                                                 const void* frame) noexcept {
   auto& r = recorder();
   const bool follow = caller && r.sites.following();
   if (!follow && r.state() != Activity::active) return {0, 0};
   Shard* s = r.shard();
-  if (!s || s->own_work) return {0, 0};
-  if (is_inside_call(*s, frame)) return {0, 0};
+  if (!s || s->own_work || is_inside_call(*s, frame)) return {0, 0};
   uint64_t now = r.clock.ticks();
   const uint64_t after = follow ? r.hit_site(*s, call, caller, frame, now) : 0;
   if (r.state() != Activity::active) return {0, after};
@@ -47,12 +44,67 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   return {now, after};
 }
 
-void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
-                         uint64_t bytes_in) noexcept {
+// Entering a call that counts while call sites are followed.
+[[gnu::noinline]] perfield_entered enter_followed(Shard& s, perfield_call call, const void* caller,
+                                                  const void* frame) noexcept {
+  auto& r = *perfield::the_recorder;
+  uint64_t now = perfield::read_counter();
+  const uint64_t after = r.hit_site(s, call, caller, frame, now);
+  if (__builtin_expect(r.state() != Activity::active, 0)) return {0, after};
+  s.enter_call(call, caller, frame, now);
+  return {now, after};
+}
+
+[[gnu::noinline]] uint64_t read_slow_clock() noexcept { return perfield::monotonic_ns(); }
+
+// Apart from the usual case, which so needs no room on the stack.
+[[gnu::noinline]] void leave_inside(perfield_call call, uint64_t entered, uint64_t left,
+                                    uint64_t bytes_out, uint64_t bytes_in) noexcept {
+  Shard* s = this_shard;
+  if (!left) left = s->activity->by_counter ? perfield::read_counter() : read_slow_clock();
+  s->leave_call(call, entered, left, bytes_out, bytes_in);
+}
+
+[[gnu::noinline]] uint64_t awaited_elsewhere(Shard& s, int32_t peer, uint64_t bytes,
+                                             uint64_t entered) noexcept {
+  s.count_message(PERFIELD_CALL_recv, peer, bytes);
+  const uint64_t now = s.activity->by_counter ? perfield::read_counter() : read_slow_clock();
+  s.count_wait(peer, now - entered);
+  return now;
+}
+
+}  // namespace
+
+extern "C" {
+
+perfield_entered perfield_call_enter(perfield_call call, const void* caller,
+                                     const void* frame) noexcept {
+  Shard* s = this_shard;
+  if (__builtin_expect(s == nullptr, 0)) return enter_unusual(call, caller, frame);
+  const Activity& a = *s->activity;
+  if (a.state.load(std::memory_order_relaxed) != Activity::active || !a.by_counter ||
+      (s->inside_call | s->own_work))
+    return enter_unusual(call, caller, frame);
+  if (a.follows_sites.load(std::memory_order_acquire) && caller)
+    return enter_followed(*s, call, caller, frame);
+  const uint64_t now = perfield::read_counter();
+  s->enter_call(call, caller, frame, now);
+  return {now, 0};
+}
+
+void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
+                            uint64_t bytes_in) noexcept {
   Shard* s = this_shard;
   if (!s) return;
-  uint64_t now = perfield::the_recorder->clock.ticks();
-  s->leave_call(call, entered, now, bytes_out, bytes_in);
+  if ((bytes_out | bytes_in) != 0 || s->is_in_region() || !s->activity->by_counter)
+    return leave_inside(call, entered, left, bytes_out, bytes_in);
+  if (!left) left = perfield::read_counter();
+  s->leave_call(call, entered, left);
+}
+
+void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
+                         uint64_t bytes_in) noexcept {
+  perfield_call_leave_at(call, entered, 0, bytes_out, bytes_in);
 }
 
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept {
@@ -68,9 +120,26 @@ void perfield_received(int32_t peer, uint64_t bytes) noexcept {
   perfield_message(PERFIELD_CALL_recv, peer, bytes);
 }
 
-void perfield_waited(int32_t peer, uint64_t entered) noexcept {
+uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept {
   Shard* s = this_shard;
-  if (s && s->count_messages) s->count_wait(peer, recorder().clock.ticks() - entered);
+  if (!s || !s->count_messages) return 0;
+  const uint64_t now =
+      __builtin_expect(s->activity->by_counter, 1) ? perfield::read_counter() : read_slow_clock();
+  s->count_wait(peer, now - entered);
+  return now;
+}
+
+uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept {
+  Shard* s = this_shard;
+  if (!s || !s->count_messages) return 0;
+  // Nearly always, one look finds both rows.
+  const uint32_t row = s->usual_row(PERFIELD_CALL_recv, peer);
+  if (__builtin_expect(row == 0 || !s->waits_beside(row) || !s->activity->by_counter, 0))
+    return awaited_elsewhere(*s, peer, bytes, entered);
+  s->count_in(row, bytes);
+  const uint64_t now = perfield::read_counter();
+  s->count_in(row + 1, now - entered);
+  return now;
 }
 
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
@@ -128,12 +197,12 @@ uint64_t perfield_source_ticks() noexcept { return recorder().clock.ticks(); }
 const std::atomic<uint32_t>* perfield_source_state() noexcept { return &recorder().state_word(); }
 
 void perfield_own_begin() noexcept {
-  if (Shard* s = recorder().shard()) ++s->own_work;
+  if (Shard* s = recorder().shard()) s->set_unusual(s->own_work + 1, s->pipeline_armed);
 }
 
 void perfield_own_end() noexcept {
   Shard* s = this_shard;
-  if (s && s->own_work) --s->own_work;
+  if (s && s->own_work) s->set_unusual(s->own_work - 1, s->pipeline_armed);
 }
 
 }  // extern "C"

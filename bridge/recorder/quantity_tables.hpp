@@ -45,12 +45,13 @@ class RegionQuantities {
     map_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
   }
 
-  // By the thread that adds: the row of a pair, added if it is new. full: set if it found no room.
-  Row& of(uint32_t region, uint16_t quantity, bool* full) noexcept {
+  // By the thread that adds: the number of a pair's row, added if it is new. full: set if it found
+  // no room.
+  uint32_t place_of(uint32_t region, uint16_t quantity, bool* full) noexcept {
     if (region == kOtherRegion || region >= max_regions_) return other(quantity);
     // Keeps eight quantities of a region side by side, to touch few pages.
     uint16_t& at = map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
-    if (__builtin_expect(at, 1)) return rows_[at];
+    if (__builtin_expect(at, 1)) return at;
     const uint32_t n = size();
     if (n >= capacity_) {
       *full = true;
@@ -60,8 +61,19 @@ class RegionQuantities {
     rows_[n].quantity = quantity;
     at = uint16_t(n);
     size_.store(n + 1, std::memory_order_release);
-    return rows_[n];
+    return n;
   }
+  Row& row(uint32_t place) noexcept { return rows_[place]; }
+  // By other threads: the same, of a row that is new perhaps.
+  Row& new_row(uint32_t place) noexcept {
+    if (place < kFirst)
+      (void)has_other();
+    else
+      (void)size();
+    return rows_[place];
+  }
+  // The number of a row that was found.
+  uint32_t place_of(const Row& row) const noexcept { return uint32_t(&row - rows_); }
 
   // By other threads: the row of a pair, or nullptr.
   Row* find(uint32_t region, uint16_t quantity) noexcept {
@@ -72,12 +84,7 @@ class RegionQuantities {
     return at ? &rows_[at] : nullptr;
   }
 
-  // Calls visit(row) for each row.
-  template <class Visit>
-  void for_each(Visit visit) noexcept {
-    const uint32_t n = size();
-    for (uint32_t i = has_other() ? 0 : kFirst; i < n; ++i) visit(rows_[i]);
-  }
+  // The numbers of rows lie below.
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
  private:
@@ -88,12 +95,12 @@ class RegionQuantities {
     return (size_t{kMostQuantities} * max_regions * sizeof(uint16_t) + 63) / 64 * 64;
   }
   bool has_other() const noexcept { return has_other_.load(std::memory_order_acquire); }
-  Row& other(uint16_t quantity) noexcept {
+  uint32_t other(uint16_t quantity) noexcept {
     if (!has_other_.load(std::memory_order_relaxed)) {  // then others read all these rows
       for (uint32_t q = 0; q < kFirst; ++q) rows_[q].quantity = uint16_t(q);
       has_other_.store(true, std::memory_order_release);
     }
-    return rows_[quantity];
+    return quantity;
   }
 
   Row* rows_ = nullptr;

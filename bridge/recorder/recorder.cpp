@@ -26,6 +26,7 @@ void Recorder::start(uint32_t max_peers, bool messages, const std::string& choic
   max_peers_ = max_peers;
   messages_ = messages;
   clock.start(choice.c_str());
+  activity_.by_counter = clock.by_counter();
   has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
 }
 
@@ -48,6 +49,7 @@ perfield_quantity Recorder::define_quantity(const char* name, const char* unit,
 Recorder::~Recorder() {
   if (has_key_) pthread_key_delete(thread_key_);
   for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
+  carried.end();
 }
 
 // Frees the shard of an ended thread for reuse. Its counts stay in it until the next closing.
@@ -61,16 +63,14 @@ void Recorder::thread_ended(void* memory) noexcept {
       shard->depth.store(top, std::memory_order_relaxed);
       continue;
     }
-    shard->faults.add(1);
-    shard->leave_region(shard->stack[top].handle.load(std::memory_order_relaxed),
-                        recorder().clock.ticks());
+    shard->count_fault(shard->faults);
+    shard->leave_region(shard->stack[top].handle(), recorder().clock.ticks());
   }
   if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
   recorder().step_region.thread_ended(*shard);
   shard->told = 0;
   if (shard->inside_call) shard->forget_call();
-  shard->own_work = 0;
-  shard->pipeline_armed = false;
+  shard->set_unusual(0, false);
   shard->in_use.store(false, std::memory_order_release);
 }
 
@@ -103,6 +103,7 @@ Shard* Recorder::new_shard() noexcept {
 // Called under shards_mutex_, or by the one thread that reads a trace.
 Shard* Recorder::add_shard() noexcept {
   const int n = n_shards();
+  if (n == 0 && !carried.start(kMaxShards, regions.capacity())) return nullptr;
   Shard* added = n < kMaxShards
                      ? Shard::create(activity_, quantities, regions.capacity(), max_peers_)
                      : nullptr;
@@ -136,30 +137,41 @@ void Recorder::read_at_leave(Shard& s) noexcept {
                  [&](int c, uint64_t n) { s.add_to_regions(uint16_t(counters[c].quantity), n); });
 }
 
-uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
-                            uint64_t& now) noexcept {
-  constexpr uint64_t first_note = 64;  // then after twice as many hits each time
-  if (__builtin_expect(!s.follows_sites, 0)) sites.join(s, now);
-  ++s.followed_calls;
-  uint32_t site = sites.find(call, caller, frame);
-  const bool is_new = site == CallSites::kNone;
-  if (is_new) site = sites.add(s, call, caller, frame);
-  uint64_t after = 0;
-  if (site != CallSites::kNoRoom) {
-    const uint64_t hits = s.hit_site(site, now, s.followed_calls);
-    if (hits >= first_note && (hits & (hits - 1)) == 0) after |= kNoteSites;
-    if (sites.closes_step(s, site)) after |= kCloseStep;
-  }
-  if (is_new) now = clock.ticks();
-  return after;
-}
-
 void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
                          std::memory_order_release);
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(counters, now, regions.size());
-  activity_.state.store(Activity::active, std::memory_order_release);
+  const uint64_t gap = folded_until_ ? growth(now, folded_until_) : 0;
+  for (int i = 0; i < n_shards(); ++i)
+    if (Shard& s = shard_at(i); s.has_news() || s.is_inside())
+      s.open(counters, now, gap, regions.size());
+  set_state(Activity::active);
+}
+
+void Recorder::set_state(Activity::State state) noexcept {
+  Activity::Usual usual = Activity::nothing;
+  if (state != Activity::asleep && !counters.any())
+    usual = state == Activity::inactive ? Activity::no_time
+            : activity_.by_counter      ? Activity::counter
+                                        : Activity::given_time;
+  activity_.usual.store(Activity::nothing, std::memory_order_relaxed);
+  activity_.state.store(state, std::memory_order_release);
+  activity_.usual.store(usual, std::memory_order_release);
+}
+
+// Each side writes first and then looks at what the other has written, so that one of both sees it.
+void Recorder::make_usual(Shard& s, uint32_t id) noexcept {
+  std::atomic<uint64_t>& usual = s.regions[id].usual;
+  const uint64_t region = Frame::region_of(id, id);
+  if (usual.load(std::memory_order_relaxed) == region) return;  // the clock or counters ask for it
+  usual.store(region, std::memory_order_seq_cst);
+  if (regions[id].armed_only.load(std::memory_order_seq_cst)) usual.store(0);
+}
+
+void Recorder::make_unusual(uint32_t id) noexcept {
+  if (regions[id].armed_only.exchange(true)) return;
+  const int n = n_shards_.load(std::memory_order_seq_cst);
+  for (int i = 0; i < n; ++i) shard_at(i).regions[id].usual.store(0);
 }
 
 // Folds all shards, since they share the number of the period.
@@ -183,7 +195,22 @@ uint64_t Recorder::left_calls() noexcept {
 }
 
 void Recorder::fold(uint64_t now) noexcept {
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(counters, now, regions.size());
+  for (int i = 0; i < n_shards(); ++i) {
+    Shard& s = shard_at(i);
+    const uint64_t news = s.take_news();
+    if (!news && !s.is_inside()) continue;
+    s.fold(carried, news, counters, now, regions.size());
+    carried.shards.add(uint32_t(i));
+    const uint64_t bytes = s.bytes_used(regions.size(), sites.size());
+    carried.bytes += bytes - s.bytes_counted;
+    s.bytes_counted = bytes;
+  }
+  folded_until_ = now;
+}
+
+uint64_t Recorder::bytes_used() noexcept {
+  return carried.bytes + sites.bytes() + regions.size() * sizeof(RegionDefinition) +
+         bytes_of_pages(regions.capacity() * 16);
 }
 
 }  // namespace perfield

@@ -17,6 +17,7 @@
 
 #include "platform/clock.hpp"
 #include "recorder/call_sites.hpp"
+#include "recorder/carried.hpp"
 #include "recorder/counters.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
@@ -30,6 +31,8 @@ extern __thread Shard* this_shard __attribute__((tls_model("initial-exec")));  /
 enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
 
 class Recorder {
+  Activity activity_;
+
  public:
   static constexpr int kMaxShards = 512;
 
@@ -53,6 +56,10 @@ class Recorder {
   // needed.
   void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
   void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
+  // From now on this thread enters the region the usual way: it counts for itself.
+  void make_usual(Shard& s, uint32_t id) noexcept;
+  // The region was armed: from now on no thread enters it the usual way.
+  void make_unusual(uint32_t id) noexcept;
   // Counts a hit of a call's site. Returns what to do after the call (AfterCall). now: updated
   // where that took noticeable time.
   uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
@@ -70,15 +77,22 @@ class Recorder {
   Shard* add_shard() noexcept;
   // Resumes counting at `now`; open regions get time from here on.
   void open(uint64_t now) noexcept;
-  // Takes the counts of all shards until `now` into carry. Counting goes on.
+  // Takes the counts of all shards until `now` into carry. Counting goes on. Costs what the threads
+  // have touched since the last time, and a look at each thread.
   void fold(uint64_t now) noexcept;
+  // Gives the step this value of a state of the rank. By the thread that closes it, once there is a
+  // shard.
+  void set_of_rank(perfield_quantity quantity, uint64_t value) noexcept {
+    shard_at(0).carry_of(carried, uint16_t(number_of(quantity))) = {value, true};
+    carried.shards.add(0);
+  }
   // The shard's thread did not run the program in [from, until): its open regions and call get no
   // time there.
   void skip(Shard& s, uint64_t from, uint64_t until) noexcept;
   // Stops counting but follows events, so that begins and ends stay matched.
-  void close() noexcept { activity_.state.store(Activity::inactive, std::memory_order_release); }
+  void close() noexcept { set_state(Activity::inactive); }
   // Stops for good.
-  void stop() noexcept { activity_.state.store(Activity::asleep, std::memory_order_release); }
+  void stop() noexcept { set_state(Activity::asleep); }
   // The same in a forked child. Its thread frees no shard when it ends: the counters, and perhaps a
   // lock on them, belong to the parent.
   void stop_in_child() noexcept;
@@ -90,14 +104,17 @@ class Recorder {
   uint64_t untimed_regions() noexcept;
   // Calls that were never left: see Shard::forget_call.
   uint64_t left_calls() noexcept;
+  // What the recorder's tables have touched until the last fold, in bytes.
+  uint64_t bytes_used() noexcept;
 
   Clock clock;
   Regions regions;
   StepRegion step_region;
-  CallSites sites;
+  CallSites sites{activity_.follows_sites};
   Quantities quantities;
   uint64_t quantities_used = 0;  // those with rows in any step entry, as bits
   Counters counters;             // the kernel's
+  Carried carried;               // until the step is written
 
  private:
   Shard* new_shard() noexcept;
@@ -105,8 +122,8 @@ class Recorder {
   void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;
   static void thread_ended(void* shard) noexcept;
+  void set_state(Activity::State state) noexcept;
 
-  Activity activity_;
   uint32_t max_peers_ = 0;  // from start(), before any shard
   bool messages_ = true;
   pthread_key_t thread_key_{};
@@ -115,6 +132,7 @@ class Recorder {
   std::atomic<int> n_shards_{0};
   std::atomic<Shard*> shards_[kMaxShards] = {};
   std::atomic<uint64_t> refused_threads_{0};
+  uint64_t folded_until_ = 0;
 };
 
 // --- on the hot path of all sources of regions --------------------------------------------------
@@ -133,6 +151,24 @@ inline void Recorder::leave_region(Shard& s, uint32_t handle, uint64_t ticks) no
   const uint64_t now = !timed ? 0 : ticks ? ticks : clock.ticks();
   if (__builtin_expect(counters.any(), 0) && timed) read_at_leave(s);
   s.leave_region(handle, now);
+}
+
+inline uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
+                                   uint64_t& now) noexcept {
+  constexpr uint64_t first_note = 64;  // then after twice as many hits each time
+  if (__builtin_expect(!s.follows_sites, 0)) sites.join(s, now);
+  ++s.followed_calls;
+  uint32_t site = sites.find(call, caller, frame);
+  const bool is_new = site == CallSites::kNone;
+  if (__builtin_expect(is_new, 0)) site = sites.add(s, call, caller, frame);
+  uint64_t after = 0;
+  if (site != CallSites::kNoRoom) {
+    const uint64_t hits = s.hit_site(site, now, s.followed_calls);
+    if ((hits & (hits - 1)) == 0 && hits >= first_note) after |= kNoteSites;
+    if (sites.closes_step(s, site)) after |= kCloseStep;
+  }
+  if (__builtin_expect(is_new, 0)) now = clock.ticks();
+  return after;
 }
 
 // The recorder of this process. Never destroyed, since events may come arbitrarily late.

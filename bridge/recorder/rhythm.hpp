@@ -41,7 +41,7 @@ struct Rhythm {
   bool beat(uint64_t now, uint32_t call) noexcept {
     const uint64_t before = beats.get();
     beats.set(before + 1);
-    if (before == 0) {
+    if (__builtin_expect(before == 0, 0)) {
       first.set(now);
       begin(0, now, call);
       run.set(1);

@@ -31,17 +31,18 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   uint32_t max_messages = message_rows(max_peers);
   uint32_t slots = power_of_two_above(max_peers * kCallsPerPeer * 2);
   size_t regions = aligned(max_regions * sizeof(RegionCounters));
-  size_t counts = aligned(max_regions * sizeof(uint16_t));
   size_t values = aligned(max_regions * sizeof(RegionValues));
-  size_t messages = aligned(max_messages * sizeof(Message));
+  size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
+  uint32_t max_quantities = RegionQuantities<QuantityValue>::capacity(max_regions);
   size_t of_regions = aligned(RegionQuantities<QuantityValue>::bytes(max_regions));
   size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
-  size_t total = aligned(sizeof(Shard)) + regions + counts + values + messages +
-                 kRhythmLevels * rhythms + of_regions + carried + amounts + deep +
-                 slots * sizeof(uint32_t);
+  size_t total = aligned(sizeof(Shard)) + regions + values + messages + kRhythmLevels * rhythms +
+                 of_regions + carried + amounts + deep + slots * sizeof(uint32_t);
+  for (const uint32_t rows : {max_regions, max_messages, max_quantities})
+    total += bytes_of_marks(rows) + Bits::bytes(rows);
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -56,10 +57,16 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->activity = &activity;
   s->memory_bytes = total;
   s->quantities = &quantities;
-  s->max_regions = max_regions;
+  s->max_regions = s->usual_regions = max_regions;
   s->max_messages = max_messages;
+  unsigned char** const marks[] = {&s->touched_regions, &s->touched_quantities,
+                                   &s->touched_messages};
+  Bits* const bits[] = {&s->carried_regions, &s->carried_quantities, &s->carried_messages};
+  const uint32_t rows[] = {max_regions, max_quantities, max_messages};
+  for (int i = 0; i < 3; ++i)
+    *marks[i] = reinterpret_cast<unsigned char*>(take(bytes_of_marks(rows[i])));
+  for (int i = 0; i < 3; ++i) bits[i]->place(take(Bits::bytes(rows[i])));
   s->regions = reinterpret_cast<RegionCounters*>(take(regions));
-  s->open_count = reinterpret_cast<uint16_t*>(take(counts));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
   for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
@@ -77,26 +84,34 @@ void Shard::destroy(Shard* shard) noexcept {
   munmap(static_cast<void*>(shard), shard->memory_bytes);  // it owns nothing else
 }
 
+uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept {
+  const uint64_t n = n_messages.load(relaxed), slots = (slot_mask + 1) * sizeof(uint32_t);
+  const uint64_t quantities_of_regions = of_regions.size() + carry_of_regions.size();
+  uint64_t bytes = bytes_of_pages(sizeof(Shard)) + bytes_of_pages(n * sizeof(Message)) +
+                   std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
+                   bytes_of_pages(of_regions.used(n_regions)) +
+                   bytes_of_pages(carry_of_regions.used(n_regions)) +
+                   bytes_of_pages(n + n_regions + quantities_of_regions);  // marks
+  for (const size_t of_region : {sizeof(RegionCounters), sizeof(RegionValues)})
+    bytes += bytes_of_pages(n_regions * of_region);
+  if (follows_sites) bytes += bytes_of_pages(n_sites * sizeof(Rhythm));
+  return kernel.load(relaxed) ? bytes + bytes_of_pages(sizeof(KernelReadings)) : bytes;
+}
+
 void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {
   int32_t d = depth.load(relaxed);
   if (__builtin_expect(d >= kStackDepth, 0)) return enter_deep(handle, id, counted);
   Frame& f = stack[d];
-  int32_t parent = -1;
-  if (d > 0)
-    parent = stack[d - 1].counted.load(relaxed) ? d - 1 : stack[d - 1].parent.load(relaxed);
-  f.id.store(id, relaxed);
-  f.handle.store(handle, relaxed);
-  f.parent.store(parent, relaxed);
-  f.counted.store(counted, relaxed);
+  f.region.store(Frame::region_of(handle, id), relaxed);
+  f.nearest.store(counted ? d : outer_of(d), relaxed);
   if (counted) {
     if (activity->state.load(relaxed) == Activity::active) {
       // Otherwise the value is from an earlier period and counts as 0.
       f.entered.store(now, relaxed);
-      f.children_period.store(0, relaxed);
-      f.grown.store(0, relaxed);
+      f.inner_period.store(0, relaxed);
       regions[id].count.add(1);
     }
-    ++open_count[id];
+    ++regions[id].open;
   }
   depth.store(d + 1, std::memory_order_release);
 }
@@ -108,7 +123,8 @@ void Shard::enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept {
   depth.store(d + 1, relaxed);
   if (!counted || activity->state.load(relaxed) != Activity::active) return;
   regions[id].count.add(1);
-  if (open_count[id] == 0) untimed.add(1);
+  touched(News::regions, touched_regions, id);
+  if (regions[id].open == 0) untimed.add(1);
 }
 
 void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
@@ -120,40 +136,34 @@ void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
   int32_t match = d - 1;
   while (match >= 0 && handle_at(match) != handle) --match;
   if (match < 0) {  // an end without a begin
-    if (d == 0 || activity->state.load(relaxed) == Activity::active) faults.add(1);
+    if (d == 0 || activity->state.load(relaxed) == Activity::active) count_fault(faults);
     return;
   }
   for (; d - 1 > match; --d) {  // inner regions without an end
-    faults.add(1);
+    count_fault(faults);
     leave_top(now);
   }
   leave_top(now);
 }
 
 void Shard::leave_top(uint64_t now) noexcept {
-  int32_t d = depth.load(relaxed) - 1;
-  if (__builtin_expect(d >= kStackDepth, 0)) return depth.store(d, relaxed);
-  Frame& f = stack[d];
-  if (f.counted.load(relaxed)) {
-    uint32_t id = f.id.load(relaxed);
-    uint16_t still_open = --open_count[id];
+  const int32_t d = depth.load(relaxed) - 1;
+  if (d < kStackDepth && counts(d)) {
+    Frame& f = stack[d];
+    const uint32_t id = f.id();
+    const bool outermost = --regions[id].open == 0;
     if (activity->state.load(relaxed) == Activity::active) {
-      uint64_t period = activity->period.load(relaxed);
-      uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
-      uint64_t spent = growth(now, begin);
-      uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
-      if (still_open == 0) regions[id].inclusive.add(spent);
-      if (f.grown.load(relaxed) && f.grown_period.load(relaxed) == period)
-        hand_outward(d, still_open == 0);
-      regions[id].self.add(growth(spent, inner));
-      int32_t p = f.parent.load(relaxed);
-      if (p >= 0) {
-        Frame& outer = stack[p];
-        bool same = outer.children_period.load(relaxed) == period;
-        outer.children.store((same ? outer.children.load(relaxed) : 0) + spent, relaxed);
-        outer.children_period.store(period, relaxed);
-      }
+      const uint64_t period = activity->period.load(relaxed);
+      const uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
+      const uint64_t spent = growth(now, begin);
+      if (outermost) regions[id].inclusive.add(spent);
+      if (f.grown_in(period)) hand_outward(d, outermost);
+      regions[id].self.add(growth(spent, f.children_in(period)));
+      const int32_t outer = outer_of(d);
+      if (outer >= 0) stack[outer].add_child(spent, period);
     }
+    // Also for the count since entering: while the region is open, closings find that on the stack.
+    touched(News::regions, touched_regions, id);
   }
   depth.store(d, std::memory_order_release);
 }
@@ -182,8 +192,7 @@ void Shard::forget_sites(uint32_t from, uint32_t until) noexcept {
 }
 
 uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
-  uint64_t key = (uint64_t(uint32_t(peer)) << 16) | call;
-  uint32_t slot = uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
+  uint32_t slot = first_slot(call, peer);
   for (;; slot = (slot + 1) & slot_mask) {
     uint32_t i = message_slots[slot];
     if (i == 0) break;
@@ -191,7 +200,7 @@ uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
   }
   uint32_t n = n_messages.load(relaxed);
   if (n >= max_messages) {
-    overflowed.add(1);
+    count_fault(overflowed);
     return call;  // `other peers` of this call
   }
   messages[n].peer = peer;
@@ -201,21 +210,8 @@ uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
   return n;
 }
 
-void Shard::count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
-  uint32_t i = last_message;
-  if (i < PERFIELD_CALL_LIMIT || messages[i].peer != peer || messages[i].call != call)
-    last_message = i = find_message(call, peer);
-  Message& m = messages[i];
-  m.count.add(1);
-  m.bytes.add(bytes);
-  if (bytes == 0) m.empty.add(1);
-  uint64_t period = activity->period.load(relaxed);
-  if (m.largest_period.get() != period) {
-    m.largest_period.set(period);
-    m.largest.set(bytes);
-  } else if (bytes > m.largest.get()) {
-    m.largest.set(bytes);
-  }
+void Shard::count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
+  count_in(find_message(call, peer), bytes);
 }
 
 }  // namespace perfield

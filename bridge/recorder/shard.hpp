@@ -11,17 +11,19 @@
 #include <cstdint>
 
 #include "format/calls.h"
+#include "recorder/activity.hpp"
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
+#include "recorder/frames.hpp"
 #include "recorder/quantities.hpp"
 #include "recorder/quantity_tables.hpp"
 #include "recorder/rhythm.hpp"
 #include "recorder/source.h"
 #include "recorder/step_region.hpp"
+#include "recorder/touched.hpp"
 
 namespace perfield {
 
-inline constexpr int kStackDepth = 256;
 inline constexpr int kDeepLevels = 1 << 16;   // further levels, for which only handles are kept
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
 inline constexpr uint32_t kCallsPerPeer = 4;  // rows of messages, one for each call and for waits
@@ -30,17 +32,15 @@ inline constexpr uint32_t message_rows(uint32_t max_peers) noexcept {
   return max_peers * kCallsPerPeer + PERFIELD_CALL_LIMIT;
 }
 
-// Set by the recorder, read by every shard.
-struct Activity {
-  enum State : uint32_t { asleep = 0, inactive = 1, active = 2 };
-  std::atomic<uint32_t> state{asleep};
-  std::atomic<uint64_t> since_ticks{0};  // begin of the present active period
-  std::atomic<uint64_t> period{0};       // its number
-};
+inline constexpr uint64_t bytes_of_pages(uint64_t bytes) noexcept {
+  return (bytes + 4095) / 4096 * 4096;
+}
 
-struct RegionCounters {
-  Growing count, inclusive, self;
-};
+// The tables of a shard that have marks; see touched.hpp.
+enum class News : uint8_t { regions, messages, calls, quantities, of_rank, faults, kinds };
+static_assert(int(News::kinds) <= 8);  // the closing thread takes eight marks at once
+inline bool has(uint64_t news, News table) noexcept { return news >> (8 * int(table)) & 1; }
+
 struct RegionValues {
   uint64_t count, inclusive, self;
 };
@@ -61,8 +61,7 @@ struct QuantityValue {
 };
 struct QuantityCarry {
   uint64_t value;
-  bool is_set;    // has a value, even if 0
-  uint32_t seen;  // the entry's encoding that met it last
+  bool is_set;  // has a value, even if 0
 };
 
 struct CallCounters {
@@ -72,21 +71,9 @@ struct CallValues {
   uint64_t count, ticks, bytes_out, bytes_in;
 };
 
-// An entered region. The caller enters and leaves with `handle`. `id` is the region that gets the
-// time (a different one for an armed entry or for a block).
-struct Frame {
-  std::atomic<uint32_t> id, handle;
-  std::atomic<uint64_t> entered;
-  std::atomic<uint64_t> children, children_period;  // ticks of inner regions in that period
-  std::atomic<int32_t> parent;                      // the next outer frame that counts, or -1
-  // Which quantities have grown in this frame's frame_amounts, as bits, and in which period. So
-  // entering a region stores one word, and leaving a region without growth reads one.
-  std::atomic<uint64_t> grown, grown_period;
-  std::atomic<bool> counted;
-};
-
 class Counters;
 class KernelReadings;
+struct Carried;
 
 class Shard {
  public:
@@ -99,12 +86,26 @@ class Shard {
   // --- by the shard's own thread ----------------------------------------------------------------
   void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
   void leave_region(uint32_t handle, uint64_t now) noexcept;
+  // The same where nothing is unusual; false: nothing was done, take the long way. Inline, without
+  // calls; see usual_region.hpp.
+  template <class Clock>
+  bool enter_usual(uint32_t handle, Clock clock) noexcept;
+  template <class Clock>
+  bool leave_usual(uint32_t handle, Clock clock) noexcept;
+  // The same while nothing is counted.
+  bool enter_unmeasured(uint32_t handle) noexcept;
+  bool leave_unmeasured(uint32_t handle) noexcept;
+  // Whether the thread is inside perfield (0: not), and whether its next region is an armed one.
+  void set_unusual(uint32_t in_own_work, bool is_armed) noexcept {
+    own_work = in_own_work;
+    pipeline_armed = is_armed;
+    usual_regions = in_own_work || is_armed ? 0 : max_regions;
+  }
   // Faults in the pages that entering a region at that frame will write to.
   void touch(int32_t frame, uint32_t region) noexcept {
     regions[region].count.add(0);
-    volatile uint16_t& open = open_count[region];
-    open = open;
-    if (frame < kStackDepth) stack[frame].id.store(region, std::memory_order_relaxed);
+    touched(News::regions, touched_regions, region);
+    if (frame < kStackDepth) stack[frame].region.store(0, std::memory_order_relaxed);
   }
 
   void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in,
@@ -112,11 +113,11 @@ class Shard {
     CallCounters& c = calls[call];
     c.count.add(count);
     c.ticks.add(ticks);
-    if (out) c.bytes_out.add(out);
-    if (in) c.bytes_in.add(in);
-    touched_calls[call >> 6].store(
-        touched_calls[call >> 6].load(std::memory_order_relaxed) | (uint64_t(1) << (call & 63)),
-        std::memory_order_relaxed);
+    if (__builtin_expect((out | in) != 0, 0)) {
+      c.bytes_out.add(out);
+      c.bytes_in.add(in);
+    }
+    touched(News::calls, touched_calls, call);
   }
   // caller, frame: as in perfield_call_enter, or nullptr.
   void enter_call(perfield_call call, const void* caller, const void* frame,
@@ -129,8 +130,15 @@ class Shard {
     const Period period = period_now();
     end_call();
     count_call(call, growth(now, entered), out, in);
-    add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period);
+    if (is_in_region())
+      add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period.number, period.since);
   }
+  // The same outside all regions, of a call that moved no bytes itself.
+  void leave_call(perfield_call call, uint64_t entered, uint64_t now) noexcept {
+    end_call();
+    count_call(call, growth(now, entered), 0, 0);
+  }
+  bool is_in_region() const noexcept { return depth.load(std::memory_order_relaxed) > 0; }
   // The same for an operation.
   void enter_operation(const perfield_operation* operation, const void* frame,
                        uint64_t now) noexcept {
@@ -143,7 +151,8 @@ class Shard {
     count_operation(operation, bytes);
     add(operation.time, growth(now, entered));
     if (operation.time_inside)
-      add_time_to_regions(uint16_t(number_of(operation.time_inside)), entered, now, period);
+      add_time_to_regions(uint16_t(number_of(operation.time_inside)), entered, now, period.number,
+                          period.since);
   }
   void count_operation(const perfield_operation& operation, uint64_t bytes) noexcept {
     add(operation.count, 1);
@@ -152,10 +161,12 @@ class Shard {
 
   // Adds to a quantity of the regions that this thread is in, or of the rank.
   void add(perfield_quantity quantity, uint64_t amount) noexcept {
-    if (quantity & kQuantityPerRank)
+    if (quantity & kQuantityPerRank) {
       of_rank[number_of(quantity)].sum.add(amount);
-    else if (quantity && amount)
+      touched(News::of_rank, touched_of_rank, uint32_t(number_of(quantity)));
+    } else if (quantity && amount) {
       add_to_regions(uint16_t(number_of(quantity)), amount);
+    }
   }
   void add_to_regions(uint16_t quantity, uint64_t amount) noexcept {
     add_to_regions(quantity, amount, activity->period.load(std::memory_order_relaxed));
@@ -163,8 +174,7 @@ class Shard {
   void add_to_regions(uint16_t quantity, uint64_t amount, uint64_t period) noexcept {
     const int32_t d = std::min(depth.load(std::memory_order_relaxed), kStackDepth) - 1;
     if (d < 0) return;
-    const bool counted = stack[d].counted.load(std::memory_order_relaxed);
-    const int32_t f = counted ? d : stack[d].parent.load(std::memory_order_relaxed);
+    const int32_t f = stack[d].nearest.load(std::memory_order_relaxed);
     if (f >= 0) add_to_frame(f, quantity, amount, period);
   }
   void set(perfield_quantity quantity, uint64_t value) noexcept;
@@ -174,7 +184,12 @@ class Shard {
   // left it. Its time is not known beyond what closings took.
   void forget_call() noexcept {
     end_call();
-    left_calls.add(1);
+    count_fault(left_calls);
+  }
+  // One of the numbers below that tell what went wrong.
+  void count_fault(Growing& faults_of_a_kind) noexcept {
+    faults_of_a_kind.add(1);
+    tell(News::faults);
   }
   // Whether the open call was left so, seen from a call whose frame this is: the frame of the open
   // call lies deeper, or no longer holds its return address.
@@ -183,7 +198,37 @@ class Shard {
     if (frame >= call_frame) return true;
     return call_caller && !is_same_code(static_cast<void* const*>(call_frame)[1], call_caller);
   }
-  void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
+  void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
+    const uint32_t i = usual_row(call, peer);
+    if (__builtin_expect(i == 0, 0)) return count_elsewhere(call, peer, bytes);
+    count_in(i, bytes);
+  }
+  // The row if it is in its first slot, as nearly always; else 0.
+  uint32_t usual_row(uint16_t call, int32_t peer) const noexcept {
+    const uint32_t i = message_slots[first_slot(call, peer)];
+    const Message& m = messages[i];
+    return __builtin_expect(m.peer == peer && m.call == call, 1) ? i : 0;
+  }
+  // Whether the row behind is that of waits for the same peer, as where its first message was
+  // awaited.
+  bool waits_beside(uint32_t row) const noexcept {
+    const Message& m = messages[row + 1];
+    return m.peer == messages[row].peer && m.call == kWaitedCall;
+  }
+  void count_in(uint32_t row, uint64_t bytes) noexcept {
+    Message& m = messages[row];
+    m.count.add(1);
+    m.bytes.add(bytes);
+    if (__builtin_expect(bytes == 0, 0)) m.empty.add(1);
+    const uint64_t period = activity->period.load(std::memory_order_relaxed);
+    if (m.largest_period.get() != period) {
+      m.largest_period.set(period);
+      m.largest.set(bytes);
+    } else if (bytes > m.largest.get()) {
+      m.largest.set(bytes);
+    }
+    touched(News::messages, touched_messages, row);
+  }
   // Counts a hit of a call site; returns how many the site has now. call: its number among the
   // thread's calls.
   uint64_t hit_site(uint32_t site, uint64_t now, uint32_t call) noexcept {
@@ -220,21 +265,46 @@ class Shard {
   bool leaves_uncounted(uint32_t handle) const noexcept {
     int32_t d = depth.load(std::memory_order_relaxed);
     if (d <= 0 || d > kStackDepth) return false;
-    const Frame& top = stack[d - 1];
-    return !top.counted.load(std::memory_order_relaxed) &&
-           top.handle.load(std::memory_order_relaxed) == handle;
+    return !counts(d - 1) && stack[d - 1].handle() == handle;
   }
 
   // --- by the thread that closes a step ---------------------------------------------------------
-  // Takes the counts up to `now` into carry.
-  void fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
-  // Starts counting at `now`; earlier time is not credited.
-  void open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
+  // The marks of the tables that have changed. Together with a look at what is open they tell
+  // whether the thread has done anything since the last closing.
+  uint64_t take_news() noexcept {
+    return has_news()
+               ? __atomic_exchange_n(reinterpret_cast<EightMarks*>(news), 0, __ATOMIC_ACQ_REL)
+               : 0;
+  }
+  uint64_t has_news() const noexcept {
+    return __atomic_load_n(reinterpret_cast<const EightMarks*>(news), __ATOMIC_ACQUIRE);
+  }
+  // Whether the thread is inside a region or call.
+  bool is_inside() const noexcept {
+    return depth.load(std::memory_order_acquire) > 0 ||
+           call_since.load(std::memory_order_relaxed) != 0;
+  }
+  // Takes the counts up to `now` into carry, and notes in `all` which rows carry something.
+  // news: what take_news() returned. n_regions: asked for after that.
+  void fold(Carried& all, uint64_t news, const Counters& counters, uint64_t now,
+            uint32_t n_regions) noexcept;
+  // Starts counting at `now`. Time between the last fold, `gap` ticks ago, and then is not
+  // credited.
+  void open(const Counters& counters, uint64_t now, uint64_t gap, uint32_t n_regions) noexcept;
+  // The carry of a quantity, which will hold something: of a region, or of the rank.
+  QuantityCarry& carry_of(Carried& all, uint32_t region, uint16_t quantity) noexcept;
+  QuantityCarry& carry_of(Carried& all, uint16_t quantity) noexcept;
   // Open regions and the open call get time from `until` on only, and the call's owner counts it
   // from there. Call it right after open(), while that thread does not run.
   void hold(uint64_t until) noexcept;
-  // Whether a frame of the stack counts and no outer frame has the same region.
+  // Whether a frame of the stack counts; and also no outer frame has the same region.
+  bool counts(int32_t frame) const noexcept {
+    return stack[frame].nearest.load(std::memory_order_relaxed) == frame;
+  }
   bool is_outermost(int32_t frame) const noexcept;
+
+  // What the shard's tables have touched, in bytes.
+  uint64_t bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept;
 
   // Index of the first used message row. Rows of `other peers` count only once they hold something.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
@@ -247,15 +317,24 @@ class Shard {
   }
 
   // --- state -------------------------------------------------------------------------------------
+  // First, in one cache line, what tells whether the thread has done anything.
   const Activity* activity;
+  alignas(8) unsigned char news[8] = {};  // marks of tables, see News
+  std::atomic<int32_t> depth{0};
+  uint32_t usual_regions = 0;  // max_regions; 0 in own work or if the next region is armed
+  RegionCounters* regions;     // [max_regions]
+  unsigned char* touched_regions;
+  std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
+  std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
+  std::atomic<uint64_t> call_since{0};                             // when that began; 0: none
   uint32_t max_regions, max_messages;
+  uint32_t own_work = 0;        // the thread is inside perfield; set it by set_unusual()
+  bool pipeline_armed = false;  // the same
+  uintptr_t pipeline_armed_at = 0;
   uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
   const void* call_caller = nullptr;  // ... and where that returns to, if known
-  uint32_t own_work = 0;              // the thread is inside perfield
   bool count_messages = true;         // the configuration's `messages`
-  bool pipeline_armed = false;
-  uintptr_t pipeline_armed_at = 0;
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end
@@ -263,15 +342,12 @@ class Shard {
   Growing overflowed;           // events that went to `other peers`
   Counter overflowed_quantity;  // amounts that went to `other regions`
 
-  std::atomic<int32_t> depth{0};
   Frame stack[kStackDepth];
   uint32_t* deep_handles;  // [kDeepLevels], for regions beyond the stack
   Counter untimed;         // those that are not open further out too: they get no time
 
   StepEntries step_entries;
 
-  RegionCounters* regions;  // [max_regions]
-  uint16_t* open_count;     // [max_regions], own thread only
   RegionValues* carry_regions;
 
   const Quantities* quantities;
@@ -286,31 +362,50 @@ class Shard {
 
   CallCounters calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
-  std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
-  std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
-  std::atomic<uint64_t> call_since{0};                             // when that began; 0: none
   Rhythm* rhythms[kRhythmLevels];  // hits of call sites, [kMostSites] per level
   uint32_t followed_calls = 0;     // own thread only
   bool follows_sites = false;      // has told CallSites that it hits sites
-  std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
 
   Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
   std::atomic<uint32_t> n_messages{PERFIELD_CALL_LIMIT};
   uint32_t* message_slots;  // hash table of indices into messages; 0: free
   uint32_t slot_mask;
-  uint32_t last_message = 0;  // most messages go where the last one went
-  size_t memory_bytes;        // size of the shard and its tables
+  size_t memory_bytes;  // size of the shard and its tables
+
+  // Marks of rows, see touched.hpp.
+  alignas(kMarksInChunk) unsigned char touched_calls[PERFIELD_CALL_LIMIT] = {};
+  unsigned char touched_of_rank[kMostQuantities] = {};
+  unsigned char *touched_messages, *touched_quantities;
+
+  // Rows with something in carry; closing thread only.
+  Bits carried_regions, carried_messages, carried_quantities;
+  uint32_t n_carried_messages = 0;
+  uint64_t carried_calls[PERFIELD_CALL_LIMIT / 64] = {};
+  uint64_t bytes_counted = 0;  // of bytes_used, in the sum of all shards
 
  private:
   Shard() = default;
   ~Shard() = default;
+  // After counting in a row: marks it and its table, in this order.
+  void touched(News table, unsigned char* marks, uint32_t row) noexcept {
+    set_mark(marks + row);
+    tell(table);
+  }
+  void tell(News table) noexcept { set_mark(news + int(table)); }
+  uint32_t first_slot(uint16_t call, int32_t peer) const noexcept {
+    const uint64_t key = (uint64_t(uint32_t(peer)) << 16) | call;
+    return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
+  }
+  void count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
   bool beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept;
   void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;
+  int32_t outer_of(int32_t frame) const noexcept {
+    return frame > 0 ? stack[frame - 1].nearest.load(std::memory_order_relaxed) : -1;
+  }
   uint32_t handle_at(int32_t level) const noexcept {
-    return level < kStackDepth ? stack[level].handle.load(std::memory_order_relaxed)
-                               : deep_handles[level - kStackDepth];
+    return level < kStackDepth ? stack[level].handle() : deep_handles[level - kStackDepth];
   }
 
   void begin_call(perfield_call call, const perfield_operation* operation, const void* caller,
@@ -342,10 +437,11 @@ class Shard {
     const uint64_t number = activity->period.load(std::memory_order_acquire);
     return {number, activity->since_ticks.load(std::memory_order_relaxed)};
   }
-  void add_time_to_regions(uint16_t quantity, uint64_t entered, uint64_t now,
-                           const Period& period) noexcept {
-    const uint64_t spent = growth(now, std::max(entered, period.since));
-    if (spent) add_to_regions(quantity, spent, period.number);
+  // Six arguments at most, so that it can end a function.
+  [[gnu::noinline]] void add_time_to_regions(uint16_t quantity, uint64_t entered, uint64_t now,
+                                             uint64_t period, uint64_t since) noexcept {
+    const uint64_t spent = growth(now, std::max(entered, since));
+    if (spent) add_to_regions(quantity, spent, period);
   }
 
   // shard_fold.cpp
@@ -358,37 +454,38 @@ class Shard {
   OpenCall open_call_at(uint64_t now) noexcept;
   // The sum that gets the time of that call; nullptr if none does.
   Growing* time_of(const OpenCall& open) noexcept;
-  void skip_calls(uint64_t now) noexcept;
-  template <class Visit>
-  void for_each_touched_call(Visit visit) noexcept {
-    for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word)
-      for (uint64_t bits = touched_calls[word].load(std::memory_order_relaxed); bits;
-           bits &= bits - 1)
-        visit(word * 64 + uint32_t(__builtin_ctzll(bits)));
-  }
+  void skip_calls(uint64_t now, uint64_t gap) noexcept;
+  void take_ahead(const OpenCall& open, uint64_t ticks) noexcept;
+  void fold_regions(Carried& all, uint32_t n_regions) noexcept;
+  void fold_stack(Carried& all, uint64_t now) noexcept;
+  void fold_messages() noexcept;
+  void fold_calls() noexcept;
+  void forgive_left_calls() noexcept;
+  void carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept;
+  CallValues& carry_of_call(uint32_t call) noexcept;
 
   // shard_quantities.cpp
   void add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount, uint64_t period) noexcept;
   void hand_outward(int32_t frame, bool outermost) noexcept;
   void set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcept;
-  void fold_quantities(uint32_t n_regions, bool forgives) noexcept;
-  void fold_frames(const Counters& counters, uint32_t n_regions, uint64_t now,
+  void fold_quantities(Carried& all, uint64_t news) noexcept;
+  void fold_frames(Carried& all, const Counters& counters, uint64_t now,
                    const OpenCall& open) noexcept;
+  bool is_new(const QuantityValue& value, uint16_t quantity) const noexcept;
   void carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* carry) noexcept;
-  QuantityValue& value_of(uint32_t region, uint16_t quantity) noexcept {
+  // Calls change(value) for that quantity of a region.
+  template <class Change>
+  void change_value(uint32_t region, uint16_t quantity, Change change) noexcept {
     bool full = false;
-    QuantityValue& value = of_regions.of(region, quantity, &full).value;
+    const uint32_t row = of_regions.place_of(region, quantity, &full);
     if (__builtin_expect(full, 0)) overflowed_quantity.add(1);
-    return value;
-  }
-  QuantityCarry& carry_of(uint32_t region, uint16_t quantity) noexcept {
-    bool full = false;  // no more so than of_regions, and counted there
-    return carry_of_regions.of(region, quantity, &full).value;
+    change(of_regions.row(row).value);
+    touched(News::quantities, touched_quantities, row);
   }
 
   // Closing thread only.
-  uint64_t folded_until_ = 0;  // the last closing
-  uint64_t call_seen_ = 0;     // begin of the open call that it saw last
+  uint64_t owed_calls_[PERFIELD_CALL_LIMIT / 64] = {};  // with time taken ahead, as bits
+  uint64_t call_seen_ = 0;                              // begin of the open call that it saw last
   uint64_t call_taken_until_ = 0;
   OpenCall last_open_{};
   uint64_t forgiven_ = 0;  // of left_calls

@@ -5,6 +5,7 @@
 // of such values, so errors never add up.
 #include <algorithm>
 
+#include "recorder/carried.hpp"
 #include "recorder/kernel_readings.hpp"
 #include "recorder/shard.hpp"
 
@@ -15,71 +16,112 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept {
-  uint64_t since = activity->since_ticks.load(relaxed);
-  uint64_t period = activity->period.load(relaxed);
-
-  for (uint32_t r = 0; r < n_regions; ++r) {
-    carry_regions[r].count += regions[r].count.take();
-    carry_regions[r].inclusive += regions[r].inclusive.take();
-    carry_regions[r].self += regions[r].self.take();
+void Shard::fold(Carried& all, uint64_t news, const Counters& counters, uint64_t now,
+                 uint32_t n_regions) noexcept {
+  if (has(news, News::regions)) fold_regions(all, n_regions);
+  fold_stack(all, now);
+  if (has(news, News::messages)) fold_messages();
+  if (has(news, News::faults)) forgive_left_calls();
+  if (has(news, News::calls)) fold_calls();
+  fold_quantities(all, news);
+  // The open part of the call that the thread is inside. Leaving the call adds all its time.
+  const OpenCall open = open_call_at(now);
+  if (open.since) {
+    const uint64_t part = now - open.since;
+    if (!open.operation) {
+      carry_of_call(open.call).ticks += part;
+    } else if (open.operation->time) {
+      carry_of(all, uint16_t(number_of(open.operation->time))).value += part;
+    }
+    take_ahead(open, part);
+    call_taken_until_ = now;
   }
-  // The open part of present entries.
-  int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
+  fold_frames(all, counters, now, open);
+}
+
+void Shard::carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept {
+  if (!(more.count | more.inclusive | more.self)) return;
+  RegionValues& carry = carry_regions[region];
+  carry.count += more.count;
+  carry.inclusive += more.inclusive;
+  carry.self += more.self;
+  carried_regions.add(region);
+  all.regions.add(region);
+}
+
+void Shard::fold_regions(Carried& all, uint32_t n_regions) noexcept {
+  for_each_mark<Marks::taken>(touched_regions, n_regions, [&](uint32_t r) {
+    RegionCounters& region = regions[r];
+    carry_region(all, r, {region.count.take(), region.inclusive.take(), region.self.take()});
+  });
+}
+
+// The open part of present entries, and their count: entering a region marks nothing.
+void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
+  const uint64_t since = activity->since_ticks.load(relaxed);
+  const uint64_t period = activity->period.load(relaxed);
+  const int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
   for (int32_t i = 0; i < d; ++i) {
     const Frame& f = stack[i];
-    if (!f.counted.load(relaxed)) continue;
-    uint32_t id = f.id.load(relaxed);
-    if (id >= n_regions) continue;
-    uint64_t begin = std::max(f.entered.load(relaxed), since);
+    if (!counts(i)) continue;
+    const uint32_t id = f.id();
+    if (id >= max_regions) continue;
+    const uint64_t begin = std::max(f.entered.load(relaxed), since);
     uint64_t until = now;  // own time ends where the next inner counted region begins
     for (int32_t j = i + 1; j < d; ++j) {
-      if (stack[j].counted.load(relaxed)) {
+      if (counts(j)) {
         until = std::max(stack[j].entered.load(relaxed), since);
         break;
       }
     }
-    uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
-    if (is_outermost(i)) carry_regions[id].inclusive += growth(now, begin);
-    carry_regions[id].self += growth(growth(until, begin), inner);
+    const uint64_t inner = f.children_in(period);
+    carry_region(all, id,
+                 {regions[id].count.take(), is_outermost(i) ? growth(now, begin) : 0,
+                  growth(growth(until, begin), inner)});
   }
+}
 
-  uint32_t n = n_messages.load(std::memory_order_acquire);
-  for (uint32_t i = first_message(); i < n; ++i) {
+void Shard::fold_messages() noexcept {
+  const uint64_t period = activity->period.load(relaxed);
+  for_each_mark<Marks::taken>(touched_messages, n_messages.load(relaxed), [&](uint32_t i) {
     Message& m = messages[i];
     const uint64_t count = m.count.take();
-    if (!count) continue;
+    if (!count) return;
     m.carry_count += count;
     m.carry_bytes += m.bytes.take();
     m.carry_empty += m.empty.take();
     if (m.largest_period.get() == period)
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
-  }
-
-  const uint64_t left = left_calls.get();
-  const bool forgives = left != forgiven_;
-  forgiven_ = left;
-  for_each_touched_call([&](uint32_t c) {
-    if (forgives) calls[c].ticks.forgive();
-    carry_calls[c].count += calls[c].count.take();
-    carry_calls[c].ticks += calls[c].ticks.take();
-    carry_calls[c].bytes_out += calls[c].bytes_out.take();
-    carry_calls[c].bytes_in += calls[c].bytes_in.take();
+    if (carried_messages.add(i)) ++n_carried_messages;
   });
-  fold_quantities(n_regions, forgives);
-  // The open part of the call that the thread is inside. Leaving the call adds all its time.
-  const OpenCall open = open_call_at(now);
-  if (open.since) {
-    const uint64_t part = now - open.since;
-    if (!open.operation)
-      carry_calls[open.call].ticks += part;
-    else if (open.operation->time)
-      carry_of_rank[number_of(open.operation->time)].value += part;
-    if (Growing* time = time_of(open)) time->take_ahead(part);
-    call_taken_until_ = now;
+}
+
+void Shard::fold_calls() noexcept {
+  for_each_mark<Marks::taken>(touched_calls, PERFIELD_CALL_LIMIT, [&](uint32_t c) {
+    CallValues& carry = carry_of_call(c);
+    carry.count += calls[c].count.take();
+    carry.ticks += calls[c].ticks.take();
+    carry.bytes_out += calls[c].bytes_out.take();
+    carry.bytes_in += calls[c].bytes_in.take();
+  });
+}
+
+CallValues& Shard::carry_of_call(uint32_t call) noexcept {
+  carried_calls[call / 64] |= uint64_t(1) << call % 64;
+  return carry_calls[call];
+}
+
+// What was taken ahead for calls that were left will not be added.
+void Shard::forgive_left_calls() noexcept {
+  const uint64_t left = left_calls.get();
+  if (left == forgiven_) return;
+  forgiven_ = left;
+  for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
+    for (uint64_t bits = owed_calls_[word]; bits; bits &= bits - 1)
+      calls[word * 64 + uint32_t(__builtin_ctzll(bits))].ticks.forgive();
+    owed_calls_[word] = 0;
   }
-  folded_until_ = now;
-  fold_frames(counters, n_regions, now, open);
+  for (QuantityValue& value : of_rank) value.sum.forgive();
 }
 
 // The sums were read before. A call that ended meanwhile goes to the next step as a whole.
@@ -94,33 +136,44 @@ Shard::OpenCall Shard::open_call_at(uint64_t now) noexcept {
   return last_open_ = {std::min(call_taken_until_, now), open.call, open.operation};
 }
 
+void Shard::take_ahead(const OpenCall& open, uint64_t ticks) noexcept {
+  if (!open.operation) owed_calls_[open.call / 64] |= uint64_t(1) << open.call % 64;
+  if (Growing* time = time_of(open)) time->take_ahead(ticks);
+}
+
 Growing* Shard::time_of(const OpenCall& open) noexcept {
   if (!open.operation) return &calls[open.call].ticks;
   return open.operation->time ? &of_rank[number_of(open.operation->time)].sum : nullptr;
 }
 
-void Shard::open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept {
+// Looks only at what was counted since the last fold. Its marks stay, since what was counted then
+// belongs to the next step; only its time belongs to none.
+void Shard::open(const Counters& counters, uint64_t now, uint64_t gap,
+                 uint32_t n_regions) noexcept {
   KernelReadings* k = kernel.load(std::memory_order_acquire);
   if (k && depth.load(std::memory_order_acquire) > 0)
     k->open(counters, activity->period.load(relaxed));
-  for (uint32_t r = 0; r < n_regions; ++r) {
-    regions[r].inclusive.skip();
-    regions[r].self.skip();
-  }
-  of_regions.for_each([](auto& row) { row.value.sum.skip(); });
-  skip_calls(now);
+  const uint64_t news = has_news();
+  if (has(news, News::regions))
+    for_each_mark<Marks::kept>(touched_regions, n_regions, [&](uint32_t r) {
+      regions[r].inclusive.skip();
+      regions[r].self.skip();
+    });
+  if (has(news, News::quantities))
+    for_each_mark<Marks::kept>(touched_quantities, of_regions.size(),
+                               [&](uint32_t place) { of_regions.row(place).value.sum.skip(); });
+  if (gap) skip_calls(now, gap);
 }
 
 // Calls get no time between the last closing and `now`.
-void Shard::skip_calls(uint64_t now) noexcept {
-  const uint64_t gap = folded_until_ ? growth(now, folded_until_) : 0;
-  if (!gap) return;
-  for_each_touched_call([&](uint32_t c) { calls[c].ticks.skip(gap); });
+void Shard::skip_calls(uint64_t now, uint64_t gap) noexcept {
+  for_each_mark<Marks::kept>(touched_calls, PERFIELD_CALL_LIMIT,
+                             [&](uint32_t c) { calls[c].ticks.skip(gap); });
   if (last_open_.operation)
     if (Growing* time = time_of(last_open_)) time->skip(gap);
   const OpenCall open = open_call_at(now);
   if (!open.since) return;
-  if (Growing* time = time_of(open)) time->take_ahead(now - open.since);
+  take_ahead(open, now - open.since);
   call_taken_until_ = now;
 }
 

@@ -6,6 +6,7 @@
 // them at once.
 #include <algorithm>
 
+#include "recorder/carried.hpp"
 #include "recorder/kernel_readings.hpp"
 #include "recorder/shard.hpp"
 
@@ -14,11 +15,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr uint64_t bit_of(uint16_t quantity) noexcept { return uint64_t(1) << quantity; }
-
-// The quantities that grew in a frame in this period, as bits.
-uint64_t grown_in(const Frame& frame, uint64_t period) noexcept {
-  return frame.grown_period.load(relaxed) == period ? frame.grown.load(relaxed) : 0;
-}
 
 template <class Visit>
 void for_each_bit(uint64_t bits, Visit visit) noexcept {
@@ -32,22 +28,23 @@ void for_each_bit(uint64_t bits, Visit visit) noexcept {
 void Shard::add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount,
                          uint64_t period) noexcept {
   Frame& f = stack[frame];
-  const uint64_t bit = bit_of(quantity), before = grown_in(f, period);
+  const uint64_t bit = bit_of(quantity), before = f.grown_in(period);
   Counter& sum = frame_amounts[frame][quantity];
   if (before & bit) return sum.add(amount);
   sum.set(amount);
-  f.grown_period.store(period, relaxed);
+  f.begin_period(period);
   f.grown.store(before | bit, relaxed);
 }
 
 void Shard::hand_outward(int32_t frame, bool outermost) noexcept {
   const Frame& f = stack[frame];
-  const int32_t outer = f.parent.load(relaxed);
-  const uint32_t id = f.id.load(relaxed);
-  const uint64_t period = f.grown_period.load(relaxed);
+  const int32_t outer = outer_of(frame);
+  const uint32_t id = f.id();
+  const uint64_t period = f.inner_period.load(relaxed);
   for_each_bit(f.grown.load(relaxed), [&](uint16_t quantity) {
     const uint64_t amount = frame_amounts[frame][quantity].get();
-    if (outermost) value_of(id, quantity).sum.add(amount);
+    if (outermost)
+      change_value(id, quantity, [amount](QuantityValue& value) { value.sum.add(amount); });
     if (outer >= 0) add_to_frame(outer, quantity, amount, period);
   });
 }
@@ -62,10 +59,13 @@ void Shard::set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcep
 
 void Shard::set(perfield_quantity quantity, uint64_t state) noexcept {
   const auto number = uint16_t(number_of(quantity));
-  if (quantity & kQuantityPerRank) return set(of_rank[number], number, state);
+  if (quantity & kQuantityPerRank) {
+    set(of_rank[number], number, state);
+    return touched(News::of_rank, touched_of_rank, number);
+  }
   for (int32_t i = std::min(depth.load(relaxed), kStackDepth) - 1; i >= 0; --i)
-    if (stack[i].counted.load(relaxed))
-      set(value_of(stack[i].id.load(relaxed), number), number, state);
+    if (counts(i))
+      change_value(stack[i].id(), number, [&](QuantityValue& value) { set(value, number, state); });
 }
 
 void Shard::stands(perfield_quantity quantity, uint64_t value) noexcept {
@@ -79,42 +79,63 @@ void Shard::stands(perfield_quantity quantity, uint64_t value) noexcept {
 }
 
 bool Shard::is_outermost(int32_t frame) const noexcept {
-  const uint32_t id = stack[frame].id.load(relaxed);
-  if (!stack[frame].counted.load(relaxed)) return false;
+  const uint32_t id = stack[frame].id();
+  if (!counts(frame)) return false;
   for (int32_t outer = 0; outer < frame; ++outer)
-    if (stack[outer].counted.load(relaxed) && stack[outer].id.load(relaxed) == id) return false;
+    if (counts(outer) && stack[outer].id() == id) return false;
   return true;
 }
 
 // --- by the thread that closes a step -----------------------------------------------------------
 
+// Whether the value holds something for this step.
+bool Shard::is_new(const QuantityValue& value, uint16_t quantity) const noexcept {
+  if (quantities->states() & bit_of(quantity))
+    return value.period.get() == activity->period.load(relaxed);
+  return value.sum.grown() > 0;
+}
+
 void Shard::carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* carry) noexcept {
   const perfield_over_steps over = (*quantities)[quantity].over_steps;
   if (over == PERFIELD_STEPS_SUM) {
     carry->value += value.sum.take();
-  } else if (value.period.get() == activity->period.load(relaxed)) {
-    const uint64_t state = value.state.get();
-    const bool keeps_largest = over == PERFIELD_STEPS_MAX && carry->is_set;
-    carry->value = keeps_largest ? std::max(carry->value, state) : state;
-    carry->is_set = true;
+    return;
   }
+  const uint64_t state = value.state.get();
+  const bool keeps_largest = over == PERFIELD_STEPS_MAX && carry->is_set;
+  carry->value = keeps_largest ? std::max(carry->value, state) : state;
+  carry->is_set = true;
 }
 
-void Shard::fold_quantities(uint32_t n_regions, bool forgives) noexcept {
-  of_regions.for_each([&](auto& row) {
-    if (row.region >= n_regions) return;  // defined just now
-    const bool is_sum = !(quantities->states() & bit_of(row.quantity));
-    if (is_sum && !row.value.sum.grown()) return;
-    carry_value(row.value, row.quantity, &carry_of(row.region, row.quantity));
-  });
-  for_each_bit(quantities->per_rank(), [&](uint16_t q) {
-    if (forgives) of_rank[q].sum.forgive();
-    carry_value(of_rank[q], q, &carry_of_rank[q]);
-  });
+QuantityCarry& Shard::carry_of(Carried& all, uint32_t region, uint16_t quantity) noexcept {
+  bool full = false;  // no more so than of_regions, and counted there
+  const uint32_t place = carry_of_regions.place_of(region, quantity, &full);
+  if (carried_quantities.add(place)) ++all.quantity_rows;
+  all.quantities |= bit_of(quantity);
+  return carry_of_regions.row(place).value;
+}
+
+QuantityCarry& Shard::carry_of(Carried& all, uint16_t quantity) noexcept {
+  all.of_rank |= bit_of(quantity);
+  return carry_of_rank[quantity];
+}
+
+void Shard::fold_quantities(Carried& all, uint64_t news) noexcept {
+  if (has(news, News::quantities))
+    for_each_mark<Marks::taken>(touched_quantities, of_regions.size(), [&](uint32_t place) {
+      auto& row = of_regions.new_row(place);
+      if (is_new(row.value, row.quantity))
+        carry_value(row.value, row.quantity, &carry_of(all, row.region, row.quantity));
+    });
+  if (has(news, News::of_rank))
+    for_each_mark<Marks::taken>(touched_of_rank, kMostQuantities, [&](uint32_t q) {
+      if (is_new(of_rank[q], uint16_t(q)))
+        carry_value(of_rank[q], uint16_t(q), &carry_of(all, uint16_t(q)));
+    });
 }
 
 // open: the call whose time up to now goes to this step.
-void Shard::fold_frames(const Counters& counters, uint32_t n_regions, uint64_t now,
+void Shard::fold_frames(Carried& all, const Counters& counters, uint64_t now,
                         const OpenCall& open) noexcept {
   uint64_t call_begun = open.since;
   const uint64_t in_call = call_begun ? growth(now, call_begun) : 0;
@@ -130,21 +151,21 @@ void Shard::fold_frames(const Counters& counters, uint32_t n_regions, uint64_t n
   };
   for (int32_t i = std::min(depth.load(std::memory_order_acquire), kStackDepth) - 1; i >= 0; --i) {
     const Frame& f = stack[i];
-    const uint32_t id = f.id.load(relaxed);
-    if (!f.counted.load(relaxed) || id >= n_regions) continue;
+    const uint32_t id = f.id();
+    if (!counts(i) || id >= max_regions) continue;
     if (readings) {  // growth since the thread's own reading belongs to the innermost region
       readings->look_from_outside(
           counters, period, [&](int c, uint64_t n) { grow(uint16_t(counters[c].quantity), n); });
       readings = nullptr;
     }
-    for_each_bit(grown_in(f, period), [&](uint16_t q) { grow(q, frame_amounts[i][q].get()); });
+    for_each_bit(f.grown_in(period), [&](uint16_t q) { grow(q, frame_amounts[i][q].get()); });
     // A region entered from a callback of the call does not contain that call.
     if (call_begun && std::max(f.entered.load(relaxed), since) <= call_begun) {
       if (call_quantity >= 0) grow(uint16_t(call_quantity), in_call);
       call_begun = 0;
     }
     if (!grown || !is_outermost(i)) continue;
-    for_each_bit(grown, [&](uint16_t q) { carry_of(id, q).value += amounts[q]; });
+    for_each_bit(grown, [&](uint16_t q) { carry_of(all, id, q).value += amounts[q]; });
   }
 }
 

@@ -102,6 +102,9 @@ struct perfield_entered perfield_call_enter(perfield_call call, const void* call
 // to and read from files (perfield_message reports messages to peers).
 void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
                          uint64_t bytes_in) noexcept;
+// The same where the stamp `left` of the return is known; with 0, perfield reads the clock.
+void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
+                            uint64_t bytes_in) noexcept;
 // Adds bytes to a call that was counted before.
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept;
 // Does what a hit of this call site requires after its call: closes a step, or notes the sites.
@@ -115,8 +118,12 @@ void perfield_source_before_close(void (*function)()) noexcept;
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;
 // Counts a message that has arrived, by its sender.
 void perfield_received(int32_t peer, uint64_t bytes) noexcept;
-// Counts the time from `entered` till now as waiting for `peer`.
-void perfield_waited(int32_t peer, uint64_t entered) noexcept;
+// Counts the time from `entered` till now as waiting for `peer`. Returns the stamp of now, 0 if
+// nothing is counted.
+uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept;
+// Both at once: counts a message that has arrived, and the time from `entered` till now as waiting
+// for its sender.
+uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept;
 
 // --- quantities ---------------------------------------------------------------------------------
 // A quantity is what a source measures beside regions and MPI calls. Define it once, then add to

@@ -5,9 +5,9 @@
 #include "recorder/step_entry.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
-#include <iterator>
-#include <numeric>
+#include <utility>
 
 #include "format/json.hpp"
 #include "recorder/source.h"  // kPeerOther
@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kTableHeaders = 5 * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
+
+template <class Visit>
+void for_each_bit(uint64_t bits, Visit visit) noexcept {
+  for (; bits; bits &= bits - 1) visit(uint32_t(__builtin_ctzll(bits)));
+}
 
 class Rows {
  public:
@@ -53,27 +58,43 @@ class Rows {
   unsigned char *at_, *end_, *table_ = nullptr;
 };
 
+// Calls visit(shard) for the shards that carry anything.
+template <class Visit>
+void for_each_carrying(Recorder& r, Visit visit) noexcept {
+  if (const int n = r.n_shards())
+    r.carried.shards.for_each(uint32_t(n), [&](uint32_t i) { visit(r.shard_at(int(i))); });
+}
+
+void add_thread(const RegionValues& of, const Clock& clock, RegionRow* row) noexcept {
+  const uint64_t inclusive = clock.span_ns(of.inclusive), self = clock.span_ns(of.self);
+  row->count += of.count;
+  row->inclusive_sum_ns += inclusive;
+  row->self_sum_ns += self;
+  row->inclusive_min_ns = row->threads ? std::min(row->inclusive_min_ns, inclusive) : inclusive;
+  row->inclusive_max_ns = std::max(row->inclusive_max_ns, inclusive);
+  row->self_min_ns = row->threads ? std::min(row->self_min_ns, self) : self;
+  row->self_max_ns = std::max(row->self_max_ns, self);
+  ++row->threads;
+}
+
 uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
+  RegionRow* const of_rank = r.carried.region_rows;
+  for_each_carrying(r, [&](Shard& s) {
+    s.carried_regions.for_each(r.regions.size(), [&](uint32_t id) {
+      add_thread(s.carry_regions[id], r.clock, &of_rank[id]);
+      if (carry == Carry::kept) return;
+      s.carry_regions[id] = {};
+      s.carried_regions.remove(id);
+    });
+  });
+  if (!r.n_shards()) return 0;
   uint32_t n = 0;
-  for (uint32_t id = 0; id < r.regions.size(); ++id) {
-    RegionRow row{};
-    row.id = id;
-    for (int i = 0; i < r.n_shards(); ++i) {
-      RegionValues& v = r.shard_at(i).carry_regions[id];
-      if (!v.count && !v.inclusive && !v.self) continue;
-      uint64_t inclusive = r.clock.span_ns(v.inclusive), self = r.clock.span_ns(v.self);
-      row.count += v.count;
-      row.inclusive_sum_ns += inclusive;
-      row.self_sum_ns += self;
-      row.inclusive_min_ns = row.threads ? std::min(row.inclusive_min_ns, inclusive) : inclusive;
-      row.inclusive_max_ns = std::max(row.inclusive_max_ns, inclusive);
-      row.self_min_ns = row.threads ? std::min(row.self_min_ns, self) : self;
-      row.self_max_ns = std::max(row.self_max_ns, self);
-      ++row.threads;
-      if (carry == Carry::emptied) v = {};
-    }
-    if (row.threads && rows.add(row)) ++n;
-  }
+  r.carried.regions.for_each(r.regions.size(), [&](uint32_t id) {
+    of_rank[id].id = id;
+    if (rows.add(of_rank[id])) ++n;
+    of_rank[id] = {};
+    if (carry == Carry::emptied) r.carried.regions.remove(id);
+  });
   return n;
 }
 
@@ -82,59 +103,75 @@ uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
 uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
                       uint64_t* overflowed) noexcept {
   uint32_t n = 0;
-  MessageRow other[PERFIELD_CALL_LIMIT] = {};
+  MessageRow other[PERFIELD_CALL_LIMIT];
+  std::bitset<PERFIELD_CALL_LIMIT> has_other;
   auto add = [&](const MessageRow& row) {
     return waits ? rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)})
                  : rows.add(row);
   };
-  for (int i = 0; i < r.n_shards(); ++i) {
-    Shard& s = r.shard_at(i);
-    uint32_t end = s.n_messages.load(std::memory_order_acquire);
-    for (uint32_t k = s.first_message(); k < end; ++k) {
+  for_each_carrying(r, [&](Shard& s) {
+    if (!s.n_carried_messages) return;
+    s.carried_messages.for_each(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
       Message& m = s.messages[k];
       uint16_t call = s.call_of(k);
-      if (!m.carry_count || (call == kWaitedCall) != waits) continue;
+      if ((call == kWaitedCall) != waits) return;
+      r.carried.calls_of_messages.set(call);
       MessageRow row{s.peer_of(k),  call,           0, m.carry_count, m.carry_bytes,
                      m.carry_empty, m.carry_largest};
       if (add(row)) {
         ++n;
       } else {
         MessageRow& o = other[call];
-        o = {kPeerOther,
-             call,
-             0,
-             o.count + row.count,
-             o.bytes + row.bytes,
-             o.empty + row.empty,
-             std::max(o.largest, row.largest)};
+        if (!has_other[call]) o = {kPeerOther, call, 0, 0, 0, 0, 0};
+        has_other[call] = true;
+        o.count += row.count;
+        o.bytes += row.bytes;
+        o.empty += row.empty;
+        o.largest = std::max(o.largest, row.largest);
         *overflowed += row.count;
       }
-      if (carry == Carry::emptied)
-        m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
-    }
-  }
+      if (carry == Carry::kept) return;
+      m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
+      s.carried_messages.remove(k);
+      --s.n_carried_messages;
+    });
+  });
   rows.give(waits ? kKeptForWaits : kKeptForMessages);
-  for (const MessageRow& o : other)
-    if (o.count && add(o)) ++n;
+  if (has_other.any())
+    for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
+      if (has_other[call] && add(other[call])) ++n;
   return n;
 }
 
 uint32_t add_calls(Recorder& r, Rows& rows, Carry carry) noexcept {
-  uint32_t n = 0;
-  for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
-    CallRow row{c, kTimeClassOfCall.of[c], 0, 0, 0, 0, 0};
-    for (int i = 0; i < r.n_shards(); ++i) {
-      CallValues& v = r.shard_at(i).carry_calls[c];
-      row.count += v.count;
-      row.ns += r.clock.span_ns(v.ticks);
-      row.bytes_out += v.bytes_out;
-      row.bytes_in += v.bytes_in;
-      if (carry == Carry::emptied) v = {};
+  CallRow of_rank[PERFIELD_CALL_LIMIT];
+  uint64_t carried[PERFIELD_CALL_LIMIT / 64] = {};
+  const auto add_call = [&](Shard& s, uint32_t word, uint32_t call, bool is_first) {
+    CallRow& row = of_rank[call];
+    CallValues& v = s.carry_calls[call];
+    if (is_first) row = {uint16_t(call), kTimeClassOfCall.of[call], 0, 0, 0, 0, 0};
+    row.count += v.count;
+    row.ns += r.clock.span_ns(v.ticks);
+    row.bytes_out += v.bytes_out;
+    row.bytes_in += v.bytes_in;
+    if (carry == Carry::emptied) v = {};
+    carried[word] |= uint64_t(1) << call % 64;
+  };
+  for_each_carrying(r, [&](Shard& s) {
+    for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
+      const uint64_t before = carried[word];
+      for_each_bit(s.carried_calls[word],
+                   [&](uint32_t bit) { add_call(s, word, word * 64 + bit, !(before >> bit & 1)); });
+      if (carry == Carry::emptied) s.carried_calls[word] = 0;
     }
-    // No count: the call has not returned yet, or these are late bytes of one that has.
-    if (!(row.count | row.ns | row.bytes_out | row.bytes_in)) continue;
-    if (rows.add(row)) ++n;
-  }
+  });
+  uint32_t n = 0;
+  for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word)
+    for_each_bit(carried[word], [&](uint32_t bit) {
+      const CallRow& row = of_rank[word * 64 + bit];
+      // No count: the call has not returned yet, or these are late bytes of one that has.
+      if ((row.count | row.ns | row.bytes_out | row.bytes_in) && rows.add(row)) ++n;
+    });
   return n;
 }
 
@@ -142,91 +179,97 @@ uint32_t add_calls(Recorder& r, Rows& rows, Carry carry) noexcept {
 // row without room stays in carry for the next entry.
 class QuantityRows {
  public:
-  QuantityRows(Recorder& r, Rows& rows, Carry carry) noexcept
-      : r_(r), rows_(rows), carry_(carry), encoding_(++encodings_) {}
+  QuantityRows(Recorder& r, Rows& rows, Carry carry) noexcept : r_(r), rows_(rows), carry_(carry) {}
 
   uint32_t add() noexcept {
-    for (int q = 0; q < r_.quantities.size(); ++q)
-      if (r_.quantities[q].scope == PERFIELD_PER_RANK)
-        add_row(kOfRank, uint16_t(q), [q](Shard& s) { return &s.carry_of_rank[q]; });
-    for (int i = 0; i < r_.n_shards(); ++i)
-      r_.shard_at(i).carry_of_regions.for_each([this](auto& row) {
-        if (row.value.seen == encoding_ || (!row.value.value && !row.value.is_set)) return;
-        if (r_.quantities.longest() >> row.quantity & 1)
-          add_longest(row.region);
-        else
-          add_of_region(row.region, row.quantity);
+    if (!r_.n_shards()) return 0;
+    Carried& carried = r_.carried;
+    for_each_bit(carried.of_rank, [&](uint32_t q) {
+      const auto of_rank = [q](Shard& s) { return &s.carry_of_rank[q]; };
+      if (!add_row(kOfRank, uint16_t(q), of_rank) || carry_ == Carry::kept) return;
+      for_each_carrying(r_, [&](Shard& s) { *of_rank(s) = {}; });
+      carried.of_rank &= ~(uint64_t(1) << q);
+    });
+    if (!carried.quantity_rows) return n_;
+    for_each_carrying(r_, [&](Shard& s) {
+      s.carried_quantities.for_each(s.carry_of_regions.size(), [&](uint32_t place) {
+        const auto& row = s.carry_of_regions.row(place);
+        carried.quantities_of[row.region] |= uint64_t(1) << row.quantity;
+        carried.regions_with_quantities.add(row.region);
       });
+    });
+    carried.regions_with_quantities.for_each(r_.regions.capacity(), [&](uint32_t region) {
+      add_region(region, std::exchange(carried.quantities_of[region], 0));
+      carried.regions_with_quantities.remove(region);
+    });
+    if (!carried.quantity_rows) carried.quantities = 0;
     return n_;
   }
 
  private:
+  void add_region(uint32_t region, uint64_t quantities) noexcept {
+    const uint64_t longest = quantities & r_.quantities.longest();
+    Shard* const one = longest ? longest_in(region, longest) : nullptr;
+    for_each_bit(quantities, [&](uint32_t bit) {
+      const auto q = uint16_t(bit);
+      const bool done = longest >> q & 1
+                            ? add_longest(region, q, one)
+                            : add_row(region, q, [=](Shard& s) { return carry_of(s, region, q); });
+      if (!done || carry_ == Carry::kept) return;
+      for_each_carrying(r_, [&](Shard& s) { empty(s, region, q); });
+    });
+  }
+
   static QuantityCarry* carry_of(Shard& s, uint32_t region, uint16_t quantity) noexcept {
     auto* row = s.carry_of_regions.find(region, quantity);
     return row ? &row->value : nullptr;
   }
 
-  void add_of_region(uint32_t region, uint16_t quantity) noexcept {
-    add_row(region, quantity, [=](Shard& s) { return carry_of(s, region, quantity); });
+  void empty(Shard& s, uint32_t region, uint16_t quantity) noexcept {
+    auto* const row = s.carry_of_regions.find(region, quantity);
+    if (!row) return;
+    row->value = {};
+    if (s.carried_quantities.remove(s.carry_of_regions.place_of(*row))) --r_.carried.quantity_rows;
   }
 
-  // carry_of(shard): the thread's carry of this quantity, or nullptr.
+  // carry_of(shard): the thread's carry of this quantity, or nullptr. Returns whether it is done.
   template <class CarryOf>
-  void add_row(uint32_t region, uint16_t quantity, CarryOf of) noexcept {
-    const Quantity& about = r_.quantities[quantity];
+  bool add_row(uint32_t region, uint16_t quantity, CarryOf of) noexcept {
     uint64_t sum = 0, most = 0;
     bool is_set = false;
-    for (int i = 0; i < r_.n_shards(); ++i) {
-      QuantityCarry* carry = of(r_.shard_at(i));
-      if (!carry) continue;
-      carry->seen = encoding_;
+    for_each_carrying(r_, [&](Shard& s) {
+      const QuantityCarry* carry = of(s);
+      if (!carry) return;
       is_set |= carry->is_set;
       sum += carry->value;
       most = std::max(most, carry->value);
-    }
-    if (!sum && !is_set) return;
-    if (!put(region, quantity, about.over_threads == PERFIELD_THREADS_MAX ? most : sum)) return;
-    if (carry_ == Carry::kept) return;
-    for (int i = 0; i < r_.n_shards(); ++i)
-      if (QuantityCarry* carry = of(r_.shard_at(i))) empty(carry);
+    });
+    const Quantity& about = r_.quantities[quantity];
+    return (!sum && !is_set) ||
+           put(region, quantity, about.over_threads == PERFIELD_THREADS_MAX ? most : sum);
   }
 
-  // Takes all times of a region from the thread that spent most in them, so that they fit together
+  // All times of a region come from the thread that spent most in them, so that they fit together
   // and into the region's time.
-  void add_longest(uint32_t region) noexcept {
-    Shard* longest = nullptr;
+  Shard* longest_in(uint32_t region, uint64_t longest) noexcept {
+    Shard* found = nullptr;
     uint64_t most = 0;
-    for (int i = 0; i < r_.n_shards(); ++i) {
+    for_each_carrying(r_, [&](Shard& s) {
       uint64_t sum = 0;
-      for_each_longest([&](uint16_t q) {
-        const QuantityCarry* carry = carry_of(r_.shard_at(i), region, q);
+      for_each_bit(longest, [&](uint32_t q) {
+        const QuantityCarry* carry = carry_of(s, region, uint16_t(q));
         if (carry) sum += carry->value;
       });
-      if (sum <= most) continue;
+      if (sum <= most) return;
       most = sum;
-      longest = &r_.shard_at(i);
-    }
-    for_each_longest([&](uint16_t q) {
-      const QuantityCarry* own = longest ? carry_of(*longest, region, q) : nullptr;
-      const bool is_done = !own || !own->value || put(region, q, own->value);
-      for (int i = 0; i < r_.n_shards(); ++i) {
-        QuantityCarry* carry = carry_of(r_.shard_at(i), region, q);
-        if (!carry) continue;
-        carry->seen = encoding_;
-        if (is_done && carry_ == Carry::emptied) empty(carry);
-      }
+      found = &s;
     });
+    return found;
   }
 
-  template <class Visit>
-  void for_each_longest(Visit visit) noexcept {
-    for (uint64_t bits = r_.quantities.longest(); bits; bits &= bits - 1)
-      visit(uint16_t(__builtin_ctzll(bits)));
-  }
-
-  static void empty(QuantityCarry* carry) noexcept {
-    carry->value = 0;
-    carry->is_set = false;
+  bool add_longest(uint32_t region, uint16_t quantity, Shard* longest) noexcept {
+    const QuantityCarry* own = longest ? carry_of(*longest, region, quantity) : nullptr;
+    return !own || !own->value || put(region, quantity, own->value);
   }
 
   // Returns false if there is no room.
@@ -241,12 +284,17 @@ class QuantityRows {
     return true;
   }
 
-  static inline uint32_t encodings_ = 0;
   Recorder& r_;
   Rows& rows_;
   Carry carry_;
-  uint32_t encoding_, n_ = 0;
+  uint32_t n_ = 0;
 };
+
+// Of what found no room in the entry, the shards stay.
+void forget_empty_shards(Carried& carried, int n_shards) noexcept {
+  if (carried.quantity_rows || carried.of_rank || !n_shards) return;
+  carried.shards.for_each(uint32_t(n_shards), [&](uint32_t i) { carried.shards.remove(i); });
+}
 
 // Bytes for the rows of one thread's full table and those of the rank. More rows occur only where
 // threads enter different regions.
@@ -257,18 +305,20 @@ size_t room_for_quantities(uint32_t max_regions) noexcept {
 
 // The bytes that the present rows need.
 size_t room_needed_for_quantities(Recorder& r) noexcept {
-  size_t rows = kMostQuantities;
-  for (int i = 0; i < r.n_shards(); ++i) rows += r.shard_at(i).carry_of_regions.size();
+  const size_t rows = kMostQuantities + r.carried.quantity_rows;
   return std::min(rows * sizeof(QuantityRow), room_for_quantities(r.regions.capacity()));
 }
 
 // Whether any region has time in that quantity in the step about to be written.
 bool carries_time(Recorder& r, uint16_t quantity) noexcept {
+  if (!(r.carried.quantities >> quantity & 1)) return false;
   bool found = false;
-  for (int i = 0; i < r.n_shards() && !found; ++i)
-    r.shard_at(i).carry_of_regions.for_each([&](const auto& row) {
+  for_each_carrying(r, [&](Shard& s) {
+    s.carried_quantities.for_each(s.carry_of_regions.size(), [&](uint32_t place) {
+      const auto& row = s.carry_of_regions.row(place);
       found |= row.quantity == quantity && r.clock.span_ns(row.value.value) > 0;
     });
+  });
   return found;
 }
 
@@ -281,22 +331,21 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
          threads_with_full_tables * message_rows(max_peers) * sizeof(MessageRow);
 }
 
+std::string with_id(uint32_t id, const std::string& json) {
+  return "{\"id\":" + std::to_string(id) + "," + json.substr(1);
+}
+
 void define_regions(Recorder& r,
                     const std::function<bool(uint32_t id, const std::string& json)>& write) {
-  for (uint32_t id = 0; id < r.regions.size(); ++id) {
+  if (!r.n_shards()) return;
+  r.carried.regions.for_each(r.regions.size(), [&](uint32_t id) {
     RegionDefinition& d = r.regions[id];
-    if (d.written) continue;
-    bool used = false;
-    for (int i = 0; i < r.n_shards() && !used; ++i) {
-      const RegionValues& v = r.shard_at(i).carry_regions[id];
-      used = v.count || v.inclusive;
-    }
-    if (!used) continue;
+    if (d.written) return;
     JsonObject json;
-    json.natural("id", id).text("name", d.name).text("file", d.file);
+    json.text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
     d.written = write(id, json.str());
-  }
+  });
 }
 
 void define_quantities(Recorder& r,
@@ -308,7 +357,7 @@ void define_quantities(Recorder& r,
     Quantity& q = r.quantities[number];
     if (q.written || (q.waits_for_use() && !carries_time(r, uint16_t(number)))) continue;
     JsonObject json;
-    json.integer("id", number).text("name", q.name).text("unit", q.unit->stored);
+    json.text("name", q.name).text("unit", q.unit->stored);
     json.text("scope", kScopes[q.scope]).text("over_steps", kOverSteps[q.over_steps]);
     json.text("over_threads", kOverThreads[q.over_threads]).text("help", q.help);
     q.written = write(uint32_t(number), json.str());
@@ -317,12 +366,11 @@ void define_quantities(Recorder& r,
 
 size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                    Carry carry) noexcept {
-  for (int i = 0; i < r.n_shards(); ++i) {
-    Shard& s = r.shard_at(i);
+  for_each_carrying(r, [&](Shard& s) {
     body.faults += carry == Carry::kept ? s.faults.grown() : s.faults.take();
     body.faults += carry == Carry::kept ? s.left_calls.grown() : s.left_calls.take();
     body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
-  }
+  });
   // Reserves room for calls and quantities first: they are few and always fit.
   const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r);
   Rows rows(at + sizeof body, room - sizeof body - kept);
@@ -341,6 +389,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   last.begin_table();
   last.end_table(StepTable::quantities, sizeof(QuantityRow), QuantityRows(r, last, carry).add(),
                  &body);
+  if (carry == Carry::emptied) forget_empty_shards(r.carried, r.n_shards());
   memcpy(at, &body, sizeof body);
   return size_t(last.at() - at);
 }

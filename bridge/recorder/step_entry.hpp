@@ -15,16 +15,20 @@ namespace perfield {
 // The most bytes that one entry may take, for the writer's buffer.
 size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept;
 
-// Writes the `region` entries that must precede the next step: one for each region with its first
-// row there. Regions that were never entered or are not selected have none. Calls write(id, JSON
-// text), which says whether the entry will be in the stream; else it is due again.
+// Writes the definitions of the regions that must precede the next step: one for each region with
+// its first row there. Regions that were never entered or are not selected have none. Calls
+// write(id, JSON text without the id), which says whether it will be in the stream; else it is due
+// again.
 void define_regions(Recorder& recorder,
                     const std::function<bool(uint32_t id, const std::string& json)>& write);
-// The same for `quantity` entries: for all defined quantities, but times inside regions only once
+// The same for quantities: for all declared ones, but times inside regions only once
 // there are some. So a rank has not measured what it does not define, and a defined quantity is 0
 // where nothing was added.
 void define_quantities(Recorder& recorder,
                        const std::function<bool(uint32_t id, const std::string& json)>& write);
+
+// The same text with an id, as the body of one rank's `region` or `quantity` entry.
+std::string with_id(uint32_t id, const std::string& json);
 
 // Whether the carry stays in the shards, to look at a step that goes on.
 enum class Carry { emptied, kept };

@@ -5,9 +5,7 @@
 // so one rank reads them: the first that closes a step, or its setup.
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <climits>
 #include <cstdint>
@@ -15,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "platform/kept_file.hpp"
 #include "recorder/source.h"
 
 namespace {
@@ -25,7 +24,8 @@ constexpr int kMostPackages = 32;
 
 struct Package {
   char counter[PATH_MAX];  // a file
-  uint64_t range;          // the counter wraps after this much energy
+  perfield::KeptFile file;
+  uint64_t range;  // the counter wraps after this much energy
   uint64_t last;
   perfield_quantity quantity;
 };
@@ -38,45 +38,44 @@ uint64_t now_ns() noexcept {
   return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
 }
 
-// The first line of a file; false, with errno set, if it cannot be read.
-bool read_line(const char* path, char* text, size_t room) noexcept {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t n = read(file, text, room - 1);
+// The text of a file that is read only once; false, with errno set, if it cannot be read.
+bool read_once(const char* path, char* text, size_t room) noexcept {
+  perfield::KeptFile file;
+  const bool good = file.read(path, text, room);
   const int error = errno;
-  close(file);
+  file.close();
   errno = error;
-  text[n > 0 ? n : 0] = 0;
-  text[strcspn(text, "\n")] = 0;
-  return n > 0;
+  return good;
 }
 
-bool read_number(const char* path, uint64_t* number) noexcept {
+bool read_number(perfield::KeptFile* file, const char* path, uint64_t* number) noexcept {
   char text[32], *end = nullptr;
-  if (!read_line(path, text, sizeof text)) return false;
+  if (!file->read(path, text, sizeof text)) return false;
   *number = strtoull(text, &end, 10);
   return end != text;
 }
 
 // Adds a zone of the folder if it is a package.
 void add_zone(const char* folder, const char* zone) noexcept {
-  char path[PATH_MAX + 300], name[64];
+  char path[PATH_MAX + 300], name[64], number[32];
   snprintf(path, sizeof path, "%s/%s/name", folder, zone);
-  if (n_packages >= kMostPackages || !read_line(path, name, sizeof name)) return;
+  if (n_packages >= kMostPackages || !read_once(path, name, sizeof name)) return;
+  name[strcspn(name, "\n")] = 0;
   if (strncmp(name, "package-", 8) != 0) return;
   Package& package = packages[n_packages];
   snprintf(path, sizeof path, "%s/%s/max_energy_range_uj", folder, zone);
-  if (!read_number(path, &package.range)) package.range = 0;
+  package.range = read_once(path, number, sizeof number) ? strtoull(number, nullptr, 10) : 0;
   if (snprintf(package.counter, sizeof package.counter, "%s/%s/energy_uj", folder, zone) >=
       int(sizeof package.counter))
     return;
-  if (!read_number(package.counter, &package.last)) {
+  if (!read_number(&package.file, package.counter, &package.last)) {
     char sentence[PATH_MAX + 400];
     snprintf(sentence, sizeof sentence,
              "the energy of this node is not measured: %s cannot be read (%s); let its "
              "administrator allow it, or leave out `energy`",
              package.counter, strerror(errno));
     perfield_source_tell(kSource, sentence);
+    package.file.close();  // the next zone is to open its own
     return;
   }
   char quantity[80];
@@ -116,7 +115,7 @@ void read_packages() noexcept {
   for (int i = 0; i < n_packages; ++i) {
     Package& package = packages[i];
     uint64_t now = 0;
-    if (!read_number(package.counter, &now)) continue;
+    if (!read_number(&package.file, package.counter, &now)) continue;
     uint64_t used = now - package.last;
     if (now < package.last) used = package.range > package.last ? used + package.range : 0;
     package.last = now;

@@ -166,6 +166,13 @@ bool FunctionChoice::note(const LoadedFile& file, Chosen& chosen) noexcept {
     for (uintptr_t page = file.code[i][0] >> kPageBits; page <= (file.code[i][1] - 1) >> kPageBits;
          ++page)
       if (pages_.find(page) == kUnknown && !pages_.set(page, kPlain)) return false;
+  for (int i = 0; i < file.codes; ++i)
+    plain_.add(file.code[i][0], file.code[i][1], [&](auto visit) {
+      for (size_t row = 0; row < chosen.count; ++row) {
+        const uintptr_t address = chosen.rows[row].address;
+        if (address >= file.code[i][0] && address < file.code[i][1]) visit(address);
+      }
+    });
   return true;
 }
 
@@ -181,6 +188,7 @@ void FunctionChoice::forget_unloaded() noexcept {
     }
     const LoadedFile& file = later->file;
     Lock change(adding);
+    plain_.forget(file.begin, file.end);
     pages_.change(file.begin >> kPageBits, (file.end >> kPageBits) + 1,
                   [](uintptr_t) { return uintptr_t(kUnknown); });
     functions_.change(file.begin, file.end, [](uintptr_t word) { return word | 1; });

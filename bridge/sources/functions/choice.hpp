@@ -2,14 +2,14 @@
 //
 // choice.hpp - decides by address which functions of a running program are regions. It reads a
 // file's functions when the program starts or, for a file loaded later, when its first function is
-// entered. So a function that is no region costs one look-up of its page, and a second one if other
-// functions of that page are chosen.
+// entered. So a function that is no region costs one look at a bit.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "sources/functions/address_map.hpp"
+#include "sources/functions/plain_code.hpp"
 
 namespace perfield {
 
@@ -33,7 +33,9 @@ class FunctionChoice {
   // Forgets files that are no longer loaded.
   void forget_unloaded() noexcept;
 
-  // False for a function that is surely not chosen. Costs one or two look-ups.
+  // Whether a function is surely not chosen. Costs a few instructions.
+  bool is_plain(uintptr_t address) const noexcept { return plain_.holds(address); }
+  // The same for all functions, by one or two look-ups. False for one that is surely not chosen.
   bool concerns(uintptr_t address) const noexcept {
     if (!follows_.load(std::memory_order_acquire)) return false;
     const uintptr_t page = pages_.find(address >> kPageBits);
@@ -54,6 +56,7 @@ class FunctionChoice {
   void list(LaterFile* file) noexcept;
 
   std::atomic<bool> follows_{false};
+  PlainCode plain_;
   AddressMap pages_;      // pages of files already read, by page number
   AddressMap functions_;  // Function*, + 1 if its file was unloaded
   std::atomic<LaterFile*> later_{nullptr};

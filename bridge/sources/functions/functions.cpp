@@ -27,7 +27,7 @@ perfield::FunctionChoice choice;
 thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
 __attribute__((noinline)) void enter(uintptr_t address) noexcept {
-  if (inside) return;
+  if (!choice.concerns(address) || inside) return;
   inside = true;
   if (Function* function = choice.find(address)) {
     perfield_region region = function->region.load(std::memory_order_relaxed);
@@ -43,7 +43,7 @@ __attribute__((noinline)) void enter(uintptr_t address) noexcept {
 }
 
 __attribute__((noinline)) void leave(uintptr_t address) noexcept {
-  if (inside) return;
+  if (!choice.concerns(address) || inside) return;
   inside = true;
   if (Function* function = choice.find(address))
     perfield_region_end(function->region.load(std::memory_order_relaxed));
@@ -80,12 +80,12 @@ __attribute__((destructor)) void say_if_nothing_was_measured() {
 
 PERFIELD_SHOWN void __cyg_profile_func_enter(void* function, void*) {
   const auto address = reinterpret_cast<uintptr_t>(function);
-  if (__builtin_expect(choice.concerns(address), 0)) enter(address);
+  if (__builtin_expect(!choice.is_plain(address), 0)) enter(address);
 }
 
 PERFIELD_SHOWN void __cyg_profile_func_exit(void* function, void*) {
   const auto address = reinterpret_cast<uintptr_t>(function);
-  if (__builtin_expect(choice.concerns(address), 0)) leave(address);
+  if (__builtin_expect(!choice.is_plain(address), 0)) leave(address);
 }
 
 // The loader may load another library at the addresses of a closed one.

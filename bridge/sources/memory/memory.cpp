@@ -2,14 +2,13 @@
 //
 // memory.cpp - libperfield_memory.so: reads the largest resident memory that the process ever had,
 // from procfs, when a step closes.
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "platform/kept_file.hpp"
 #include "recorder/source.h"
 
 namespace {
@@ -27,12 +26,9 @@ uint64_t now_ns() noexcept {
 
 // VmHWM in bytes; 0 if it cannot be read.
 uint64_t read_peak() noexcept {
+  static perfield::KeptFile status;
   char text[4096];
-  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t n = read(file, text, sizeof text - 1);
-  close(file);
-  text[n > 0 ? n : 0] = 0;
+  status.read("/proc/self/status", text, sizeof text);
   const char* line = strstr(text, "\nVmHWM:");
   return line ? strtoull(line + strlen("\nVmHWM:"), nullptr, 10) * 1024 : 0;  // the file has kB
 }

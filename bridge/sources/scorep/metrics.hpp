@@ -26,8 +26,8 @@ void note_definition(Handle handle, int type) noexcept;
 
 // Sets the metrics' values; call right before their region begins or ends.
 inline void metrics_stand(const uint64_t* values) noexcept {
-  const int n = n_followed_metrics.load(std::memory_order_acquire);
   if (!values) return;
+  const int n = n_followed_metrics.load(std::memory_order_acquire);
   for (int i = 0; i < n; ++i)
     perfield_quantity_stands(followed_metrics[i].quantity, values[followed_metrics[i].place]);
 }

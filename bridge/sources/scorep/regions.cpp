@@ -62,6 +62,29 @@ inline uint64_t ticks_of(uint64_t stamp) noexcept {
   return is_counting() ? this_thread.stamps.ticks(stamp) : 0;
 }
 
+auto& recent(Handle handle) noexcept { return this_thread.recent[handle * 2654435769u >> 29]; }
+static_assert(Thread::kRecent == 1u << (32 - 29));
+
+// Only measured regions: their number never changes.
+inline void note_recent(Handle handle, uint32_t region) noexcept {
+  recent(handle) = {handle, region};
+}
+
+// Whether an event is one of nearly all: of this thread, which has begun, and of a handle that it
+// has just seen, whose region is then in recent(). perfield itself looks whether it is awake.
+// stamp: becomes the time, if that is needed.
+inline bool is_usual(Location* location, uint64_t* stamp, Handle handle,
+                     const uint64_t* metrics) noexcept {
+  if (__builtin_expect(
+          this_thread.location != location || recent(handle).handle != handle || metrics, 0))
+    return false;
+  if (__builtin_expect(!this_thread.stamps.are_ticks(), 0)) {
+    if (is_counting()) return false;
+    *stamp = 0;
+  }
+  return true;
+}
+
 // Whether a region that begins or ends while perfield sleeps may have to be measured later.
 bool is_followed_asleep(Location* location, Handle handle) noexcept {
   if (!handle || !is_cpu_thread(location)) return false;
@@ -84,24 +107,26 @@ __attribute__((noinline)) void leave_asleep(Location* location, Handle handle) n
   if (early.is_followed() && is_followed_asleep(location, handle)) early.leave(handle);
 }
 
-inline void enter(Location* location, uint64_t stamp, Handle handle,
-                  const uint64_t* metrics) noexcept {
+__attribute__((noinline)) void enter(Location* location, uint64_t stamp, Handle handle,
+                                     const uint64_t* metrics) noexcept {
   if (!is_awake()) return enter_asleep(location, handle);
   if (!is_own(location) || !handle) return;
   const uint32_t region = region_to_enter(handle);
   if (is_call(region)) return enter_call(perfield_call(region - kCalls));
   if (!is_measured(region)) return;
+  note_recent(handle, region);
   metrics_stand(metrics);
   perfield_region_begin_at(region, ticks_of(stamp));
 }
 
-inline void leave(Location* location, uint64_t stamp, Handle handle,
-                  const uint64_t* metrics) noexcept {
+__attribute__((noinline)) void leave(Location* location, uint64_t stamp, Handle handle,
+                                     const uint64_t* metrics) noexcept {
   if (!is_awake()) return leave_asleep(location, handle);
   if (!is_own(location)) return;
   const uint32_t region = known.find(handle);
   if (is_call(region)) return leave_call();
   if (!is_measured(region)) return;
+  note_recent(handle, region);
   metrics_stand(metrics);
   perfield_region_end_at(region, ticks_of(stamp));
 }
@@ -123,11 +148,15 @@ void enable_recording(Location*, uint64_t, Handle, uint64_t*) {
 template <Mode mode>
 void enter_region(Location* location, uint64_t stamp, Handle region, uint64_t* metrics) {
   if (mode == kNotRecording) pause();
-  enter(location, stamp, region, metrics);
+  if (__builtin_expect(!is_usual(location, &stamp, region, metrics), 0))
+    return enter(location, stamp, region, metrics);
+  perfield_region_begin_at(recent(region).region, stamp);
 }
 
 void exit_region(Location* location, uint64_t stamp, Handle region, uint64_t* metrics) {
-  leave(location, stamp, region, metrics);
+  if (__builtin_expect(!is_usual(location, &stamp, region, metrics), 0))
+    return leave(location, stamp, region, metrics);
+  perfield_region_end_at(recent(region).region, stamp);
 }
 
 // With unwinding on, Score-P passes the region's place in the call tree.

@@ -22,6 +22,8 @@ class Stamps {
   uint64_t ticks(uint64_t stamp) noexcept {
     return kind_ == Kind::own ? stamp : kind_ == Kind::none ? 0 : compared(stamp);
   }
+  // Whether stamps are ticks already.
+  bool are_ticks() const noexcept { return kind_ == Kind::own; }
 
  private:
   enum class Kind : uint8_t { unknown, own, raw, counter, none };

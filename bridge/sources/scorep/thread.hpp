@@ -17,6 +17,12 @@ struct Thread {
   Location* location = nullptr;  // set at the thread's first event while perfield is awake
   Stamps stamps;
   EarlyRegions early;
+  // The regions of the handles that this thread saw last, so that an event reads no shared table.
+  static constexpr uint32_t kRecent = 8;
+  struct {
+    Handle handle;
+    uint32_t region;
+  } recent[kRecent] = {};
 };
 
 // Beside the program's own data, so that no call is needed to find it.

@@ -33,15 +33,33 @@ def test_threads_and_step_ends_have_no_data_race(sanitized, execute, tables):
     assert "steps" in result.stderr
 
 
+@pytest.fixture(scope="module")
+def linked_plainly(tmp_path_factory):
+    """Links a program with the recorder."""
+    folder = tmp_path_factory.mktemp("recorder")
+    objects = compiled(sources("recorder"), "", folder)
+    objects += compiled(sources("platform", "format", "configuration"), "", folder, optimised=False)
+    return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, "", folder)
+
+
 @pytest.mark.long
-def test_open_calls_and_step_ends_have_no_data_race(sanitized, execute):
-    result = execute(sanitized("open_calls"), env={"TSAN_OPTIONS": "exitcode=66"})
+@pytest.mark.parametrize("program", ["open_calls", "touched"])
+def test_counting_and_step_ends_have_no_data_race(sanitized, execute, program):
+    result = execute(sanitized(program), env={"TSAN_OPTIONS": "exitcode=66"})
     assert "WARNING: ThreadSanitizer" not in result.stderr, result.stderr[:8000]
     assert (result.returncode, result.stdout) == (0, "exact\n")
 
 
-def test_each_call_counts_once_however_many_steps_close_meanwhile(tmp_path, execute):
-    objects = compiled(sources("recorder"), "", tmp_path)
-    objects += compiled(sources("platform", "format", "configuration"), "", tmp_path, optimised=False)
-    result = execute(linked(PROGRAMS / "open_calls.cpp", objects, "", tmp_path))
+def test_each_call_counts_once_however_many_steps_close_meanwhile(linked_plainly, execute):
+    result = execute(linked_plainly("open_calls"))
     assert (result.returncode, result.stdout) == (0, "exact\n")
+
+
+def test_rows_touched_while_steps_close_lose_nothing(linked_plainly, execute):
+    result = execute(linked_plainly("touched"))
+    assert (result.returncode, result.stdout) == (0, "exact\n")
+
+
+def test_short_way_of_regions_counts_as_the_long_one(linked_plainly, execute):
+    result = execute(linked_plainly("usual_regions"))
+    assert (result.returncode, result.stdout) == (0, "the same\n")

@@ -20,6 +20,7 @@ def counters_in(run: Path) -> dict[tuple[str, str], int]:
     (path,) = (run / "stream").glob("*.pf")
     entries, damage = twin.decode(path.read_bytes())
     assert not damage
+    entries = twin.resolved(entries)
     names = {entry["body"]["id"]: entry["body"]["name"] for entry in entries if entry["type"] == "quantity"}
     regions = {entry["body"]["id"]: entry["body"]["name"] for entry in entries if entry["type"] == "region"}
     found: dict[tuple[str, str], int] = {}

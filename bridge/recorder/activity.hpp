@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// activity.hpp - what every event of every thread reads of its recorder: one cache line, which
+// changes only where measuring begins, pauses or ends, and when a step closes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "platform/clock.hpp"
+
+namespace perfield {
+
+// Set by the recorder, read by every shard.
+struct alignas(64) Activity {
+  enum State : uint32_t { asleep = 0, inactive = 1, active = 2 };
+  std::atomic<uint32_t> state{asleep};
+  // What an event of a region may take for granted; see usual_region.hpp.
+  enum Usual : uint32_t {
+    nothing = 0,     // asleep, or kernel counters are read as well
+    no_time = 1,     // inactive: begins and ends are matched
+    given_time = 2,  // active; events bring their time
+    counter = 3      // active; the clock is the processor's counter
+  };
+  std::atomic<uint32_t> usual{nothing};
+  std::atomic<bool> follows_sites{false};  // of calls; see CallSites
+  bool by_counter = false;                 // ticks are those of the processor's counter
+  std::atomic<uint64_t> since_ticks{0};    // begin of the present active period
+  std::atomic<uint64_t> period{0};         // its number
+
+  // The recorder's clock.
+  uint64_t ticks() const noexcept { return by_counter ? read_counter() : monotonic_ns(); }
+};
+
+}  // namespace perfield

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// carried.cpp - see carried.hpp.
+#include "recorder/carried.hpp"
+
+#include <sys/mman.h>
+
+namespace perfield {
+
+bool Carried::start(uint32_t max_shards, uint32_t max_regions) noexcept {
+  if (memory_) return true;
+  const size_t rows = (size_t{max_regions} * sizeof(RegionRow) + 63) / 64 * 64;
+  const size_t quantities = (size_t{max_regions} * sizeof(uint64_t) + 63) / 64 * 64;
+  const size_t bits = Bits::bytes(max_regions);
+  const size_t total = Bits::bytes(max_shards) + 2 * bits + quantities + rows;
+  // Fresh pages are zero and cost nothing until touched.
+  void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = memory;
+  memory_bytes_ = total;
+  char* at = static_cast<char*>(memory);
+  const auto take = [&at](size_t bytes) {
+    at += bytes;
+    return at - bytes;
+  };
+  shards.place(take(Bits::bytes(max_shards)));
+  regions.place(take(bits));
+  regions_with_quantities.place(take(bits));
+  quantities_of = reinterpret_cast<uint64_t*>(take(quantities));
+  region_rows = reinterpret_cast<RegionRow*>(take(rows));
+  return true;
+}
+
+void Carried::end() noexcept {
+  if (memory_) munmap(memory_, memory_bytes_);
+  memory_ = nullptr;
+}
+
+}  // namespace perfield
