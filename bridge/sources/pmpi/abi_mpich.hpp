@@ -12,6 +12,15 @@ inline constexpr Family kOurs = Family::mpich, kOthers = Family::openmpi;
 inline constexpr char kOurName[] = "MPICH";
 inline constexpr char kBehindOthers[] = "perfield_behind_openmpi";
 
+// What a status holds: the bytes received, and whether the request was cancelled.
+inline uint64_t received_bytes(const MPI_Status& status) noexcept {
+  const auto upper = static_cast<uint32_t>(status.count_hi_and_cancelled) >> 1;
+  return static_cast<uint64_t>(upper) << 32 | static_cast<uint32_t>(status.count_lo);
+}
+inline bool was_cancelled(const MPI_Status& status) noexcept {
+  return status.count_hi_and_cancelled & 1;
+}
+
 template <typename Library, typename FindObject>
 void find_objects(Library& library, FindObject) {
   library.comm_world = MPI_COMM_WORLD;

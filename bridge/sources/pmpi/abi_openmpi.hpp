@@ -12,6 +12,10 @@ inline constexpr Family kOurs = Family::openmpi, kOthers = Family::mpich;
 inline constexpr char kOurName[] = "Open MPI";
 inline constexpr char kBehindOthers[] = "perfield_behind_mpich";
 
+// What a status holds: the bytes received, and whether the request was cancelled.
+inline uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
+inline bool was_cancelled(const MPI_Status& status) noexcept { return status._cancelled; }
+
 // find_object(place, name)
 template <typename Library, typename FindObject>
 void find_objects(Library& library, FindObject find_object) {

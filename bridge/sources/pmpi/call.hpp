@@ -6,6 +6,7 @@
 
 #include "library.hpp"
 #include "recorder/source.h"
+#include "sizes.hpp"
 
 namespace perfield::pmpi {
 
@@ -19,12 +20,13 @@ inline bool following() noexcept { return library.awake && !fortran_frame; }
 class Call {
  public:
   // caller and frame belong to the wrapper that makes the object.
-  explicit Call(perfield_call kind, const void* caller = __builtin_return_address(0),
-                const void* frame = __builtin_frame_address(0)) noexcept
+  [[gnu::always_inline]] explicit Call(perfield_call kind,
+                                       const void* caller = __builtin_return_address(0),
+                                       const void* frame = __builtin_frame_address(0)) noexcept
       : Call(kind, enter(kind, caller, frame)) {}
-  ~Call() {
-    if (entered) perfield_call_leave(kind, entered, bytes_out, bytes_in);
-    if (after_) perfield_call_after(after_);
+  [[gnu::always_inline]] ~Call() {
+    if (entered) perfield_call_leave_at(kind, entered, left, bytes_out, bytes_in);
+    if (__builtin_expect(after_ != 0, 0)) perfield_call_after(after_);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -36,10 +38,17 @@ class Call {
   const uint64_t entered;
   const perfield_call kind;
   uint64_t bytes_out = 0, bytes_in = 0;
+  uint64_t left = 0;  // stamp of the return, where the rules have read the clock
 
  private:
-  static perfield_entered enter(perfield_call kind, const void* caller,
-                                const void* frame) noexcept {
+  [[gnu::always_inline]] static perfield_entered enter(perfield_call kind, const void* caller,
+                                                       const void* frame) noexcept {
+    if (__builtin_expect(fortran_frame != nullptr, 0)) return enter_below(kind, caller, frame);
+    if (!library.awake) return {0, 0};
+    return perfield_call_enter(kind, caller, frame);
+  }
+  [[gnu::noinline]] static perfield_entered enter_below(perfield_call kind, const void* caller,
+                                                        const void* frame) noexcept {
     // A stale value, because its frame is no longer below us: an error handler left the Fortran
     // wrapper by an exception or longjmp.
     if (frame >= fortran_frame) fortran_frame = nullptr;
@@ -48,7 +57,7 @@ class Call {
     if (begun.stamp) fortran_frame = nullptr;
     return begun;
   }
-  Call(perfield_call kind, perfield_entered begun) noexcept
+  [[gnu::always_inline]] Call(perfield_call kind, perfield_entered begun) noexcept
       : entered(begun.stamp), kind(kind), after_(begun.after) {}
   const uint64_t after_;
 };
@@ -56,20 +65,6 @@ class Call {
 // A status to learn the sender from, also if the program ignores its status.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
   return given == MPI_STATUS_IGNORE && following() ? own : given;
-}
-
-// Bytes of `count` items, without the gaps of derived types.
-inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
-  MPI_Count size = 0;
-  if (count <= 0 || library.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
-  return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
-}
-
-// Bytes received.
-inline uint64_t bytes_of(const MPI_Status& status) noexcept {
-  MPI_Count bytes = 0;
-  library.Get_elements_x(&status, library.byte, &bytes);
-  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
 }  // namespace perfield::pmpi

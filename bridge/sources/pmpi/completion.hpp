@@ -17,10 +17,13 @@ inline void let_go(const Pending& pending) noexcept {
 inline void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   if (call.entered)
-    count_arrived(pending, status, 0);
+    count_arrived(pending, status);
   else
     source_of(pending, status);
 }
+
+// Whether a request of this call may be a remembered one.
+inline bool looks() noexcept { return following() && requests.any(); }
 
 // Handles and statuses of a call that completes some of several requests. Which ones is known only
 // after the call, so they leave the table then. (Another thread may receive the handle of a
@@ -32,9 +35,9 @@ class Completion {
  public:
   // ignored: the program ignores the statuses.
   Completion(Call& call, int n, const Request* handles, Status*& statuses, bool ignored) noexcept
-      : call_(call), n_(n), handles_(following() ? n : 0), own_(following() ? n : 0) {
-    if (!following() || !handles_.get() || !own_.get()) return;
-    for (int i = 0; i < n; ++i) handles_.get()[i] = handles[i];
+      : Completion(call, looks() ? n : 0, ignored) {
+    if (n_ <= 0 || !handles_.get() || !own_.get()) return;
+    for (int i = 0; i < n_; ++i) handles_.get()[i] = handles[i];
     if (ignored) statuses = own_.get();
     statuses_ = statuses;
   }
@@ -53,6 +56,11 @@ class Completion {
   }
 
  private:
+  // looked_at: requests, 0 if none of them can be a remembered one. Asked once, since another
+  // thread may begin a request meanwhile.
+  Completion(Call& call, int looked_at, bool ignored) noexcept
+      : call_(call), n_(looked_at), handles_(looked_at), own_(ignored ? looked_at : 0) {}
+
   Call& call_;
   int n_;
   Items<MPI_Request> handles_;
@@ -63,11 +71,12 @@ class Completion {
 // One request that a call waits for. It leaves the table before the call, because when the call
 // returns, another thread may already have the handle.
 template <typename Status>
-void end_wait(Call& call, const Pending& taken, bool succeeded, const Status* status) noexcept {
+[[gnu::always_inline]] inline void end_wait(Call& call, const Pending& taken, bool succeeded,
+                                            const Status* status) noexcept {
   if (!succeeded) return let_go(taken);
   if (!taken.receives()) return;
   if (call.entered)
-    count_arrived(taken, *status, call.entered);
+    count_awaited(call, taken, *status);
   else
     source_of(taken, *status);
 }
@@ -77,21 +86,27 @@ template <typename Request, typename Status>
 class Awaited {
  public:
   Awaited(int n, const Request* handles, Status*& statuses, bool ignored) noexcept
-      : receives_(following() && n > 0 ? n : 0), own_(following() && n > 0 ? n : 0) {
-    if (!following() || !receives_.get() || !own_.get()) return;
-    for (int i = 0; i < n; ++i) {
+      : Awaited(looks() && n > 0 ? n : 0, ignored) {
+    Receive* const receives = receives_.get();
+    Status* const own = own_.get();
+    if (!receives || !own) return;
+    int kept = 0;
+    for (int i = 0; i < looked_at_; ++i) {
       const MPI_Request handle = handles[i];
       if (handle == library.no_request) continue;
-      const Pending pending = requests.take(handle);
-      if (pending.receives()) receives_.get()[n_++] = {i, pending};
+      if (requests.take_receive(handle, receives[kept].pending)) receives[kept++].i = i;
     }
-    if (n_ > 0 && ignored) statuses = own_.get();
+    n_ = kept;
+    if (kept > 0 && ignored) statuses = own;
   }
 
   void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
-    for (int k = 0; k < n_; ++k) {
-      const Receive& receive = receives_.get()[k];
-      if (succeeded)
+    const Receive* const receives = receives_.get();
+    for (int k = 0, n = n_; k < n; ++k) {
+      const Receive& receive = receives[k];
+      if (succeeded && call.entered)
+        count_arrived(receive.pending, statuses[receive.i]);
+      else if (succeeded)
         count_or_let_go(call, receive.pending, statuses[receive.i]);
       else
         let_go(receive.pending);
@@ -99,10 +114,14 @@ class Awaited {
   }
 
  private:
+  // The same as for Completion.
+  Awaited(int looked_at, bool ignored) noexcept
+      : looked_at_(looked_at), receives_(looked_at), own_(ignored ? looked_at : 0) {}
   struct Receive {
     int i;
     Pending pending;
   };
+  int looked_at_;
   Items<Receive> receives_;
   Items<Status> own_;
   int n_ = 0;

@@ -11,13 +11,30 @@
 
 #include <cstdio>
 
+#include "peers.hpp"
 #include "recorder/source.h"
+#include "sizes.hpp"
 
 namespace perfield::pmpi {
 
 std::atomic<const FortranLibrary*> fortran_found{nullptr};
 #ifdef PERFIELD_F2C_FUNCTIONS
 ToC to_c;
+__thread LastInC<MPI_Comm> last_comms_in_c[kLastInC];
+__thread LastInC<MPI_Datatype> last_types_in_c[kLastInC];
+
+MPI_Comm find_in_c(MPI_Fint number, LastInC<MPI_Comm>& last) noexcept {
+  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
+  MPI_Comm comm = to_c.Comm(number);
+  if (peers_of(comm)) last = {number, comm, age};  // whose end will be noticed
+  return comm;
+}
+
+MPI_Datatype find_in_c(MPI_Fint number, LastInC<MPI_Datatype>& last) noexcept {
+  MPI_Datatype type = to_c.Type(number);
+  if (is_predefined(type)) last = {number, type, library.freed_age.load(std::memory_order_acquire)};
+  return type;
+}
 #endif
 
 namespace {

@@ -38,12 +38,40 @@ struct ToC {
 #undef PERFIELD_MEMBER
 };
 extern ToC to_c;
-#define PERFIELD_CONVERSION(type, name)                              \
+// The handles that a thread converted last, while they cannot name another object: predefined
+// types, and communicators until one is freed.
+template <typename InC>
+struct LastInC {
+  MPI_Fint number;
+  InC handle;  // NULL: none
+  uint64_t age;
+};
+inline constexpr int kLastInC = 4;  // a power of two
+extern __thread LastInC<MPI_Comm> last_comms_in_c[kLastInC]
+    __attribute__((tls_model("initial-exec")));
+extern __thread LastInC<MPI_Datatype> last_types_in_c[kLastInC]
+    __attribute__((tls_model("initial-exec")));
+MPI_Comm find_in_c(MPI_Fint number, LastInC<MPI_Comm>& last) noexcept;
+MPI_Datatype find_in_c(MPI_Fint number, LastInC<MPI_Datatype>& last) noexcept;
+template <typename InC>
+InC in_c(MPI_Fint number, LastInC<InC>* lasts) noexcept {
+  LastInC<InC>& last = lasts[number & (kLastInC - 1)];
+  const bool kept = last.number == number && last.handle &&
+                    last.age == library.freed_age.load(std::memory_order_acquire);
+  return __builtin_expect(kept, 1) ? last.handle : find_in_c(number, last);
+}
+
+#define PERFIELD_CONVERSION(type, conversion)                        \
   template <>                                                        \
   inline Fortran<MPI_##type>::operator MPI_##type() const noexcept { \
-    return to_c.name(value);                                         \
+    return conversion;                                               \
   }
-PERFIELD_F2C_FUNCTIONS(PERFIELD_CONVERSION)
+PERFIELD_CONVERSION(Comm, in_c(value, last_comms_in_c))
+PERFIELD_CONVERSION(Datatype, in_c(value, last_types_in_c))
+PERFIELD_CONVERSION(Message, to_c.Message(value))
+PERFIELD_CONVERSION(Op, to_c.Op(value))
+PERFIELD_CONVERSION(Request, to_c.Request(value))
+PERFIELD_CONVERSION(Win, to_c.Win(value))
 #undef PERFIELD_CONVERSION
 #endif
 
@@ -92,7 +120,7 @@ struct FortranLibrary {
 
 // Runs once, at the first Fortran call, because most programs make none.
 const FortranLibrary& find_fortran() noexcept;
-extern std::atomic<const FortranLibrary*> fortran_found;
+extern std::atomic<const FortranLibrary*> fortran_found __attribute__((visibility("hidden")));
 inline const FortranLibrary& fortran() noexcept {
   const FortranLibrary* found = fortran_found.load(std::memory_order_acquire);
   return __builtin_expect(!found, 0) ? find_fortran() : *found;
@@ -132,7 +160,10 @@ NextFortran<Function> next_fortran(FortranName name) noexcept {
 // mpi_f08 may omit the error code. Inlined, so that the place of the call is the wrapper's caller.
 class FortranCall : public Call {
  public:
-  [[gnu::always_inline]] FortranCall(perfield_call kind, MPI_Fint*& ierror) noexcept : Call(kind) {
+  [[gnu::always_inline]] FortranCall(perfield_call kind, MPI_Fint*& ierror,
+                                     const void* caller = __builtin_return_address(0),
+                                     const void* frame = __builtin_frame_address(0)) noexcept
+      : Call(kind, caller, frame) {
     if (!ierror) ierror = &own_error_;
   }
 

@@ -30,31 +30,38 @@ namespace perfield::pmpi {
   X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) \
   X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) \
   X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Get_elements_x) \
-  X(Get_library_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_compare) \
-  X(Group_free) X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Request_get_status) \
-  X(Test_cancelled) X(Topo_test) X(Type_size_x) X(Win_create_keyval) X(Win_get_attr) X(Win_get_group) \
+  X(Get_library_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) \
+  X(Group_incl) X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Request_get_status) \
+  X(Status_set_cancelled) X(Status_set_elements_x) X(Test_cancelled) X(Topo_test) \
+  X(Type_get_envelope) X(Type_size_x) X(Win_create_keyval) X(Win_get_attr) X(Win_get_group) \
   X(Win_set_attr)
 // clang-format on
 
-struct Library {
+// What the hot path reads comes first, so that it lies in one cache line.
+struct alignas(64) Library {
+  bool awake = false;           // between MPI_Init and MPI_Finalize of a supported MPI
+  bool concurrent = false;      // MPI_THREAD_MULTIPLE
+  bool plain_statuses = false;  // have the layout that received_bytes() and was_cancelled() read
+  std::atomic<uint64_t> freed_age{0};  // communicators and windows freed so far
+  MPI_Request no_request;
+  MPI_Comm comm_world;
+
 #define PERFIELD_MEMBER(name) decltype(&::MPI_##name) name;
   PERFIELD_USED_FUNCTIONS(PERFIELD_MEMBER)
 #undef PERFIELD_MEMBER
-  MPI_Comm comm_world, comm_null;
+  MPI_Comm comm_null;
   MPI_Errhandler errors_return;
   MPI_Datatype byte;
   MPI_Op no_op;
-  MPI_Request no_request;
   MPI_Message no_message;
   Family family = Family::other;
-
-  bool awake = false;       // between MPI_Init and MPI_Finalize of a supported MPI
-  bool concurrent = false;  // MPI_THREAD_MULTIPLE
 };
+// Hidden: read where they are, not through the table of addresses.
+#pragma GCC visibility push(hidden)
 extern Library library;
-
 extern NextFunctions next_functions;
 extern std::atomic<bool> resolved;
+#pragma GCC visibility pop
 
 // Fills all of the above except `awake`. Any thread, at any time; later calls do nothing.
 void resolve() noexcept;

@@ -6,22 +6,24 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
 namespace perfield::pmpi {
 
-std::atomic<uint64_t> freed_age{0};
-__thread LastPeers<MPI_Comm> last_comm __attribute__((tls_model("initial-exec")));
-__thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
+__thread LastPeers<MPI_Comm> last_comms[kLastComms];
+__thread LastPeers<MPI_Win> last_window;
 
 namespace {
 
-// Comparing groups costs their size squared; larger groups are translated rank by rank instead.
-constexpr int kMostCompared = 1024;
+// MPIs search a group from its begin, and so comparing or translating whole groups costs their size
+// squared. In groups of so many ranks at a time it costs their size.
+constexpr int kBlock = 16;
 
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 MPI_Group world_group;
+int world_size = 0;
 Peers* world = nullptr;
 int comm_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
 
@@ -33,12 +35,18 @@ class Locked {
 
 void drop(void* peers) {
   if (!library.awake || !peers) return;  // in MPI_Finalize: the groups vanish anyway
-  freed_age.fetch_add(1, std::memory_order_release);
+  library.freed_age.fetch_add(1, std::memory_order_release);
   static_cast<Peers*>(peers)->let_go();
 }
 
-// A duplicate gets its own table of peers at its first use.
-int copy_no_comm(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
+// A duplicate has the same ranks, and the same topology.
+int copy_comm(MPI_Comm, int, void*, void* peers, void* copied, int* flag) {
+  *flag = library.awake && peers;
+  if (!*flag) return MPI_SUCCESS;
+  static_cast<Peers*>(peers)->keep();
+  *static_cast<void**>(copied) = peers;
+  return MPI_SUCCESS;
+}
 int copy_no_window(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int drop_comm(MPI_Comm, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
 int drop_window(MPI_Win, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
@@ -90,28 +98,70 @@ Peers* Peers::create(MPI_Group group) noexcept {
   peers->group_ = group;
   library.Group_size(group, &peers->size);
   peers->local_size = peers->size;
-  if (world && peers->size == world->size && peers->size <= kMostCompared) {
-    int alike = MPI_UNEQUAL;
-    library.Group_compare(group, world_group, &alike);
-    peers->is_world = alike == MPI_IDENT;
-  }
+  peers->find_line();
   return peers;
+}
+
+// Whether the ranks of the group are these of MPI_COMM_WORLD. Another process is noticed at once.
+bool Peers::is_in_line(int32_t first, int32_t stride) const noexcept {
+  const int64_t last = first + int64_t(stride) * (size - 1);
+  if (last < 0 || last >= world_size) return false;
+  for (int begin = 0; begin < size; begin += kBlock) {
+    const int n = std::min(kBlock, size - begin);
+    int ranks[kBlock], of_world[kBlock], found[kBlock];
+    for (int i = 0; i < n; ++i) {
+      ranks[i] = begin + i;
+      of_world[i] = first + stride * (begin + i);
+    }
+    MPI_Group block;
+    if (library.Group_incl(world_group, n, of_world, &block) != MPI_SUCCESS) return false;
+    bool alike = library.Group_translate_ranks(group_, n, ranks, block, found) == MPI_SUCCESS;
+    for (int i = 0; i < n && alike; ++i) alike = found[i] == i;
+    library.Group_free(&block);
+    if (!alike) return false;
+  }
+  return true;
+}
+
+void Peers::find_line() noexcept {
+  if (size <= 0) return;
+  int32_t ends[2] = {0, 1};  // world ranks of the first two
+  const int own[2] = {0, 1}, n = std::min(size, 2);
+  // In Open MPI, a duplicate has the very same group.
+  if (group_ != world_group &&
+      library.Group_translate_ranks(group_, n, own, world_group, ends) != MPI_SUCCESS)
+    return;
+  if (ends[0] == MPI_UNDEFINED || ends[n - 1] == MPI_UNDEFINED) return;
+  const int32_t stride = n == 2 ? ends[1] - ends[0] : 1;
+  if (group_ != world_group && !is_in_line(ends[0], stride)) return;
+  first_ = ends[0];
+  stride_ = stride;
 }
 
 void Peers::let_go() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   library.Group_free(&group_);
   free(neighbors_.load());
+  free(known_.load());
   free(this);
 }
 
-int32_t Peers::translate(int rank, std::atomic<uint64_t>& slot) noexcept {
+// Takes time, and memory at a communicator's first use only.
+int32_t Peers::translate(int rank) noexcept {
   int translated = MPI_UNDEFINED;
   if (library.Group_translate_ranks(group_, 1, &rank, world_group, &translated) != MPI_SUCCESS)
     return kPeerUnknown;
   const int32_t found = translated == MPI_UNDEFINED ? kPeerOutside : translated;
-  slot.store((static_cast<uint64_t>(rank) + 1) << 32 | static_cast<uint32_t>(found),
-             std::memory_order_relaxed);
+  std::atomic<int32_t>* known = known_.load(std::memory_order_acquire);
+  if (!known) {
+    auto* made = static_cast<std::atomic<int32_t>*>(calloc(size, sizeof(std::atomic<int32_t>)));
+    if (!made) return found;
+    if (known_.compare_exchange_strong(known, made, std::memory_order_acq_rel))
+      known = made;
+    else
+      free(made);  // another thread has been faster
+  }
+  known[rank].store(found - kPeerUnknown + 1, std::memory_order_relaxed);
   return found;
 }
 
@@ -163,10 +213,13 @@ const Neighbors* Peers::find_neighbors(MPI_Comm comm) noexcept {
 
 void prepare_peers() noexcept {
   library.Comm_group(library.comm_world, &world_group);
-  library.Comm_create_keyval(copy_no_comm, drop_comm, &comm_key, nullptr);
+  library.Group_size(world_group, &world_size);
+  library.Comm_create_keyval(copy_comm, drop_comm, &comm_key, nullptr);
   library.Win_create_keyval(copy_no_window, drop_window, &window_key, nullptr);
   world = make_for_comm(library.comm_world);
-  if (world) world->is_world = true;
+  // So that its duplicates share it.
+  if (world && library.Comm_set_attr(library.comm_world, comm_key, world) == MPI_SUCCESS)
+    world->keep();
 }
 
 Peers* find_peers(MPI_Comm comm) noexcept {

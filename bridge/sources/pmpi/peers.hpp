@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// peers.hpp - world ranks of the peers of a communicator, inter-communicator or window. It
-// translates each rank when first met, and keeps it in a small table, an attribute of the
-// communicator that is freed with it. The last communicator's table needs no query. Any thread.
+// peers.hpp - world ranks of the peers of a communicator, inter-communicator or window, kept as an
+// attribute that is freed with it and that a duplicate shares. Ranks in line (world rank = first +
+// stride * rank, as in duplicates of MPI_COMM_WORLD, and rows and columns of grids) are computed;
+// others are translated by MPI when first met, and kept. The communicators that a thread used last
+// need no query. Any thread.
 #pragma once
 
 #include <atomic>
@@ -23,13 +25,13 @@ struct Neighbors {
 
 class Peers {
  public:
-  int32_t world_rank(int rank) noexcept {
-    if (rank < 0 || rank >= size) return kPeerUnknown;
-    if (is_world) return rank;
-    std::atomic<uint64_t>& slot = slots_[rank % kSlots];
-    const uint64_t kept = slot.load(std::memory_order_relaxed);
-    return kept >> 32 == static_cast<uint64_t>(rank) + 1 ? static_cast<int32_t>(kept)
-                                                         : translate(rank, slot);
+  [[gnu::always_inline]] int32_t world_rank(int rank) noexcept {
+    if (__builtin_expect(static_cast<unsigned>(rank) >= static_cast<unsigned>(size), 0))
+      return kPeerUnknown;
+    if (stride_) return first_ + stride_ * rank;
+    const std::atomic<int32_t>* known = known_.load(std::memory_order_acquire);
+    const int32_t kept = known ? known[rank].load(std::memory_order_relaxed) : 0;
+    return __builtin_expect(kept != 0, 1) ? kept + kPeerUnknown - 1 : translate(rank);
   }
 
   // Topology of the communicator; nullptr if it has none.
@@ -43,19 +45,22 @@ class Peers {
   int local_size = 0;  // of this process's own group
   int me = 0;          // rank of this process in its group
   bool inter = false;
-  bool is_world = false;  // the same ranks as in MPI_COMM_WORLD
 
   static Peers* create(MPI_Group group) noexcept;
 
  private:
-  static constexpr int kSlots = 256;
-  int32_t translate(int rank, std::atomic<uint64_t>& slot) noexcept;
+  int32_t translate(int rank) noexcept;
+  bool is_in_line(int32_t first, int32_t stride) const noexcept;
+  void find_line() noexcept;
   const Neighbors* find_neighbors(MPI_Comm comm) noexcept;
 
+  int32_t first_ = 0, stride_ = 0;  // stride 0: not in line
+  // [size], world rank - kPeerUnknown + 1, or 0: not met yet. Pages that are not touched take no
+  // memory.
+  std::atomic<std::atomic<int32_t>*> known_{nullptr};
   MPI_Group group_;
   std::atomic<int> users_{1};
   std::atomic<Neighbors*> neighbors_{nullptr};
-  std::atomic<uint64_t> slots_[kSlots] = {};  // rank + 1 in the upper half, world rank below
 };
 
 // Call it in MPI_Init.
@@ -64,30 +69,41 @@ void prepare_peers() noexcept;
 Peers* find_peers(MPI_Comm comm) noexcept;
 Peers* find_window_peers(MPI_Win window) noexcept;
 
-// The communicator or window that the thread used last. Another one may get the same handle later,
-// so `age` counts how many have been freed.
+// A communicator or window that the thread used lately. Another one may get the same handle later,
+// so `age` tells how many have been freed by then.
 template <typename Handle>
 struct LastPeers {
   Handle handle;
   Peers* peers;
   uint64_t age;
 };
-extern std::atomic<uint64_t> freed_age;
-extern __thread LastPeers<MPI_Comm> last_comm __attribute__((tls_model("initial-exec")));
+inline constexpr int kLastComms = 4;
+extern __thread LastPeers<MPI_Comm> last_comms[kLastComms]
+    __attribute__((tls_model("initial-exec")));
 extern __thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
 
+// Apart from the usual case, which so needs no room on the stack.
 template <typename Handle>
-inline Peers* peers_of(Handle handle, LastPeers<Handle>& last, Peers* (*find)(Handle)) noexcept {
-  const uint64_t age = freed_age.load(std::memory_order_acquire);
-  if (__builtin_expect(last.handle != handle || last.age != age || !last.peers, 0))
-    last = {handle, find(handle), age};
+[[gnu::noinline]] Peers* ask_again(Handle handle, LastPeers<Handle>& last,
+                                   Peers* (*find)(Handle)) noexcept {
+  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
+  last = {handle, find(handle), age};
   return last.peers;
 }
-inline Peers* peers_of(MPI_Comm comm) noexcept { return peers_of(comm, last_comm, find_peers); }
+template <typename Handle>
+[[gnu::always_inline]] inline Peers* peers_of(Handle handle, LastPeers<Handle>& last,
+                                              Peers* (*find)(Handle)) noexcept {
+  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
+  const bool kept = last.handle == handle && last.age == age && last.peers;
+  return __builtin_expect(kept, 1) ? last.peers : ask_again(handle, last, find);
+}
+[[gnu::always_inline]] inline Peers* peers_of(MPI_Comm comm) noexcept {
+  return peers_of(comm, last_comms[(uint64_t)comm * 0x9E3779B97F4A7C15u >> 62], find_peers);
+}
 
 // World rank of `rank`, which a call gives relative to that communicator or window. (Two names,
 // because in some MPIs both handles are integers.)
-inline int32_t world_rank(MPI_Comm comm, int rank) noexcept {
+[[gnu::always_inline]] inline int32_t world_rank(MPI_Comm comm, int rank) noexcept {
   Peers* peers = peers_of(comm);
   return peers ? peers->world_rank(rank) : kPeerUnknown;
 }

@@ -13,10 +13,10 @@ namespace perfield::pmpi {
 
 Requests requests;
 
-bool Requests::add(const Pending& pending) noexcept {
+bool Requests::add_elsewhere(Pending pending) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(pending.handle);
-  for (; slots_[slot].handle; slot = (slot + 1) % kSlots) {
+  for (; slots_[slot].handle; slot = after(slot)) {
     if (slots_[slot].handle != pending.handle) continue;
     // An old request whose end was not seen. With several threads, another thread may be about to
     // report its end: then both stay, and the older is found first.
@@ -36,7 +36,7 @@ bool Requests::add(const Pending& pending) noexcept {
 Pending Requests::find(Handle handle, bool forget) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(handle);
-  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
   const Pending found = slots_[slot];
   if (found.kind == Pending::none) return found;
   if (forget || !found.kept())
@@ -49,7 +49,7 @@ Pending Requests::find(Handle handle, bool forget) noexcept {
 Pending Requests::start(Handle handle) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(handle);
-  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
   slots_[slot].started = slots_[slot].kept();
   slots_[slot].cancelled = false;
   return slots_[slot];
@@ -63,12 +63,12 @@ Pending Requests::forget(Handle handle) noexcept {
 void Requests::cancel(Handle handle) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(handle);
-  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
   if (slots_[slot].handle) slots_[slot].cancelled = true;
 }
 
 void Requests::remove(uint32_t hole) noexcept {
-  for (uint32_t next = (hole + 1) % kSlots; slots_[next].handle; next = (next + 1) % kSlots) {
+  for (uint32_t next = after(hole); slots_[next].handle; next = after(next)) {
     // An entry beyond the hole may move into it unless its home lies between the two.
     if ((next - home(slots_[next].handle)) % kSlots < (next - hole) % kSlots) continue;
     slots_[hole] = slots_[next];
@@ -94,7 +94,7 @@ void count_freed(Call& call, MPI_Request request) noexcept {
     library.Request_get_status(request, &done, &status);
     if (done && any) pending.peer = any->world_rank(status.MPI_SOURCE);
     if (done)
-      count_arrived(pending, status, 0);
+      count_arrived(pending, status);
     else if (!pending.cancelled)
       perfield_received(pending.peer, pending.bytes);
     pending.any = any;
@@ -102,14 +102,16 @@ void count_freed(Call& call, MPI_Request request) noexcept {
   if (pending.any) pending.any->let_go();
 }
 
-void count_arrived(const Pending& pending, const MPI_Status& status,
-                   uint64_t waited_since) noexcept {
+void count_arrived_unusual(const Pending& pending, const MPI_Status& status) noexcept {
   const int32_t peer = source_of(pending, status);
-  int cancelled = 0;
-  library.Test_cancelled(&status, &cancelled);
-  if (cancelled) return;
+  if (is_cancelled(status)) return;
   perfield_received(peer, pending.in_parts ? pending.bytes : bytes_of(status));
-  if (waited_since) perfield_waited(peer, waited_since);
+}
+
+uint64_t count_awaited(Pending pending, const MPI_Status& status, uint64_t entered) noexcept {
+  const int32_t peer = source_of(pending, status);
+  if (is_cancelled(status)) return 0;
+  return perfield_awaited(peer, pending.in_parts ? pending.bytes : bytes_of(status), entered);
 }
 
 }  // namespace perfield::pmpi

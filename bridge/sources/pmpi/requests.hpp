@@ -34,14 +34,51 @@ struct Pending {
 class Requests {
  public:
   // Adds it under its handle; false if the table is full.
-  bool add(const Pending& pending) noexcept;
+  [[gnu::always_inline]] bool add(const Pending& pending) noexcept {
+    Pending& slot = slots_[home(pending.handle)];
+    const uint32_t n = n_.load(std::memory_order_relaxed);
+    if (__builtin_expect(library.concurrent || slot.handle || n >= kMost, 0))
+      return add_elsewhere(pending);
+    slot = pending;
+    n_.store(n + 1, std::memory_order_relaxed);
+    return true;
+  }
 
   // Removes the entry of the handle; kind `none` if it has none. A persistent request stays, but is
   // no longer started.
-  Pending take(Handle handle) noexcept {
-    if (n_.load(std::memory_order_relaxed) == 0) return {};
-    return find(handle, false);
+  [[gnu::always_inline]] Pending take(Handle handle) noexcept {
+    const uint32_t n = n_.load(std::memory_order_relaxed);
+    if (n == 0) return {};
+    const uint32_t home_of = home(handle);
+    Pending& slot = slots_[home_of];
+    if (__builtin_expect(library.concurrent, 0)) return find(handle, false);
+    if (!slot.handle) return {};
+    // Nearly always, it is in its first slot, with nothing behind.
+    const bool alone = slot.handle == handle && !slot.kept() && !slots_[after(home_of)].handle;
+    if (__builtin_expect(!alone, 0)) return find(handle, false);
+    const Pending found = slot;
+    slot = Pending{};
+    n_.store(n - 1, std::memory_order_relaxed);
+    return found;
   }
+  // The same, straight to `taken`; returns whether that receives.
+  [[gnu::always_inline]] bool take_receive(Handle handle, Pending& taken) noexcept {
+    const uint32_t home_of = home(handle);
+    Pending& slot = slots_[home_of];
+    if (!library.concurrent) {
+      if (!slot.handle) return false;
+      if (slot.handle == handle && !slot.kept() && !slots_[after(home_of)].handle) {
+        taken = slot;
+        slot = Pending{};
+        n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        return true;
+      }
+    }
+    taken = find(handle, false);
+    return taken.receives();
+  }
+  // Whether anything is remembered. Otherwise a call that completes requests need not look at them.
+  bool any() const noexcept { return n_.load(std::memory_order_relaxed) != 0; }
   // Marks a persistent request as started; kind `none` if unknown.
   Pending start(Handle handle) noexcept;
   // Removes it, persistent or not.
@@ -56,6 +93,8 @@ class Requests {
   static uint32_t home(Handle handle) noexcept {
     return static_cast<uint32_t>(handle.value * 0x9E3779B97F4A7C15u >> 51);
   }
+  static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
+  bool add_elsewhere(Pending pending) noexcept;
   Pending find(Handle handle, bool forget) noexcept;
   void remove(uint32_t slot) noexcept;
 
@@ -64,7 +103,7 @@ class Requests {
   std::atomic<uint32_t> n_{0};
   Pending slots_[kSlots];
 };
-extern Requests requests;
+extern Requests requests __attribute__((visibility("hidden")));
 
 // World rank of the sender of `status`; releases what `pending` kept.
 int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
@@ -73,9 +112,27 @@ int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
 // still arrive: from the source and of the size that it asked for, unless MPI knows better.
 void count_freed(Call& call, MPI_Request request) noexcept;
 
-// Counts the message that completed `pending`. Unless `waited_since` is 0, counts the time since
-// then as waiting for its source. A cancelled receive is no message.
-void count_arrived(const Pending& pending, const MPI_Status& status,
-                   uint64_t waited_since) noexcept;
+// Counts the message that completed `pending`. A cancelled receive is no message.
+void count_arrived_unusual(const Pending& pending, const MPI_Status& status) noexcept;
+inline bool is_usual(const Pending& pending) noexcept {
+  return __builtin_expect(!pending.any && !pending.in_parts && library.plain_statuses, 1);
+}
+[[gnu::always_inline]] inline void count_arrived(const Pending& pending,
+                                                 const MPI_Status& status) noexcept {
+  if (!is_usual(pending))
+    count_arrived_unusual(pending, status);
+  else if (!was_cancelled(status))
+    perfield_message(PERFIELD_CALL_recv, pending.peer, received_bytes(status));
+}
+// The same, and the time since `entered` as waiting for its source; returns the stamp of now, 0 if
+// nothing is counted.
+uint64_t count_awaited(Pending pending, const MPI_Status& status, uint64_t entered) noexcept;
+[[gnu::always_inline]] inline void count_awaited(Call& call, const Pending& pending,
+                                                 const MPI_Status& status) noexcept {
+  if (!is_usual(pending))
+    call.left = count_awaited(pending, status, call.entered);
+  else if (!was_cancelled(status))
+    call.left = perfield_awaited(pending.peer, received_bytes(status), call.entered);
+}
 
 }  // namespace perfield::pmpi

@@ -14,26 +14,28 @@
 namespace perfield::pmpi {
 
 // --- sends and receives --------------------------------------------------------------------------
-inline void count_send(Call& call, int dest, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+[[gnu::always_inline]] inline void count_send(Call& call, int dest, MPI_Count count,
+                                              MPI_Datatype type, MPI_Comm comm) {
   if (dest != MPI_PROC_NULL)
     perfield_message(call.kind, world_rank(comm, dest), bytes_of(count, type));
 }
 
-inline int32_t count_receive_beside(Call&, int, const MPI_Status* status, MPI_Comm comm) {
-  if (status->MPI_SOURCE == MPI_PROC_NULL) return kPeerUnknown;
-  const int32_t peer = world_rank(comm, status->MPI_SOURCE);
-  perfield_received(peer, bytes_of(*status));
-  return peer;
+[[gnu::always_inline]] inline void count_receive_beside(Call&, int, const MPI_Status* status,
+                                                        MPI_Comm comm) {
+  if (status->MPI_SOURCE != MPI_PROC_NULL)
+    perfield_received(world_rank(comm, status->MPI_SOURCE), bytes_of(*status));
 }
 
-inline void count_receive(Call& call, int source, const MPI_Status* status, MPI_Comm comm) {
-  const int32_t peer = count_receive_beside(call, source, status, comm);
-  if (status->MPI_SOURCE != MPI_PROC_NULL) perfield_waited(peer, call.entered);
+[[gnu::always_inline]] inline void count_receive(Call& call, int, const MPI_Status* status,
+                                                 MPI_Comm comm) {
+  if (status->MPI_SOURCE == MPI_PROC_NULL) return;
+  const int32_t peer = world_rank(comm, status->MPI_SOURCE);
+  call.left = perfield_awaited(peer, bytes_of(*status), call.entered);
 }
 
 // --- requests that will receive, and persistent ones ---------------------------------------------
-inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, MPI_Comm comm,
-                               MPI_Request request) {
+[[gnu::always_inline]] inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room,
+                                                      MPI_Comm comm, MPI_Request request) {
   Pending pending;
   pending.bytes = room;
   pending.handle = request;
@@ -45,14 +47,15 @@ inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, MP
 }
 
 // A receive that the full table cannot hold counts when it is posted, with the size it asks for.
-inline void remember_receive(Call& call, const Pending& pending) {
+[[gnu::always_inline]] inline void remember_receive(Call& call, const Pending& pending) {
   if (requests.add(pending)) return;
   if (pending.any) pending.any->let_go();
   if (call.entered) perfield_received(kPeerUnknown, pending.bytes);
 }
 
-inline void follow_post(Call& call, int source, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                        const MPI_Request* request) {
+[[gnu::always_inline]] inline void follow_post(Call& call, int source, MPI_Count count,
+                                               MPI_Datatype type, MPI_Comm comm,
+                                               const MPI_Request* request) {
   if (source == MPI_PROC_NULL) return;
   remember_receive(
       call, pending_receive(Pending::receive, source, bytes_of(count, type), comm, *request));
@@ -124,7 +127,7 @@ inline Pending take_message(const MPI_Message* message) {
 }
 
 inline void count_receive_taken(Call& call, const Pending& taken, const MPI_Status* status) {
-  if (taken.kind == Pending::message) count_arrived(taken, *status, call.entered);
+  if (taken.kind == Pending::message) count_awaited(call, taken, *status);
 }
 
 inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Datatype type,

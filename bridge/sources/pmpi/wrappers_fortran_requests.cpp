@@ -44,11 +44,12 @@ PERFIELD_BODY request_free(Next next, FortranRequest* request, MPI_Fint* ierror)
 // --- completing all ------------------------------------------------------------------------------
 PERFIELD_BODY wait(Next next, FortranRequest* request, FortranStatus* status, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_wait, ierror);
+  if (!looks()) return next(request, status, ierror);
+  const Pending taken = requests.take(in_c(*request));
   FortranStatus own;
-  status = own_if_ignored<binding>(status, &own);
-  const Pending taken = following() ? requests.take(in_c(*request)) : Pending{};
+  if (taken.kind != Pending::none) status = own_if_ignored<binding>(status, &own);
   next(request, status, ierror);
-  end_wait(call, taken, *ierror == MPI_SUCCESS, status);
+  if (taken.kind != Pending::none) end_wait(call, taken, *ierror == MPI_SUCCESS, status);
 }
 
 PERFIELD_BODY wait_all(Next next, const MPI_Fint* count, FortranRequest* handles,
@@ -60,13 +61,27 @@ PERFIELD_BODY wait_all(Next next, const MPI_Fint* count, FortranRequest* handles
   awaited.ended(call, *ierror == MPI_SUCCESS, statuses);
 }
 
-PERFIELD_BODY test(Next next, FortranRequest* request, FortranLogical* flag, FortranStatus* status,
-                   MPI_Fint* ierror) {
-  FortranCall call(PERFIELD_CALL_test, ierror);
+// Apart from the wrapper, as in C.
+template <Binding binding, typename Next>
+[[gnu::noinline]] void test_known(const void* caller, const void* frame, Next next,
+                                  FortranRequest* request, FortranLogical* flag,
+                                  FortranStatus* status, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_test, ierror, caller, frame);
   FortranCompletion completion(call, 1, request, status, ignored_one<binding>(status));
   next(request, flag, status, ierror);
   if (*ierror != MPI_SUCCESS) completion.failed(request);
   if (*ierror == MPI_SUCCESS && *flag) completion.ended(0, 0);
+}
+
+PERFIELD_BODY test(Next next, FortranRequest* request, FortranLogical* flag, FortranStatus* status,
+                   MPI_Fint* ierror) {
+  if (requests.any())
+    return test_known<binding>(__builtin_return_address(0), __builtin_frame_address(0), next,
+                               request, flag, status, ierror);
+  MPI_Fint own = MPI_SUCCESS;  // apart from the call, which so stays in registers
+  if (!ierror) ierror = &own;
+  Call call(PERFIELD_CALL_test);
+  next(request, flag, status, ierror);
 }
 
 PERFIELD_BODY test_all(Next next, const MPI_Fint* count, FortranRequest* handles,

@@ -42,6 +42,7 @@ void begin() noexcept {
   library.Comm_rank(library.comm_world, &rank);
   library.Comm_size(library.comm_world, &size);
   compare_clocks_at_start(rank, size);
+  prepare_sizes();
   prepare_peers();
   char name[256];
   name_of_library(name, sizeof name);

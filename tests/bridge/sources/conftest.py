@@ -89,6 +89,7 @@ def read_counted(run: Path) -> Counted:
     for path in (run / "stream").glob("*.pf"):
         entries, damage = twin.decode(path.read_bytes())
         assert not damage, f"{path} has damage at {damage}"
+        entries = twin.resolved(entries)
         quantities: dict = {}
         for entry in entries:
             rank, body = entry["rank"], entry["body"]
