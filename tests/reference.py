@@ -32,7 +32,7 @@ class Run:
         self.ranks, self.regions, self.steps = {}, defaultdict(dict), defaultdict(dict)
         self.sources, self.quantities = defaultdict(set), defaultdict(dict)
         for file in sorted((Path(path) / "stream").glob("*.pf")):
-            for entry in twin.decode(file.read_bytes())[0]:
+            for entry in twin.resolved(twin.decode(file.read_bytes())[0]):
                 body, rank = entry["body"], entry["rank"]
                 if entry["type"] == "rank":
                     self.ranks[rank] = body

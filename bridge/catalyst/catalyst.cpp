@@ -92,6 +92,20 @@ PyObject* list_of(const perfield_catalyst_body* bodies, size_t n) {
   return list;
 }
 
+// (index, body)
+PyObject* list_of(const perfield_catalyst_entry* entries, size_t n) {
+  PyObject* list = PyList_New(0);
+  for (size_t i = 0; list && i < n; ++i) {
+    const perfield_catalyst_entry& entry = entries[i];
+    PyObject* row = Py_BuildValue("(Ky#)", static_cast<unsigned long long>(entry.index),
+                                  static_cast<const char*>(entry.body.data),
+                                  static_cast<Py_ssize_t>(entry.body.size));
+    if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
 // (block, name, association, address, type, components, component stride, sizes, strides)
 PyObject* field_row(const perfield_catalyst_field& field) {
   const perfield_array& a = field.values;
@@ -157,10 +171,9 @@ int perfield_catalyst_show(const perfield_catalyst_step* step) noexcept try {
   ProgramState kept;
   Lock lock;
   PyObject* arguments = Py_BuildValue(
-      "(iKLdIy#NNN)", step->measuring, static_cast<unsigned long long>(step->index),
+      "(iKLdINNNN)", step->measuring, static_cast<unsigned long long>(step->index),
       static_cast<long long>(step->label), step->time, static_cast<unsigned>(step->mesh_version),
-      step->entry.size ? static_cast<const char*>(step->entry.data) : "",
-      static_cast<Py_ssize_t>(step->entry.size), list_of(step->definitions, step->n_definitions),
+      list_of(step->entries, step->n_entries), list_of(step->definitions, step->n_definitions),
       list_of(step->blocks, step->n_blocks), list_of(step->fields, step->n_fields));
   PyObject* show = arguments ? PyObject_GetAttrString(adaptor, "show") : nullptr;
   const bool good = succeeded(show ? PyObject_CallObject(show, arguments) : nullptr);

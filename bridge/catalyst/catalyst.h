@@ -20,6 +20,11 @@ struct perfield_catalyst_body {
   size_t size;
 };
 
+struct perfield_catalyst_entry {
+  uint64_t index;  // of its last step
+  perfield_catalyst_body body;
+};
+
 struct perfield_catalyst_field {
   int32_t block;
   int32_t association;  // enum perfield_association
@@ -27,15 +32,16 @@ struct perfield_catalyst_field {
   perfield_array values;
 };
 
-// What this rank measured in a step, and its mesh. Lists hold what is new since the last call;
+// What this rank measured up to a step, and its mesh. Lists hold what is new since the last call;
 // fields holds all fields.
 struct perfield_catalyst_step {
   int32_t measuring;  // 0: measuring has ended here, and all below is unset
-  uint64_t index;     // of the step's entry
+  uint64_t index;     // of the step
   int64_t label;
   double time;
   uint32_t mesh_version;
-  perfield_catalyst_body entry;  // of the step; empty if none was written
+  const perfield_catalyst_entry* entries;  // of steps; none where several steps share the next
+  size_t n_entries;
   // Definitions are of regions and of quantities.
   const perfield_catalyst_body *definitions, *blocks;
   size_t n_definitions, n_blocks;

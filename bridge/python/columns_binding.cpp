@@ -6,13 +6,16 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <tuple>
 
 #include "fields/columns.hpp"
 #include "fields/fields.hpp"
+#include "fields/frames.hpp"
 #include "python/reading.hpp"
 
 using perfield::Column;
@@ -43,8 +46,28 @@ struct BlockValue {
   int32_t wanted, rank, block, zero;
   double value;
 };
+// All entries of a rank in a step as one, without their tables.
+struct Joined {
+  int64_t step;
+  int32_t rank;
+  perfield::StepBody fixed;
+};
 
-// Collects rows in the order of steps and ranks, in whatever order entries are read.
+std::array<int64_t, 3> key_of(const Message& m) { return {m.source, m.target, int64_t(m.call)}; }
+std::array<int64_t, 3> key_of(const Wait& w) { return {w.rank, w.peer, 0}; }
+void add_row(const Message& next, Message* sum) {
+  sum->count += next.count;
+  sum->bytes += next.bytes;
+  sum->empty += next.empty;
+  sum->largest = std::max(sum->largest, next.largest);
+}
+void add_row(const Wait& next, Wait* sum) {
+  sum->count += next.count;
+  sum->time_s += next.time_s;
+}
+
+// Collects rows in the order of steps and ranks, in whatever order entries are read. Rows alike of
+// several entries of a rank in a step are added up.
 template <class Row>
 class Ordered {
  public:
@@ -52,15 +75,28 @@ class Ordered {
   std::vector<Row> take() {
     std::vector<size_t> order(parts_.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [this](size_t a, size_t b) {
-      return std::pair(parts_[a].step, parts_[a].rank) < std::pair(parts_[b].step, parts_[b].rank);
-    });
+    const auto key = [this](size_t n) { return std::pair(parts_[n].step, parts_[n].rank); };
+    std::stable_sort(order.begin(), order.end(),
+                     [key](size_t a, size_t b) { return key(a) < key(b); });
     std::vector<Row> sorted;
     sorted.reserve(rows.size());
-    for (const size_t n : order) {
+    std::map<std::array<int64_t, 3>, size_t> known;  // of a rank with several entries in a step
+    for (size_t at = 0; at < order.size(); ++at) {
+      const size_t n = order[at];
       const size_t end = n + 1 < parts_.size() ? parts_[n + 1].begin : rows.size();
-      sorted.insert(sorted.end(), rows.begin() + ptrdiff_t(parts_[n].begin),
-                    rows.begin() + ptrdiff_t(end));
+      const bool follows = at > 0 && key(order[at - 1]) == key(n);
+      const bool goes_on = at + 1 < order.size() && key(order[at + 1]) == key(n);
+      if (!follows) known.clear();
+      for (size_t row = parts_[n].begin; row < end; ++row) {
+        if (follows || goes_on) {
+          const auto [place, is_new] = known.insert({key_of(rows[row]), sorted.size()});
+          if (!is_new) {
+            add_row(rows[row], &sorted[place->second]);
+            continue;
+          }
+        }
+        sorted.push_back(rows[row]);
+      }
     }
     return sorted;
   }
@@ -87,8 +123,6 @@ class Reading {
         with_tables_(with_tables),
         steps_(steps.data(), steps.data() + steps.size()),
         ranks_(ranks.data(), ranks.data() + ranks.size()),
-        whole_(steps_.size()),
-        entries_(steps_.size()),
         values_({n_steps, int64_t(n_wanted_), int64_t(n_ranks_)}),
         out_(values_.mutable_data()) {
     if (steps_.size() != ranks_.size()) throw py::value_error("steps and ranks differ in length");
@@ -110,13 +144,35 @@ class Reading {
         std::iota(column, column + n_ranks_, 0.0);
       }
     if (filler_.waited_for() >= 0) waited_for_.resize(n_steps_ * n_ranks_);
-    std::vector<uint8_t> met(n_steps_ * n_ranks_);
-    for (size_t n = 0; n < size(); ++n) has_several_ |= met[cell(n)]++ > 0;
+    left_.resize(n_steps_ * n_ranks_);
+    for (size_t n = 0; n < size(); ++n) ++left_[cell(n)];
+    several_.resize(left_.size());
+    for (size_t n = 0; n < left_.size(); ++n) several_[n] = left_[n] > 1;
+  }
+
+  // Of each entry, when to read it: steps in which ranks have several entries are read in turn, so
+  // that few entries wait in memory.
+  std::vector<uint32_t> batches() const {
+    constexpr size_t kAtOnce = 1 << 14;  // entries
+    std::vector<uint32_t> batch(size());
+    if (std::find(several_.begin(), several_.end(), 1) == several_.end()) return batch;
+    std::vector<size_t> n_entries(n_steps_);
+    for (const int64_t step : steps_) ++n_entries[size_t(step)];
+    std::vector<uint32_t> of_step(n_steps_);
+    size_t n = 0;
+    for (size_t step = 0; step < n_steps_; ++step) {
+      const bool is_new = step > 0 && n + n_entries[step] > kAtOnce;
+      n = is_new ? n_entries[step] : n + n_entries[step];
+      of_step[step] = step > 0 ? of_step[step - 1] + is_new : 0;
+    }
+    for (size_t entry = 0; entry < size(); ++entry) batch[entry] = of_step[size_t(steps_[entry])];
+    return batch;
   }
 
   // body: nullptr if the entry is damaged.
   void take(size_t n, const unsigned char* body, size_t bytes) {
-    if (has_several_) {
+    --left_[cell(n)];
+    if (several_[cell(n)]) {  // they are added up in their order, which may not be that of reading
       if (body) bodies_.push_back({n, std::string(reinterpret_cast<const char*>(body), bytes)});
       return;
     }
@@ -124,21 +180,38 @@ class Reading {
     if (add(n, body, bytes)) end(n);
   }
 
-  // Call last: computes values that need all entries.
-  void finish() {
-    std::stable_sort(bodies_.begin(), bodies_.end(), [this](const Body& a, const Body& b) {
+  // Adds up the entries of ranks and steps of which all were read; call often, as others wait in
+  // memory.
+  void add_up() {
+    std::sort(bodies_.begin(), bodies_.end(), [this](const Body& a, const Body& b) {
       return std::pair(cell(a.entry), a.entry) < std::pair(cell(b.entry), b.entry);
     });
+    std::vector<Body> waiting;
     for (size_t n = 0; n < bodies_.size();) {
-      const size_t first = bodies_[n].entry;
+      const size_t first = bodies_[n].entry, its_cell = cell(first);
+      const bool is_ready = left_[its_cell] == 0;
       bool any = false;
-      begin(first);
-      for (; n < bodies_.size() && cell(bodies_[n].entry) == cell(first); ++n)
-        any |=
-            add(bodies_[n].entry, reinterpret_cast<const unsigned char*>(bodies_[n].bytes.data()),
-                bodies_[n].bytes.size());
+      if (is_ready) begin(first);
+      for (; n < bodies_.size() && cell(bodies_[n].entry) == its_cell; ++n) {
+        Body& body = bodies_[n];
+        if (is_ready)
+          any |= add(body.entry, reinterpret_cast<const unsigned char*>(body.bytes.data()),
+                     body.bytes.size());
+        else
+          waiting.push_back(std::move(body));
+      }
       if (any) end(first);
     }
+    bodies_ = std::move(waiting);
+  }
+
+  // Call last: computes values that need all entries.
+  void finish() {
+    std::fill(left_.begin(), left_.end(), 0u);  // what was not read will not come
+    add_up();
+    std::sort(joined_.begin(), joined_.end(), [](const Joined& a, const Joined& b) {
+      return std::pair(a.step, a.rank) < std::pair(b.step, b.rank);
+    });
     for (size_t n = 0; n < waited_for_.size(); ++n) {
       const size_t step = n / n_ranks_, rank = n % n_ranks_;
       out_[(step * n_wanted_ + size_t(filler_.waited_for())) * n_ranks_ + rank] +=
@@ -149,8 +222,7 @@ class Reading {
   py::dict result() {
     py::dict result;
     result["values"] = values_;
-    result["whole"] = to_array(std::move(whole_)).attr("astype")("bool");
-    result["entries"] = to_array(std::move(entries_));
+    result["entries"] = to_array(std::move(joined_));
     if (!with_tables_) return result;
     result["messages"] = to_array(messages_.take());
     result["received"] = to_array(received_.take());
@@ -174,13 +246,19 @@ class Reading {
 
   size_t cell(size_t n) const { return size_t(steps_[n]) * n_ranks_ + size_t(ranks_[n]); }
 
-  void begin(size_t n) { filler_.begin(size_t(ranks_[n])); }
+  void begin(size_t n) {
+    filler_.begin(size_t(ranks_[n]));
+    is_first_ = true;
+  }
 
   bool add(size_t n, const unsigned char* body, size_t bytes) {
     StepView step;
     if (!body || !perfield::view_step(body, bytes, &step)) return false;
-    whole_[n] = 1;
-    entries_[n] = step.fixed;
+    if (is_first_)
+      joined_.push_back({steps_[n], int32_t(ranks_[n]), step.fixed});
+    else
+      perfield::add_entry(step.fixed, &joined_.back().fixed);
+    is_first_ = false;
     filler_.add(step, waited_for_.empty() ? nullptr : &waited_for_[size_t(steps_[n]) * n_ranks_]);
     if (with_tables_) add_tables(n, step);
     return true;
@@ -214,10 +292,11 @@ class Reading {
   int64_t rank_column_;  // first, since it checks `wanted`
   ColumnFiller filler_;
   size_t n_wanted_, n_ranks_, n_steps_;
-  bool with_tables_, has_several_ = false;
+  bool with_tables_, is_first_ = true;
   std::vector<int64_t> steps_, ranks_;
-  std::vector<uint8_t> whole_;
-  std::vector<perfield::StepBody> entries_;
+  std::vector<uint32_t> left_;    // by step and rank: entries not read yet
+  std::vector<uint8_t> several_;  // whether there are several
+  std::vector<Joined> joined_;
   py::array_t<double> values_;
   double* out_;
   std::vector<double> waited_for_;
@@ -229,34 +308,41 @@ class Reading {
 };
 
 py::dict read_columns(const Columns& columns, const std::vector<std::string>& paths,
-                      const Numbers& files, const Offsets& offsets, const Numbers& steps,
-                      const Numbers& ranks, int64_t n_steps, const std::vector<uint32_t>& wanted,
-                      bool with_tables) {
+                      const Numbers& files, const Offsets& offsets, const Offsets& references,
+                      const Numbers& steps, const Numbers& ranks, int64_t n_steps,
+                      const std::vector<uint32_t>& wanted, bool with_tables) {
   Reading reading(columns, wanted, steps, ranks, n_steps, with_tables);
-  if (size_t(files.size()) != reading.size() || size_t(offsets.size()) != reading.size())
-    throw py::value_error("files, offsets, steps and ranks differ in length");
+  if (size_t(files.size()) != reading.size() || size_t(offsets.size()) != reading.size() ||
+      size_t(references.size()) != reading.size())
+    throw py::value_error("files, offsets, references, steps and ranks differ in length");
   const int64_t* file = files.data();
-  const uint64_t* offset = offsets.data();
+  const uint64_t *offset = offsets.data(), *reference = references.data();
   {
     py::gil_scoped_release released;
     reading.prepare();
     std::vector<size_t> order(reading.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return std::pair(file[a], offset[a]) < std::pair(file[b], offset[b]);
-    });
-    std::vector<uint64_t> places;
+    const std::vector<uint32_t> batch = reading.batches();
+    const auto place = [&](size_t n) { return std::tuple(batch[n], file[n], offset[n]); };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+    std::vector<uint64_t> places, full;
     for (size_t at = 0; at < order.size();) {
       const int64_t number = file[order[at]];
       const size_t first = at;
       places.clear();
-      for (; at < order.size() && file[order[at]] == number; ++at)
+      full.clear();
+      for (; at < order.size() && file[order[at]] == number &&
+             batch[order[at]] == batch[order[first]];
+           ++at) {
         places.push_back(offset[order[at]]);
+        full.push_back(reference[order[at]]);
+      }
       if (number < 0 || size_t(number) >= paths.size()) continue;
-      read_at(paths[size_t(number)], places.data(), places.size(),
-              [&](size_t n, const perfield::EntryHeader& header, const unsigned char* body) {
-                reading.take(order[first + n], is_step(header) ? body : nullptr, header.body_bytes);
-              });
+      read_steps_at(paths[size_t(number)], places.data(), full.data(), places.size(),
+                    [&](size_t n, const unsigned char* body, size_t bytes) {
+                      reading.take(order[first + n], body, bytes);
+                    });
+      reading.add_up();
     }
     reading.finish();
   }
@@ -292,18 +378,22 @@ void declare(const std::vector<Declared>& quantities, KnownRun* run, perfield::K
 
 std::unique_ptr<Columns> make_columns(const std::vector<std::vector<std::string>>& sources,
                                       const std::vector<std::vector<Declared>>& quantities,
-                                      const std::vector<int>& calls, std::vector<std::string> stems,
-                                      const Numbers& stem_of_region, const Numbers& block_of_region,
-                                      const Numbers& local_begin, const Numbers& local,
-                                      int32_t other_region, bool several_threads) {
+                                      const Numbers& kind_of_rank, const std::vector<int>& calls,
+                                      std::vector<std::string> stems, const Numbers& stem_of_region,
+                                      const Numbers& block_of_region, const Numbers& local_begin,
+                                      const Numbers& local, int32_t other_region,
+                                      bool several_threads) {
   KnownRun facts;
   facts.several_threads = several_threads;
-  facts.world_size = uint32_t(sources.size());
-  facts.ranks.resize(sources.size());
-  for (size_t rank = 0; rank < sources.size(); ++rank) {
-    for (const std::string& name : sources[rank]) facts.ranks[rank].has_source(name);
-    if (rank < quantities.size()) declare(quantities[rank], &facts, &facts.ranks[rank]);
+  const auto n_ranks = size_t(kind_of_rank.size());
+  facts.world_size = uint32_t(n_ranks);
+  std::vector<perfield::KnownRank> kinds(sources.size());
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    for (const std::string& name : sources[kind]) kinds[kind].has_source(name);
+    if (kind < quantities.size()) declare(quantities[kind], &facts, &kinds[kind]);
   }
+  for (size_t rank = 0; rank < n_ranks; ++rank)
+    facts.ranks.push_back(kinds.at(size_t(kind_of_rank.at(ptrdiff_t(rank)))));
   for (const int call : calls)
     if (call >= 0 && call < PERFIELD_CALL_LIMIT) facts.calls_seen.set(size_t(call));
   facts.stems = std::move(stems);
@@ -320,7 +410,7 @@ std::unique_ptr<Columns> make_columns(const std::vector<std::vector<std::string>
     facts.local.push_back(int32_t(local.at(n)));
   }
   const bool rises = std::is_sorted(facts.local_begin.begin(), facts.local_begin.end());
-  if (facts.local_begin.size() != sources.size() + 1 || !rises ||
+  if (facts.local_begin.size() != n_ranks + 1 || !rises ||
       facts.local_begin.back() > facts.local.size())
     throw py::value_error("local_begin has one number per rank and one more, which rise");
   facts.other_region = other_region < n_regions ? other_region : -1;
@@ -367,23 +457,48 @@ void bind_names(py::module_& module) {
       .def_property_readonly("names", &perfield::Stems::names, "List of all stems.");
 }
 
+void bind_frames(py::module_& module) {
+  using Spans = py::array_t<uint32_t, py::array::c_style | py::array::forcecast>;
+  module.def(
+      "join_entries",
+      [](const Offsets& indexes, const Spans& spans, uint64_t at_least) {
+        if (indexes.size() != spans.size())
+          throw py::value_error("indexes and spans differ in length");
+        perfield::Frames frames;
+        {
+          py::gil_scoped_release released;
+          frames = perfield::join_entries(indexes.data(), spans.data(), size_t(indexes.size()),
+                                          at_least);
+        }
+        return py::make_tuple(to_array(std::move(frames.of_entry)),
+                              to_array(std::move(frames.first)), to_array(std::move(frames.last)));
+      },
+      py::arg("indexes"), py::arg("spans"), py::arg("at_least") = 1,
+      "Joins step entries into frames: (frame of each entry, first and last step of each "
+      "frame).\n\n"
+      "indexes, spans : of each entry, its last step and how many it adds up; fast where sorted "
+      "by\n"
+      "index. at_least : frames begin and end at multiples of so many steps.");
+}
+
 }  // namespace
 
 void bind_columns(py::module_& module) {
+  PYBIND11_NUMPY_DTYPE(Joined, step, rank, fixed);
   PYBIND11_NUMPY_DTYPE(Message, step, source, target, call, count, bytes, empty, largest);
   PYBIND11_NUMPY_DTYPE(Wait, step, rank, peer, count, time_s);
   PYBIND11_NUMPY_DTYPE(BlockValue, step, wanted, rank, block, zero, value);
   bind_names(module);
+  bind_frames(module);
   py::class_<Columns>(module, "Columns", "Turns step entries into fields: a column each.")
       .def(
-          py::init(&make_columns), py::arg("sources"), py::arg("quantities"), py::arg("calls"),
-          py::arg("stems"), py::arg("stem_of_region"), py::arg("block_of_region"),
-          py::arg("local_begin"), py::arg("local"), py::arg("other_region"),
-          py::arg("several_threads"),
-          "sources : by rank, the names of its sources. quantities : by rank, those that it\n"
-          "declared, each as (id, name, scope, unit of its rows, over steps, help). calls : "
-          "numbers\n"
-          "of those in messages.\n"
+          py::init(&make_columns), py::arg("sources"), py::arg("quantities"),
+          py::arg("kind_of_rank"), py::arg("calls"), py::arg("stems"), py::arg("stem_of_region"),
+          py::arg("block_of_region"), py::arg("local_begin"), py::arg("local"),
+          py::arg("other_region"), py::arg("several_threads"),
+          "sources : by kind of rank, the names of its sources. quantities : by kind of rank,\n"
+          "those that it declared, each as (id, name, scope, unit of its rows, over steps, help).\n"
+          "kind_of_rank : of each rank. calls : numbers of those in messages.\n"
           "stem_of_region, block_of_region : by region. local_begin, local : where each rank's\n"
           "regions begin by their local id, and which they are (-1: none). other_region : that of\n"
           "all other ids, -1 for none. several_threads : whether threads shared a region.")
@@ -412,16 +527,19 @@ void bind_columns(py::module_& module) {
           "The fields of the run: (name, number in `kinds`, number of its region's stem or -1).")
       .def(
           "read", &read_columns, py::arg("paths"), py::arg("files"), py::arg("offsets"),
-          py::arg("steps"), py::arg("ranks"), py::arg("n_steps"), py::arg("wanted"),
-          py::arg("with_tables") = false,
+          py::arg("references"), py::arg("steps"), py::arg("ranks"), py::arg("n_steps"),
+          py::arg("wanted"), py::arg("with_tables") = false,
           "Reads step entries into columns.\n\n"
-          "files, offsets : of each entry, the number in `paths` and the place there. steps,\n"
+          "files, offsets, references : of each entry, the number in `paths`, the place there and\n"
+          "`reference_offset` of that place. steps,\n"
           "ranks : where its numbers go; several of one rank and step are added up in their "
           "order.\n"
           "wanted : numbers in `all`. Returns a dict: 'values' (n_steps, n_wanted, n_ranks), NaN\n"
-          "where absent; 'whole', 'entries': of each entry, whether it could be read, and its "
-          "fixed\n"
-          "part; with_tables also 'messages', 'received', 'waits', by step and rank, and 'blocks'.")
+          "where absent; 'entries': step, rank and fixed part of all undamaged entries of each "
+          "rank\n"
+          "and step together, sorted; with_tables also 'messages', 'received', 'waits', by step "
+          "and\n"
+          "rank, and 'blocks'.")
       .def("decode", &decode_columns, py::arg("bodies"), py::arg("ranks"), py::arg("wanted"),
            "The same for one step, from bodies given as bytes, with tables.");
 }

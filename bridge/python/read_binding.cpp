@@ -66,14 +66,16 @@ py::dict to_tables(Steps&& steps) {
   return result;
 }
 
-py::dict read_steps(const std::string& path, const Offsets& offsets) {
-  const uint64_t* wanted = offsets.data();
+py::dict read_steps(const std::string& path, const Offsets& offsets, const Offsets& references) {
+  if (references.size() != offsets.size())
+    throw py::value_error("offsets and references differ in length");
+  const uint64_t *wanted = offsets.data(), *full = references.data();
   const auto count = static_cast<size_t>(offsets.size());
   Steps steps;
   {
     py::gil_scoped_release released;
-    read_at(path, wanted, count, [&](size_t, const EntryHeader& header, const unsigned char* body) {
-      append_step(is_step(header) ? body : nullptr, header.body_bytes, &steps);
+    read_steps_at(path, wanted, full, count, [&](size_t, const unsigned char* body, size_t bytes) {
+      append_step(body, bytes, &steps);
     });
   }
   return to_tables(std::move(steps));
@@ -86,6 +88,38 @@ py::dict decode_steps(const std::vector<std::string>& bodies) {
   return to_tables(std::move(steps));
 }
 
+py::list to_list(const std::vector<perfield::Damage>& all) {
+  py::list list;
+  for (const perfield::Damage& damage : all)
+    list.append(py::make_tuple(damage.offset, damage.bytes, damage.sentence));
+  return list;
+}
+
+py::object packed_step(const py::bytes& plain, const py::bytes& reference, uint32_t sequence) {
+  const auto body = static_cast<std::string_view>(plain);
+  const auto full = static_cast<std::string_view>(reference);
+  const auto bytes_of = [](std::string_view text) {
+    return perfield::PlainBody{reinterpret_cast<const unsigned char*>(text.data()), text.size()};
+  };
+  std::string room(body.size() + perfield::kPackingRoom, 0);
+  const perfield::Packed packed = perfield::pack_step(
+      bytes_of(body), bytes_of(full), {sequence, perfield::crc32c(full.data(), full.size())},
+      reinterpret_cast<unsigned char*>(room.data()), room.size(), body.size());
+  if (!packed.bytes) return py::none();
+  return py::bytes(room.data(), packed.bytes);
+}
+
+py::object unpacked_step(const py::bytes& packed, const py::bytes& reference) {
+  const auto body = static_cast<std::string_view>(packed);
+  const auto full = static_cast<std::string_view>(reference);
+  std::vector<unsigned char> plain;
+  if (!perfield::unpack_step(reinterpret_cast<const unsigned char*>(body.data()), body.size(),
+                             {reinterpret_cast<const unsigned char*>(full.data()), full.size()},
+                             &plain))
+    return py::none();
+  return py::bytes(reinterpret_cast<const char*>(plain.data()), plain.size());
+}
+
 py::list read_bodies(const std::string& path, const Offsets& offsets) {
   std::vector<std::pair<bool, std::string>> bodies;
   const uint64_t* wanted = offsets.data();
@@ -93,10 +127,12 @@ py::list read_bodies(const std::string& path, const Offsets& offsets) {
   {
     py::gil_scoped_release released;
     StreamFile file(path);
+    ReadingAhead ahead(file, wanted, count);
     for (size_t n = 0; n < count; ++n) {
       EntryHeader header{};
       const unsigned char* body = nullptr;
       std::string text;
+      ahead.prepare(n);
       bool whole = perfield::read_header(file, wanted[n], &header) &&
                    perfield::read_body(file, wanted[n], header, &body);
       if (whole && body) text.assign(reinterpret_cast<const char*>(body), header.body_bytes);
@@ -144,7 +180,7 @@ py::list read_openings(const std::string& path, const Offsets& offsets, size_t m
 void bind_reading(py::module_& module) {
   using namespace perfield;
   PYBIND11_NUMPY_DTYPE(EntryPlace, offset, index, body_bytes, rank, sequence, type, version, kind,
-                       flags, mesh_version, zero);
+                       flags, mesh_version, zero, span, reference, reference_offset);
   PYBIND11_NUMPY_DTYPE(StepBody, label, time, span, kind, flags, begin_ns, end_ns, realtime_ns,
                        measured_ns, perfield_ns, perfield_bytes, resident_bytes, cpu_user_ns,
                        cpu_system_ns, voluntary_switches, involuntary_switches, minor_faults,
@@ -182,14 +218,11 @@ void bind_reading(py::module_& module) {
           },
           "Structured array (n_entries,): offset, index, body_bytes, rank, sequence, type, ...")
       .def_property_readonly(
-          "damage",
-          [](const StreamIndex& index) {
-            py::list list;
-            for (const Damage& damage : index.damage())
-              list.append(py::make_tuple(damage.offset, damage.bytes, damage.sentence));
-            return list;
-          },
+          "damage", [](const StreamIndex& index) { return to_list(index.damage()); },
           "List of (offset, bytes, sentence).")
+      .def_property_readonly(
+          "waiting", [](const StreamIndex& index) { return to_list(index.waiting()); },
+          "The same for steps that name an entry which is not there yet.")
       .def_property_readonly(
           "pending",
           [](const StreamIndex& index) {
@@ -213,8 +246,9 @@ void bind_reading(py::module_& module) {
       .def_property_readonly("several_threads", &StreamIndex::several_threads,
                              "Whether several threads of a rank were in one region in a step.");
 
-  module.def("read_steps", &read_steps, py::arg("path"), py::arg("offsets"),
+  module.def("read_steps", &read_steps, py::arg("path"), py::arg("offsets"), py::arg("references"),
              "Step entries at these offsets of a stream file, in their order.\n\n"
+             "references : of each, `reference_offset` of its place in the index.\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities' of all "
              "entries one\n"
@@ -225,6 +259,11 @@ void bind_reading(py::module_& module) {
         return decode_steps(std::vector<std::string>(bodies.begin(), bodies.end()));
       },
       py::arg("bodies"), "The same for the bodies of step entries, as bytes.");
+  module.def("pack_step", &packed_step, py::arg("plain"), py::arg("reference"), py::arg("sequence"),
+             "The plain body of a step as differences to that of the entry with this sequence, as\n"
+             "bytes; None if that is no smaller.");
+  module.def("unpack_step", &unpacked_step, py::arg("packed"), py::arg("reference"),
+             "The plain body again; None if the bytes are no differences to this reference.");
   module.def("read_bodies", &read_bodies, py::arg("path"), py::arg("offsets"),
              "Bodies of the entries at these offsets, as bytes; None where one is damaged.");
   module.def("read_openings", &read_openings, py::arg("path"), py::arg("offsets"), py::arg("most"),

@@ -22,30 +22,46 @@ py::array to_array(std::vector<Row>&& rows) {
   return py::array_t<Row>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
 }
 
-// Calls take(n, header, body) for each offset; body is nullptr if the entry is damaged. Adjacent
-// entries are read at once.
+// Reads entries that lie close to one another at once, and no more than these.
+class ReadingAhead {
+ public:
+  ReadingAhead(perfield::StreamFile& file, const uint64_t* offsets, size_t count)
+      : file_(file), offsets_(offsets), count_(count) {}
+  // Call before reading the entry at offsets[n]; n rises.
+  void prepare(size_t n) {
+    constexpr uint64_t kClose = 64 << 10;
+    if (n < behind_) return;
+    for (behind_ = n + 1; behind_ < count_ && offsets_[behind_] > offsets_[behind_ - 1] &&
+                          offsets_[behind_] - offsets_[behind_ - 1] < kClose &&
+                          offsets_[behind_] - offsets_[n] < perfield::StreamFile::kAhead;)
+      ++behind_;
+    const uint64_t length = offsets_[behind_ - 1] - offsets_[n];
+    file_.window(offsets_[n], sizeof(perfield::EntryHeader), size_t(length) + (16 << 10));
+  }
+
+ private:
+  perfield::StreamFile& file_;
+  const uint64_t* offsets_;
+  size_t count_, behind_ = 0;
+};
+
+// Calls take(n, body, bytes) with the plain body of the step at each offset; body is nullptr if
+// there is none, or it is damaged. references: of each, the offset of the full entry that it is
+// unpacked with, as an index tells it. Adjacent entries are read at once.
 template <class Take>
-void read_at(const std::string& path, const uint64_t* offsets, size_t count, Take take) {
-  constexpr uint64_t kClose = 64 << 10;
+void read_steps_at(const std::string& path, const uint64_t* offsets, const uint64_t* references,
+                   size_t count, Take take) {
   perfield::StreamFile file(path);
-  for (size_t n = 0, behind = 0; n < count; ++n) {
-    if (n >= behind) {
-      for (behind = n + 1; behind < count && offsets[behind] > offsets[behind - 1] &&
-                           offsets[behind] - offsets[behind - 1] < kClose &&
-                           offsets[behind] - offsets[n] < perfield::StreamFile::kAhead;)
-        ++behind;
-      const uint64_t length = offsets[behind - 1] - offsets[n];
-      file.window(offsets[n], sizeof(perfield::EntryHeader), size_t(length) + (16 << 10));
-    }
+  perfield::StepBodies bodies;
+  ReadingAhead ahead(file, offsets, count);
+  for (size_t n = 0; n < count; ++n) {
+    ahead.prepare(n);
     perfield::EntryHeader header{};
     const unsigned char* body = nullptr;
-    if (perfield::read_header(file, offsets[n], &header))
-      perfield::read_body(file, offsets[n], header, &body) || (body = nullptr);
-    take(n, header, body);
+    perfield::PlainBody plain;
+    if (perfield::read_header(file, offsets[n], &header) && perfield::is_step(header) &&
+        perfield::read_body(file, offsets[n], header, &body) && body)
+      plain = bodies.plain_with(file, header, offsets[n], body, references[n]).body;
+    take(n, plain.at, plain.bytes);
   }
-}
-
-inline bool is_step(const perfield::EntryHeader& header) {
-  return header.type == static_cast<uint16_t>(perfield::EntryType::step) &&
-         header.version == perfield::body_version(perfield::EntryType::step);
 }

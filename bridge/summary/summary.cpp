@@ -46,7 +46,7 @@ std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
   if (!lengths.empty()) text += ", median " + text_of_time(median_of(std::move(lengths)));
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";
-  return line("steps", text + uneven.end_of_steps_line());
+  return line("steps", text + run.longest_span.in_words() + uneven.end_of_steps_line());
 }
 
 // File I/O, where it takes long enough to be worth a line.

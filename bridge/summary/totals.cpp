@@ -8,16 +8,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "format/decode_json.hpp"
 #include "format/peers.h"
+#include "summary/text.hpp"
 
 namespace perfield {
 namespace {
 
-constexpr uint64_t kIndexOfKey = (uint64_t{1} << kGroupOfKey) - 1;
 constexpr uint64_t kOpeningBytes = uint64_t{1} << 20;  // the `rank` entries of a node's ranks
 
 uint64_t pair_key(int32_t source, int32_t target) {
@@ -29,6 +31,18 @@ bool names_mpi(const std::string& text) {
   const std::string sources = json_value(text, "sources");
   return sources.find("\"pmpi\"") != std::string::npos ||
          sources.find("\"scorep-mpi\"") != std::string::npos;
+}
+
+Meaning meaning_of(const EntryHeader& header, const unsigned char* body) {
+  const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+  return {json_text(text, "name"), json_text(text, "scope") == "rank"};
+}
+
+// As RegionTable calls it in Python.
+std::string name_of_lost(uint64_t hash) {
+  char name[32];
+  snprintf(name, sizeof name, "region %016llx", static_cast<unsigned long long>(hash));
+  return name;
 }
 
 // Names and sizes of the stream files in a folder, by name.
@@ -74,21 +88,6 @@ void OutsideRegions::add(const StepView& step, double compute, double calls,
   most_ns += outside(std::min(calls, all));
 }
 
-void StepNumbers::add(int32_t its_rank, int64_t its_label, double its_time) {
-  constexpr double kSame = 1e-9;  // as a share of the time
-  if (!n_ranks++) {
-    rank = its_rank;
-    label = its_label;
-    time = its_time;
-    same_time = !std::isnan(time);
-    return;
-  }
-  same_time &= std::fabs(its_time - time) <= kSame * std::fabs(time);  // false for NaN
-  if (its_label == label || other_rank >= 0) return;
-  other_rank = its_rank;
-  other_label = its_label;
-}
-
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
                  const std::vector<KnownQuantity>& quantities, const MeshIds& mesh) {
   RankSums entry;
@@ -125,16 +124,14 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
       regions[region_key(rank, row.region)].waiting_ns += row.value;
   }
 
-  numbers[number].add(rank, step.fixed.label, step.fixed.time);
-  spans[number] = std::max(1u, step.fixed.span);
-  const double span = spans[number];
-  double& longest = lengths[number];
-  longest = std::max(longest, double(step.fixed.measured_ns) / span);
-  written[number] += double(entry.io_write_bytes) / span;
+  const uint32_t span = std::max(1u, step.fixed.span);
+  entries.push_back({number, step.fixed.label, step.fixed.time, double(step.fixed.measured_ns),
+                     entry.io_write_bytes, rank, span});
   if (!entry.has_mpi) return;
   RankStep here{number,
                 step.fixed.label,
                 rank,
+                span,
                 float(entry.measured_ns),
                 float(entry.compute_ns()),
                 float(entry.mpi_ns()),
@@ -166,6 +163,23 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
   }
 }
 
+void LongestSpan::add(uint64_t index, uint32_t span, bool is_measured) {
+  any_measured = any_measured || is_measured;
+  if (!any_measured) return;  // skipped at the start
+  const uint64_t first = index + 1 - std::min<uint64_t>(span, index + 1);
+  if (span < steps || span <= (is_measured ? configured : 1)) return;
+  from = span > steps ? first : std::min(from, first);
+  steps = span;
+  one_in_many = !is_measured;
+}
+
+std::string LongestSpan::in_words() const {
+  if (!from) return "";  // none, or all entries are alike
+  const std::string begin = "; from step " + text_of_count(from) + " on ";
+  if (one_in_many) return begin + "one step in " + text_of_count(steps + 1) + " is measured";
+  return begin + text_of_count(steps) + " steps share an entry";
+}
+
 RankSums Totals::of_all_ranks() const {
   RankSums all;
   for (const auto& [rank, own] : ranks) all.add(own);
@@ -189,29 +203,29 @@ uint64_t RunTotals::n_blind() const {
 
 void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
   const auto type = static_cast<EntryType>(header.type);
-  if (header.version != body_version(type) || header.rank < 0 || !body) return;
+  if ((!step && header.version != body_version(type)) || header.rank < 0 || !body) return;
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     take_size(json_integer(text, "size", 0));
     hosts[host[header.rank] = json_text(text, "host")] = true;
     cpus[header.rank] = json_text(text, "cpuset");
+    longest_span.configured = uint64_t(json_integer(text, "sum_every", -1));
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
     blind[header.rank] = !names_mpi(text);
-  } else if (type == EntryType::region) {
-    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
-    region_names[region_key(header.rank, uint32_t(header.index))] = json_text(text, "name");
-  } else if (type == EntryType::quantity) {
-    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
-    const bool is_per_rank = json_text(text, "scope") == "rank";
-    const size_t id = uint16_t(header.index);
-    std::vector<KnownQuantity>& of_rank = quantities[header.rank];
-    if (of_rank.size() <= id) of_rank.resize(id + 1, KnownQuantity::none);
-    const std::string name = json_text(text, "name");
-    of_rank[id] = known_quantity(name, is_per_rank);
-    MeshIds& mesh = mesh_ids[header.rank];
-    if (is_per_rank && name == "cells") mesh.cells = int(id);
-    if (is_per_rank && name == "points") mesh.points = int(id);
-    if (is_per_rank && name == "ghost_cells") mesh.ghost_cells = int(id);
+  } else if (type == EntryType::region || type == EntryType::quantity) {
+    define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
+  } else if (type == EntryType::definition) {
+    add_meaning(header, body);
+  } else if (type == EntryType::defined) {
+    DefinedRow row;
+    for (size_t at = 0; at + sizeof row <= header.body_bytes; at += sizeof row) {
+      std::memcpy(&row, body + at, sizeof row);
+      const auto found = meanings.find(row.hash);
+      if (found == meanings.end())
+        undefined.push_back({header.rank, row});
+      else
+        define(header.rank, EntryType(row.type), row.id, found->second);
+    }
   } else if (type == EntryType::place) {
     const std::string moved_to =
         json_text(std::string(reinterpret_cast<const char*>(body), header.body_bytes), "cpuset");
@@ -235,7 +249,9 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       mine += std::max(1u, step->fixed.span);
       steps.n_steps = std::max(steps.n_steps, mine);
     }
-    if (step->fixed.flags & kStepNotMeasured)
+    const bool is_measured = !(step->fixed.flags & kStepNotMeasured);
+    if (inside) longest_span.add(header.index, step->fixed.span, is_measured);
+    if (!is_measured)
       steps.n_unmeasured += inside;
     else
       (inside ? steps : outside)
@@ -243,6 +259,39 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
                size > 1 && blind[header.rank], *step, quantities[header.rank],
                mesh_ids[header.rank]);
   }
+}
+
+void RunTotals::add_meaning(const EntryHeader& header, const unsigned char* body) {
+  if (!meanings.emplace(header.index, meaning_of(header, body)).second) return;
+  const auto is_meant = [&](const std::pair<int32_t, DefinedRow>& missing) {
+    if (missing.second.hash != header.index) return false;
+    define(missing.first, EntryType(missing.second.type), missing.second.id,
+           meanings[header.index]);
+    return true;
+  };
+  undefined.erase(std::remove_if(undefined.begin(), undefined.end(), is_meant), undefined.end());
+}
+
+void RunTotals::define(int32_t rank, EntryType type, uint32_t id, const Meaning& meaning) {
+  if (type == EntryType::region) {
+    region_names[region_key(rank, id)] = meaning.name;
+    return;
+  }
+  id = uint16_t(id);
+  std::vector<KnownQuantity>& of_rank = quantities[rank];
+  if (of_rank.size() <= id) of_rank.resize(id + 1, KnownQuantity::none);
+  of_rank[id] = known_quantity(meaning.name, meaning.is_per_rank);
+  MeshIds& mesh = mesh_ids[rank];
+  if (meaning.is_per_rank && meaning.name == "cells") mesh.cells = int(id);
+  if (meaning.is_per_rank && meaning.name == "points") mesh.points = int(id);
+  if (meaning.is_per_rank && meaning.name == "ghost_cells") mesh.ghost_cells = int(id);
+}
+
+void RunTotals::define_lost() {
+  for (const auto& [rank, row] : undefined)
+    if (row.type == uint16_t(EntryType::region))
+      define(rank, EntryType::region, row.id, {name_of_lost(row.hash)});
+  n_damaged += !undefined.empty();
 }
 
 // Most entries are right about the world: one damaged number must not make millions of ranks.
@@ -276,30 +325,49 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   for (const auto& file : files_in(run_path + "/mesh")) totals->mesh_bytes += file.second;
   for (const auto& file : streams) totals->stream_bytes += file.second;
 
-  const EntryVisitor take = [totals](const EntryHeader& header, uint64_t, const unsigned char* body,
-                                     const StepView* step) {
-    if (!totals->is_repeated(header)) totals->add(header, body, step);
+  const EntryVisitor take_meanings = [totals](const EntryHeader& header, uint64_t,
+                                              const unsigned char* body, const StepView*) {
+    if (header.type == uint16_t(EntryType::definition) && body) totals->add_meaning(header, body);
   };
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
     if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity ||
-        type == EntryType::place)
+        type == EntryType::place || type == EntryType::definition || type == EntryType::defined)
       totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
+  const auto begin_in = [&](uint64_t bytes) {
+    return bytes - (share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes);
+  };
+  for (const auto& [path, bytes] : streams) {  // one rank's definition serves all
+    StreamFile file(path);
+    const uint64_t end = std::min(begin_in(bytes) ? begin_in(bytes) : bytes, kOpeningBytes);
+    scan_entries(file, 0, end, run_id, begin_in(bytes) ? take_ranks : take_meanings);
+  }
   for (const auto& [path, bytes] : streams) {
     StreamFile file(path);
-    const auto part = share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes;
-    const uint64_t begin = bytes - std::min(bytes, part);
-    if (begin) scan_entries(file, 0, std::min(begin, kOpeningBytes), run_id, take_ranks);
+    const uint64_t begin = begin_in(bytes);
     totals->newest.clear();
+    bool looked_everywhere = false;
+    const EntryVisitor take = [&, &path = path](const EntryHeader& header, uint64_t,
+                                                const unsigned char* body, const StepView* step) {
+      if (totals->is_repeated(header)) return;
+      totals->add(header, body, step);
+      if (totals->undefined.empty() || looked_everywhere) return;
+      looked_everywhere = true;
+      StreamFile again(path);
+      scan_entries(again, 0, again.size(), run_id, take_meanings);
+    };
     const ScanResult found = scan_entries(file, begin, file.size(), run_id, take);
     for (const Damage& damage : found.damage)  // the cut inside an entry is our own
       totals->n_damaged += damage.offset != begin || begin == 0;
+    if (!begin) totals->n_damaged += found.waiting.size();  // else what they name lies before
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;
   }
+  totals->define_lost();
+  totals->steps.join();
   return "";
 }
 

@@ -33,12 +33,24 @@ inline uint64_t region_key(int32_t rank, uint32_t id) {
 }
 
 inline constexpr int kGroupOfKey = 48;  // the bit of a step's key where its group begins
+inline constexpr uint64_t kIndexOfKey = (uint64_t{1} << kGroupOfKey) - 1;
 
-// What one rank measured in one step, for tests over ranks and steps. NaN: not known.
-struct RankStep {
-  uint64_t step;  // its key: the index, and the group above it
+// A rank's entry of some steps, by the key of the last one: its index, and the group above it.
+struct EntryStep {
+  uint64_t step;
   int64_t label;  // the program's own number
+  double time, measured_ns, written_bytes;
   int32_t rank;
+  uint32_t span;  // how many steps it adds up
+};
+
+// What one rank measured in one step, for tests over ranks and steps. NaN: not known. Here and
+// below a step is a frame: as many steps as the ranks' entries add up; its key is that of the last.
+struct RankStep {
+  uint64_t step;
+  int64_t label;
+  int32_t rank;
+  uint32_t span;
   float measured_ns, compute_ns, mpi_ns, waiting_ns, file_ns;
   float sent_bytes, cells, points, ghost_cells;
 };
@@ -58,7 +70,7 @@ struct WaitedStep {
   float ns;
 };
 
-// The numbers and times that the ranks of a group gave to their steps of one index.
+// The numbers and times that the ranks of a group gave to the last of the same steps.
 struct StepNumbers {
   int32_t rank = -1, other_rank = -1;  // other: one that gave another number; -1: none
   int64_t label = 0, other_label = 0;
@@ -94,6 +106,7 @@ struct MeshIds {
 // Sums over the steps, or over setup and teardown.
 struct Totals {
   std::map<int32_t, RankSums> ranks;
+  std::vector<EntryStep> entries;                // until they are joined
   std::unordered_map<uint64_t, double> lengths;  // ns of the longest rank, of one step
   std::unordered_map<uint64_t, uint32_t> spans;  // how many of the program's steps each is
   std::unordered_map<uint64_t, double> written;  // bytes to files in one step, by all ranks
@@ -114,6 +127,8 @@ struct Totals {
   // rank, by its ids.
   void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
            const std::vector<KnownQuantity>& quantities, const MeshIds& mesh);
+  // Call when all entries are added: joins ranks whose entries add up different numbers of steps.
+  void join();
 
   RankSums of_all_ranks() const;
   // ns: gives the nanoseconds of a rank's time to compare.
@@ -132,8 +147,26 @@ struct AskedFor {
   void add(const std::string& end_entry);
 };
 
+// What a `definition` entry says of a region or a quantity.
+struct Meaning {
+  std::string name;
+  bool is_per_rank = false;  // of a quantity
+};
+
+// The longest span of the run's entries, which record_limit or slow writing made longer.
+struct LongestSpan {
+  uint64_t steps = 0, from = 0;
+  bool any_measured = false;
+  bool one_in_many = false;  // steps between two that were measured; else those of an entry
+  uint64_t configured = 1;   // sum_every; the largest number: not known
+
+  void add(uint64_t index, uint32_t span, bool is_measured);
+  std::string in_words() const;  // the end of a line, or ""
+};
+
 struct RunTotals {
   Totals steps, outside;
+  LongestSpan longest_span;
   AskedFor asked;
   std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;          // by rank: number of its group
@@ -146,6 +179,8 @@ struct RunTotals {
   std::unordered_map<uint64_t, std::string> region_names;    // keys as in Totals::regions
   std::map<int32_t, std::vector<KnownQuantity>> quantities;  // by rank and its id
   std::map<int32_t, MeshIds> mesh_ids;
+  std::unordered_map<uint64_t, Meaning> meanings;         // by hash
+  std::vector<std::pair<int32_t, DefinedRow>> undefined;  // ranks' ids without a meaning so far
   std::map<int32_t, std::string> host, cpus;  // by rank; cpus: the newest set of PUs, "0-3,8"
   std::map<std::string, bool> hosts;
   int64_t size = 0;                   // of the world, as most rank entries state it
@@ -157,6 +192,11 @@ struct RunTotals {
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+  // Takes a `definition` entry, which the ids of several ranks may name.
+  void add_meaning(const EntryHeader& header, const unsigned char* body);
+  void define(int32_t rank, EntryType type, uint32_t id, const Meaning& meaning);
+  // Names regions whose definition is lost by its hash.
+  void define_lost();
   void take_size(int64_t stated);
   // Whether the entry has come before: NFS may report an error of earlier writes with one that
   // succeeds, which is then tried again.

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostClasses = 4;  // for a proposal
 constexpr size_t kMostTold = 3;
 
-uint64_t index_of(uint64_t key) { return key & ((uint64_t{1} << kGroupOfKey) - 1); }
+uint64_t index_of(uint64_t key) { return key & kIndexOfKey; }
 uint64_t group_of_key(uint64_t key) { return key >> kGroupOfKey; }
 
 // Ranks that have not ended stand where they were last seen. Only numbers far apart say something.
@@ -24,12 +24,16 @@ bool far_apart(uint64_t least, uint64_t most) {
   return least == 0 ? most >= 2 : most > 2 * least + 10;
 }
 
-// Removes the rows of steps to which these ranks gave different numbers.
+// Removes the rows of steps to which ranks gave different numbers, or of which some are missing.
 void drop_disagreeing(Totals* steps) {
-  std::unordered_map<uint64_t, int64_t> label;
+  using Told = std::pair<int64_t, uint32_t>;  // an entry is lost where ranks add up different steps
+  const bool all_measured = steps->n_unmeasured == 0;
+  std::unordered_map<uint64_t, Told> told;
   std::unordered_map<uint64_t, bool> differs;
-  for (const RankStep& row : steps->rank_steps)
-    if (label.emplace(row.step, row.label).first->second != row.label) differs[row.step] = true;
+  for (const RankStep& row : steps->rank_steps) {
+    const Told mine{row.label, all_measured ? row.span : 0};
+    if (told.emplace(row.step, mine).first->second != mine) differs[row.step] = true;
+  }
   if (differs.empty()) return;
   const auto drop = [&differs](auto* rows) {
     rows->erase(std::remove_if(rows->begin(), rows->end(),

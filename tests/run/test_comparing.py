@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mixed_spans
 import numpy as np
 import pytest
 
@@ -37,11 +38,8 @@ def test_ranks_that_did_not_enter_a_region_count_as_zero(tmp_path):
 
 
 def test_frames_of_several_steps_give_the_values_of_one(tmp_path):
-    def ten_steps(rank, step, values):
-        values["span"] = 10
-
     one = measured(perfield.open(twin.write_run(tmp_path / "one")), "one")
-    ten = measured(perfield.open(twin.write_run(tmp_path / "ten", change_step=ten_steps)), "ten")
+    ten = measured(perfield.open(twin.write_run(tmp_path / "ten", sum_every=10)), "ten")
     np.testing.assert_allclose(ten.means["step_time_s"], one.means["step_time_s"] / 10)
     np.testing.assert_allclose(ten.tables["mpi_time_s"], one.tables["mpi_time_s"] / 10)
     np.testing.assert_allclose(ten.largest["resident_bytes"], one.largest["resident_bytes"])
@@ -85,6 +83,17 @@ def test_mean_by_rank_leaves_absent_values_out(tmp_path):
     solve = run.steps.region_time_s.sel(region="solve").isel(step=[1, 2, 4]).compute()
     np.testing.assert_allclose(found, solve.mean("step"))
     assert np.isnan(found[2]) and np.isfinite(found[[0, 1, 3]]).all()
+
+
+def test_mean_by_rank_is_that_of_all_steps_however_long_frames_are(tmp_path):
+    spans = [1, 1, 2, 4, 4]
+    paths = [
+        mixed_spans.write(tmp_path / str(n), {0: each, 1: each}) for n, each in enumerate(([1] * 12, spans))
+    ]
+    one, several = (
+        mean_by_rank(run, "compute_time_s", np.arange(len(run))) for run in map(perfield.open, paths)
+    )
+    np.testing.assert_allclose(several, one)
 
 
 def test_unknown_field_is_refused_with_the_nearest_name(tmp_path):

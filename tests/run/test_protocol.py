@@ -22,7 +22,7 @@ def gathered(path: Path) -> GatheredRun:
     definitions = [(0, {"id": number, "name": name}) for number, name in enumerate(("solve", "exchange"), 1)]
     run.learn([News(definitions, calls={twin.ISEND})])
     body = twin.step_body(**twin.step_values(0, 2, 0, mesh_version=0))
-    run.take(0, [Piece(0, 0, body, [], [])], np.zeros(2))
+    run.take(0, [Piece(0, 0, [body], [], [])], np.zeros(2))
     return run
 
 

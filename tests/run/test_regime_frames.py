@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mixed_spans
 import numpy as np
 import pytest
 import rhythm_runs
@@ -89,3 +90,9 @@ def test_run_with_regimes_is_still_a_run(tmp_path):
 def test_timings_without_regimes_are_refused(tmp_path):
     with pytest.raises(RegimeError, match="no regimes yet"):
         frames_of(tmp_path, planted(4, 10, []).drop_vars(REGIME))
+
+
+def test_frames_count_in_the_share_as_often_as_they_hold_steps(tmp_path):
+    path = mixed_spans.write(tmp_path / "run", {rank: [1, 1, 4, 4] for rank in range(2)})
+    times = planted(2, 4, [([1], 3, 4)]).assign_coords(step=[0, 1, 5, 9])
+    assert RegimeFrames(perfield.open(path), times).frame(0).values["slow_share"].tolist() == [0, 0.4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+import mixed_spans
 import numpy as np
 import pytest
 import regime_runs
@@ -49,11 +50,9 @@ def test_field_is_any_time_or_the_name_of_a_region(tmp_path):
 
 
 def test_steps_of_an_entry_that_adds_up_several_are_told_apart(tmp_path):
-    def sums(rank, step, values):
-        values["span"] = 4
-
-    found = timings_of_run(opened(tmp_path, change=sums))
+    found = timings_of_run(opened(tmp_path, sum_every=4))
     np.testing.assert_allclose(found[TIME], TIMES / 4, atol=2e-9)
+    assert found["span"].values.tolist() == [4] * 8 and largest(found)["span"].values.tolist() == [4] * 8
 
 
 def test_lost_entries_are_unknown(tmp_path):
@@ -159,3 +158,17 @@ def test_arriving_steps_of_a_growing_run_fit_together(tmp_path):
     both = np.concatenate([first[TIME], second[TIME]], axis=1)
     np.testing.assert_allclose(both, times, atol=2e-9)
     assert second["step"].values[0] == first.sizes["step"]
+
+
+def test_arriving_steps_go_on_where_a_long_entry_of_another_rank_joins_those_before(tmp_path):
+    options = {"hosts": ("a", "b"), "ended": False, "change_rank": twin.live_rank}
+    run = perfield.open(mixed_spans.write(tmp_path / "run", {0: [1] * 8, 1: [8]}, **options))
+    streams, late = sorted((run.path / "stream").glob("*.pf")), {}
+    for path, rank, kept in zip(streams, (0, 1), (4, 0)):
+        late[path] = path.read_bytes()
+        path.write_bytes(late[path][: run.places(rank=rank).offset[kept]])
+    arriving = Arriving(perfield.open(run.path), ranks=[0])
+    assert arriving.read()["step"].values.tolist() == [0, 1, 2, 3]
+    for path, content in late.items():
+        path.write_bytes(content)
+    assert arriving.read()["step"].values.tolist() == [7]

@@ -47,6 +47,16 @@ def test_entries_of_several_steps_count_all_of_them(tmp_path):
     assert turns(run, [2, 5, 7.5]) == pytest.approx(np.array([[2, 5, 7.5]]))
 
 
+def test_ranks_that_add_up_different_numbers_of_steps_have_phases_of_their_own(tmp_path):
+    def sums(rank, step, values):
+        if rank:
+            values.update(span=2, begin_ns=(step - 1) * 10**9)
+        return not rank or step % 2 == 1
+
+    run = opened(tmp_path, rhythm_runs.even(2, 6), change=sums)
+    assert turns(run, [1.25, 1.75, 3.5]) == pytest.approx(np.array([[1.25, 1.75, 3.5]] * 2))
+
+
 def test_lost_entries_leave_no_phase(tmp_path):
     stamps = rhythm_runs.even(2, 4)
     stamps[1][1] = None

@@ -41,10 +41,7 @@ def test_frames_without_some_rank_do_not_count(tmp_path):
 
 
 def test_frame_of_several_steps_counts_as_their_mean(tmp_path):
-    def two(rank, step, values):
-        values["span"] = 2
-
-    alone, added = measured(opened(tmp_path / "a")), measured(opened(tmp_path / "b", change_step=two))
+    alone, added = measured(opened(tmp_path / "a")), measured(opened(tmp_path / "b", sum_every=2))
     assert added.step_s == pytest.approx(alone.step_s / 2)
     assert added.regions["solve"] == pytest.approx(alone.regions["solve"] / 2)
     assert added.calls["solve"] == 2.0

@@ -39,16 +39,34 @@ class Columns:
         calls : numbers of the calls that occur in the run's messages, so that all frames have the same
         fields. regions : the run's regions. several_threads : whether threads of a rank shared a region.
         """
-        self.stems = list(regions.stems)
-        self.n_ranks = len(sources)
-        self._kernel = _bridge.Columns(
-            [list(names) for names in sources],
-            [[quantity.for_kernel() for quantity in of_rank] for of_rank in quantities],
+        alike: dict[tuple, int] = {}  # most ranks have the same sources and quantities
+        of_rank = [
+            alike.setdefault((*sorted(names), id(declared)), len(alike))
+            for names, declared in zip(sources, quantities)
+        ]
+        first = np.unique(np.array(of_rank, dtype=np.int64), return_index=True)[1].tolist()
+        self._facts = (
+            [list(sources[rank]) for rank in first],
+            [[quantity.for_kernel() for quantity in quantities[rank]] for rank in first],
+            of_rank,
             list(calls),
-            self.stems,
-            *regions.tables(self.n_ranks),
+            list(regions.stems),
+            *regions.tables(len(sources)),
             several_threads,
         )
+        self._make()
+
+    def __getstate__(self) -> tuple:
+        return self._facts
+
+    def __setstate__(self, facts: tuple) -> None:
+        self._facts = facts
+        self._make()
+
+    def _make(self) -> None:
+        of_rank, stems = self._facts[2], self._facts[4]
+        self.stems, self.n_ranks = stems, len(of_rank)
+        self._kernel = _bridge.Columns(*self._facts)
         all_columns = self._kernel.all
         self.names = [name for name, _, _ in all_columns]
         self._kind_and_stem = [(kind, stem) for _, kind, stem in all_columns]
@@ -85,7 +103,7 @@ class Columns:
 
     def read_tables(self, places: Places, names: Sequence[str], with_tables: bool = True) -> dict[str, Any]:
         """As `read`, with the tables of the entries; see _bridge.Columns.read."""
-        where = places.file, places.offset, places.step, places.rank, places.n_steps
+        where = places.file, places.offset, places.reference, places.step, places.rank, places.n_steps
         return self._kernel.read(places.paths, *where, self._numbers(names), with_tables)
 
     def decode(self, bodies: Sequence[bytes], ranks: Sequence[int]) -> dict[str, Any]:

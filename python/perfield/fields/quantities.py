@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quantities that the sources of each rank declared, from the `quantity` entries."""
+"""The quantities that the sources of each rank declared, as the streams define them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
+
+from perfield.fields.definitions import Defined
 
 _MOST = 1 << 16  # ids have 16 bits
 
@@ -35,17 +37,24 @@ def whole(value: object, otherwise: int = 0) -> int:
     return value if isinstance(value, int) else otherwise
 
 
-def by_rank(entries: Iterable[tuple[int, dict[str, Any]]], n_ranks: int) -> list[list[Quantity]]:
-    """The quantities of each rank; entries are (rank, body of a `quantity` entry). If an id comes twice,
-    the later entry counts.
+def by_rank(defined: Defined, n_ranks: int) -> list[tuple[Quantity, ...]]:
+    """The quantities of each rank; ranks with equal ones share a tuple. If an id comes twice, the later
+    definition counts.
     """
-    found: list[dict[int, Quantity]] = [{} for _ in range(n_ranks)]
-    for rank, body in entries:
-        number = whole(body.get("id"), -1)
-        if 0 <= rank < n_ranks and 0 <= number < _MOST:
-            words = (str(body.get(key, other)) for key, other in _WORDS)
-            found[rank][number] = Quantity(number, *words)
-    return [list(of_rank.values()) for of_rank in found]
+    defined = defined.where((defined.id >= 0) & (defined.id < _MOST))
+    words = [tuple(str(body.get(key, other)) for key, other in _WORDS) for body in defined.bodies]
+    order = np.argsort(defined.rank, kind="stable")
+    rows = np.stack((defined.id, defined.which), axis=1)[order]
+    ends = np.searchsorted(defined.rank[order], np.arange(n_ranks + 1))
+    known: dict[bytes, tuple[Quantity, ...]] = {}
+    quantities = []
+    for begin, end in zip(ends.tolist(), ends[1:].tolist()):
+        key = rows[begin:end].tobytes()
+        if key not in known:
+            newest = dict(rows[begin:end].tolist())
+            known[key] = tuple(Quantity(number, *words[which]) for number, which in newest.items())
+        quantities.append(known[key])
+    return quantities
 
 
 _WORDS = (("name", ""), ("scope", ""), ("unit", "1"), ("over_steps", "sum"), ("help", ""))

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from perfield import _bridge
+from perfield.fields.definitions import Defined
 from perfield.fields.quantities import whole
 from perfield.fields.table import OTHER_REGIONS, utf8
 
@@ -38,63 +38,62 @@ class RegionTable:
         self._number_of: dict[tuple[str, int, int], int] = {}
         self._base = np.zeros(1, dtype=np.int64)
         self._local = np.zeros(0, dtype=np.int64)
-        self._n_definitions = -1
+        self._news = (-1, False)
 
     @property
     def stems(self) -> list[str]:
         """Prefixes of fields: one per (name, armed_at), in the order of definition."""
         return self._stems.names
 
-    def update(self, definitions: Iterable[tuple[int, dict]], n_ranks: int, others: bool) -> None:
-        """Takes all definitions of the run: (rank, body of a region entry). others : whether some time
-        belongs to `other regions`, which ranks need not define.
+    def update(self, defined: Defined, n_ranks: int, others: bool) -> None:
+        """Takes all definitions of regions of the run. others : whether some time belongs to `other regions`,
+        which ranks need not define.
         """
         if not n_ranks:
             return
-        found = [(rank, _definition(body)) for rank, body in definitions]
-        found = [(rank, region) for rank, region in found if region[0] <= _LARGEST_ID]
-        if others:
-            found.append((0, (0, OTHER_REGIONS, -1, 0, "", 0)))
-        if len(found) == self._n_definitions and len(self._base) == n_ranks + 1:
+        news = (len(defined), others)
+        if news == self._news and len(self._base) == n_ranks + 1:
             return
-        self._n_definitions = len(found)
-        new = {
-            (name, armed_at, block): (file, line)
-            for _, (_, name, block, armed_at, file, line) in reversed(found)
-        }
+        self._news = news
+        defined = defined.where(defined.id <= _LARGEST_ID)
+        keys = [_definition(body) for body in defined.bodies]
+        met = np.unique(defined.which)
+        new = {keys[n][:3]: keys[n][3:] for n in met[::-1].tolist()}
+        if others:
+            new.setdefault((OTHER_REGIONS, 0, -1), ("", 0))
         wanted = [key for key in sorted(new) if key[0] != OTHER_REGIONS or others]
         self._stems.add({(utf8(name), armed_at) for name, armed_at, _ in wanted})
         names = self.stems
         for name, armed_at, block in wanted:
-            if (name, block, armed_at) not in self._number_of:
+            if (name, armed_at, block) not in self._number_of:
                 stem = self._stems.of(utf8(name), armed_at)
-                self._number_of[name, block, armed_at] = len(self.regions)
+                self._number_of[name, armed_at, block] = len(self.regions)
                 self._stem_of_region.append(stem)
                 self.regions.append(Region(name, block, names[stem], *new[name, armed_at, block]))
 
+        id = np.maximum(defined.id, 0)
         longest = np.zeros(n_ranks, dtype=np.int64)  # id 0 is known to each rank
-        for rank, (number, *_) in found:
-            longest[rank] = max(longest[rank], number)
+        np.maximum.at(longest, defined.rank, id)
         self._base = np.concatenate(([0], np.cumsum(longest + 1)))
-        other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
+        other = self._number_of.get((OTHER_REGIONS, 0, -1), -1)
         self._local = np.full(self._base[-1], other, dtype=np.int64)
-        for rank, (number, name, block, armed_at, *_) in found:
-            self._local[self._base[rank] + number] = self._number_of.get((name, block, armed_at), other)
+        numbers = np.array([self._number_of.get(key[:3], other) for key in keys], dtype=np.int64)
+        self._local[self._base[defined.rank] + id] = numbers[defined.which]
 
     def tables(self, n_ranks: int) -> tuple[list[int], list[int], np.ndarray, np.ndarray, int]:
         """For the C++ kernel: stem and block of each region; where each rank's local ids begin, and their
         regions; the region of all other ids. -1: none.
         """
         blocks = [min(max(region.block, -1), _LARGEST_ID) for region in self.regions]
-        other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
+        other = self._number_of.get((OTHER_REGIONS, 0, -1), -1)
         base = self._base if len(self._base) == n_ranks + 1 else np.zeros(n_ranks + 1, dtype=np.int64)
         return self._stem_of_region, blocks, base, self._local[: base[-1]], other
 
 
-def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
-    number, block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
-    return max(number, 0), str(body.get("name", "")), block, armed_at % 2**64, str(body.get("file", "")), line
+def _definition(body: dict) -> tuple[str, int, int, str, int]:
+    block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
+    return str(body.get("name", "")), armed_at % 2**64, block, str(body.get("file", "")), line
 
 
 _LARGEST_ID = 1 << 20  # far above any max_regions; larger numbers are damaged
-_NUMBERS = (("id", 0), ("block", -1), ("armed_at", 0), ("line", 0))
+_NUMBERS = (("block", -1), ("armed_at", 0), ("line", 0))

@@ -38,6 +38,13 @@ class Field:
     in_runs: str
     absent: str
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether a value of several steps is the sum of theirs, so that its share is that of one step."""
+        return self.over_steps == "sum" or (
+            self.over_steps == "again" and self.name.endswith("compute_time_s")
+        )
+
 
 FIELDS: tuple[Field, ...] = tuple(Field(*row) for row in _bridge.fields())
 RESERVED = frozenset(_bridge.reserved_field_names())

@@ -69,7 +69,8 @@ def open_steps(run: RunDirectory) -> xr.Dataset:
     from dask.base import tokenize
 
     opened = PerfieldBackend().open_dataset(run)
-    token = tokenize(str(run.path.absolute()), sorted(run.until.items()))  # a run that grew has other chunks
+    # A run that grew has other chunks, and one whose frames hold more steps has others, too.
+    token = tokenize(str(run.path.absolute()), sorted(run.until.items()), run.step_indexes)
     chunked = {
         name: variable.chunk(variable.encoding["preferred_chunks"], name=f"perfield-{name}-{token}")
         for name, variable in opened.variables.items()

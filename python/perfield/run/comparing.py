@@ -39,7 +39,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
     complete = n_present == n_present.max()
     columns = present[complete].any(axis=0)
     n_ranks = int(columns.sum())
-    span = np.array([run.told(at)["span"] for at in positions[complete].tolist()], float)
+    span = run.spans[positions[complete]].astype(float)
     seen = [field for number, field in enumerate(names) if np.isfinite(largest[:, number]).any()]
     each = {
         field: (sums[complete, number] / span, largest[complete, number] / _span(run, field, span))
@@ -67,13 +67,20 @@ def measured(run: RunDirectory, name: str) -> Measured:
             if cost in each
         },
         regions={region.field: region.name for region in run.known_regions},
-        left_out=_left_out(name, len(run), len(positions), int(complete.sum())),
+        spans=span,
+        left_out=_left_out(
+            name,
+            "frames" if (run.spans > 1).any() else "steps",
+            len(run),
+            len(positions),
+            int(complete.sum()),
+        ),
     )
 
 
 def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.ndarray:
-    """A field's mean over some frames for each rank, (n_ranks,); NaN where it is absent in all. Of frames
-    that add up several steps it is the mean of one step.
+    """A field's mean over some frames for each rank, (n_ranks,); NaN where it is absent in all. Frames
+    that add up several steps count as often.
 
     Raises RunError, with the nearest names, if the run has no such field.
     """
@@ -83,10 +90,10 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     sums, counts = np.zeros((2, run.n_ranks))
     for here, values in Snapshot(run).in_chunks(positions, [field]):
         finite = np.isfinite(values[:, 0])
-        span = np.array([run.told(at)["span"] for at in here.tolist()], float)
-        each = values[:, 0] / _span(run, field, span)[:, None]
+        weights = run.spans[here].astype(float)[:, None]
+        each = values[:, 0] * (weights / run.per_step(field, here)[:, None])
         sums += np.where(finite, each, 0.0).sum(axis=0)
-        counts += finite.sum(axis=0)
+        counts += (finite * weights).sum(axis=0)
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)
 
 
@@ -122,18 +129,18 @@ def _reduced(values: np.ndarray, of_ranks: list[str]) -> tuple[np.ndarray, np.nd
 
 def _span(run: RunDirectory, field: str, span: np.ndarray) -> np.ndarray:
     """By what the values of a field are divided to get those of one step."""
-    return span if run.columns.field(field).over_steps in ("sum", "again") else np.ones_like(span)
+    return span if run.columns.field(field).adds_up else np.ones_like(span)
 
 
-def _left_out(name: str, n_frames: int, n_even: int, n_complete: int) -> tuple[str, ...]:
+def _left_out(name: str, what: str, n_frames: int, n_even: int, n_complete: int) -> tuple[str, ...]:
     said = []
     if n_even < n_frames:
         said.append(
-            f"{n_frames - n_even} of {n_frames} steps of {name} are left out, as ranks may have done "
+            f"{n_frames - n_even} of {n_frames} {what} of {name} are left out, as ranks may have done "
             "different things in them"
         )
     if n_complete < n_even:
         said.append(
-            f"{n_even - n_complete} of {n_frames} steps of {name} are left out, as not all ranks closed them"
+            f"{n_even - n_complete} of {n_frames} {what} of {name} are left out, as not all ranks closed them"
         )
     return tuple(said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One frame: what all ranks measured in their steps of one index."""
+"""One frame: what all ranks measured in the same steps."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ _CALLS = np.array([CALL_NAMES.get(number, f"call_{number}") for number in range(
 
 @dataclass(frozen=True)
 class Frame:
-    """All ranks' step entries of one index.
+    """All ranks' step entries of the same steps, each rank's added up.
 
     kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": everything in a
-    run that ended without closing a step. index : how many steps were closed before this one. label,
-    time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of
-    steps added up. partial : some rank may still deliver its entry. uneven : ranks of one group may have
-    done different steps here, since they closed different numbers of steps, or gave this one different
-    numbers. present : (n_ranks,) bool. begin_s, end_s : (n_ranks,) seconds on the common clock of all ranks
-    (`RunDirectory.clocks`), NaN where absent or unknown.
+    run that ended without closing a step. index : how many steps were closed before the frame's last one.
+    label, time : the program's own number (of the lowest rank) and time (median; NaN if none) of its last
+    step. span : number of steps added up. partial : some rank may still deliver an entry, and a longer one
+    may join this frame with others. uneven : ranks of one group may have done different steps here, since
+    they closed different numbers of steps, or gave this one different numbers. present : (n_ranks,) bool.
+    begin_s, end_s : (n_ranks,) seconds on the common clock of all ranks (`RunDirectory.clocks`), NaN where
+    absent or unknown.
     mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
     `perfield.fields.table` says what each means. block_values : field name -> {(rank, block): value}, for
     regions of one block.
     messages, received : structured arrays `source target call count bytes empty largest`, as counted by
     the sending (for get: the fetching) and by the receiving ranks. Ranks are world ranks, or -1 other
-    peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`.
+    peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`. is_mean : amounts are those of
+    one step, the mean of the frame's (`perfield.run.per_step`).
     """
 
     kind: str
@@ -59,13 +61,13 @@ class Frame:
     messages: np.ndarray
     received: np.ndarray
     waits: np.ndarray
+    is_mean: bool = False
 
 
 def build_frame(
     kind: str,
     index: int,
     partial: bool,
-    ranks: np.ndarray,
     columns: Columns,
     read: dict[str, Any],
     alike: Alike,
@@ -73,19 +75,17 @@ def build_frame(
 ) -> Frame:
     """Builds a frame from step entries.
 
-    ranks : of each entry. read : all fields and tables of one step, as `columns` gives them. alike : which
-    ranks should close the same steps. clocks : of all ranks.
+    read : all fields and tables of one step, as `columns` gives them. alike : which ranks should close the
+    same steps. clocks : of all ranks.
     """
-    ranks = ranks[read["whole"]].astype(np.int64)
-    entries = read["entries"][read["whole"]]
+    ranks, entries = read["entries"]["rank"].astype(np.int64), read["entries"]["fixed"]
     present = np.zeros(columns.n_ranks, dtype=bool)
     present[ranks] = True
     mesh_version = np.zeros(columns.n_ranks, dtype=np.int64)
     mesh_version[ranks] = entries["mesh_version"]
     begin_s, end_s = np.full((2, columns.n_ranks), np.nan)
-    # A whole run has two entries of each rank: set-up and the end.
-    np.fmin.at(begin_s, ranks, clocks.common_s(ranks, entries["begin_ns"]))
-    np.fmax.at(end_s, ranks, clocks.common_s(ranks, entries["end_ns"]))
+    begin_s[ranks] = clocks.common_s(ranks, entries["begin_ns"])
+    end_s[ranks] = clocks.common_s(ranks, entries["end_ns"])
     times = entries["time"][np.isfinite(entries["time"])]
     block_values: dict[str, dict[tuple[int, int], float]] = {}
     for _, column, rank, block, _, value in read["blocks"].tolist():
@@ -93,11 +93,11 @@ def build_frame(
     return Frame(
         kind=kind,
         index=index,
-        label=int(entries["label"][np.argmin(ranks)]) if len(ranks) else 0,
+        label=int(entries["label"][0]) if len(ranks) else 0,
         time=float(np.median(times)) if len(times) else float("nan"),
-        span=int(entries["span"].max()) if len(ranks) else 1,
+        span=max(1, min(int(entries["span"].max(initial=1)), index + 1)) if kind == "step" else 1,
         partial=partial,
-        uneven=kind == "step" and alike.are_uneven(ranks, entries["label"], entries["time"]),
+        uneven=kind == "step" and alike.are_uneven(ranks, entries),
         present=present,
         begin_s=begin_s,
         end_s=end_s,

@@ -33,7 +33,23 @@ def well_typed(values: dict[str, Any]) -> dict[str, Any]:
 
     So a damaged value counts as absent. Texts lose lone surrogates, which no file or terminal takes.
     """
+    if all(map(_is_plain, values, values.values())):
+        return values
     return {key: _clean(value) for key, value in values.items() if _fits(key, value)}
+
+
+def _is_plain(key: str, value: Any) -> bool:
+    """Whether a value surely fits and needs no cleaning; a fast answer for nearly all."""
+    kind = type(value)
+    if kind is str:
+        return _KIND.get(key, str) is str and value.isascii()
+    if kind is int:
+        return _KIND.get(key, int) is int and -(1 << 63) <= value < 1 << 63
+    if kind is dict:
+        return _KIND.get(key) is dict
+    if kind is list:
+        return _KIND.get(key) is list and all(type(item) is str and item.isascii() for item in value)
+    return kind is bool and key not in _KIND
 
 
 def _fits(key: str, value: Any) -> bool:
@@ -67,6 +83,11 @@ _NUMBERS = frozenset((
 _LISTS = frozenset(("sources", "command", "regions_unmatched", "regions_not_entered", "regions_known"))
 _OBJECTS = frozenset(("configuration", "hooks", "faults", "dropped_events", "device_choice"))
 # fmt: on
+_KIND = {
+    key: kind
+    for keys, kind in ((_TEXTS, str), (_NUMBERS, int), (_LISTS, list), (_OBJECTS, dict))
+    for key in keys
+}
 
 
 def _too_deep() -> str:

@@ -18,14 +18,6 @@ MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold se
 CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
 NUMBERS_OF_STAMPS = 4  # of float32, that begin and end of a step take
 _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
-_RATIOS = frozenset(
-    {
-        "<region>_time_per_call_s",
-        "<region>_thread_imbalance",
-        "<region>_instructions_per_cycle",
-        "peer_count",
-    }
-)
 
 
 def observe(
@@ -127,9 +119,10 @@ def _joined(run: RunDirectory, names: list[str]) -> list[str]:
     }
     found = []
     for name in names:
-        way = run.columns.kinds[kind_of[name]].over_steps
+        field = run.columns.kinds[kind_of[name]]
+        way = field.over_steps
         if way == "again":
-            way = "mean" if kind_of[name] in _RATIOS else "sum"
+            way = "sum" if field.adds_up else "mean"
         found.append("last" if way == "none" else way)
     return found
 
@@ -139,6 +132,8 @@ def _largest_group(presence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Ranks that are in few frames are left out only if that brings many more entries.
     """
+    if len(presence) and presence.all():  # as in most runs, of which some are too large to be copied
+        return np.arange(presence.shape[1]), np.arange(len(presence))
     count = presence.sum(axis=1)
     best, entries = 0, 0
     for n_present in np.unique(count[count > 0])[::-1].tolist():

@@ -252,9 +252,7 @@ class _Reading:
 
     def _span(self, positions: np.ndarray) -> np.ndarray:
         """How many steps of the program each step adds up, float64."""
-        if (self.run.info.get("configuration") or {}).get("sum_every", 1) == 1:
-            return np.ones(len(positions))
-        return np.maximum(self.snapshot.told(positions, "span"), 1).astype(float)
+        return self.snapshot.told(positions, "span").astype(float)
 
     def _beta(self, edges: Topology, eager_limit: float | None):
         same_node = in_same(edges, placement_of(self.run).node_id)

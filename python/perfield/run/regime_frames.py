@@ -42,12 +42,13 @@ class RegimeFrames(AddedFields):
         sure = np.ones(regime.shape)
         if PROBABILITY in classified:
             sure = classified[PROBABILITY].transpose("rank", "step").values
-        n_known = known.sum(axis=1).astype(float)
-        share = np.divide(is_slow.sum(axis=1), n_known, out=np.full(len(n_known), np.nan), where=n_known > 0)
+        rows = np.searchsorted(run.step_indexes, classified["step"].values)
+        spans = run.spans[rows].astype(float)
+        n_known = known @ spans
+        share = np.divide(is_slow @ spans, n_known, out=np.full(len(n_known), np.nan), where=n_known > 0)
         found = {SHADE: 2.0 * regime + (sure >= SURE), NUMBER: regime.astype(float), CERTAINTY: sure}
         ranks = classified["rank"].values
         columns = np.arange(run.n_ranks) if len(ranks) == 1 and ranks[0] < 0 else ranks
-        rows = np.searchsorted(run.step_indexes, classified["step"].values)
         values = {name: np.full((len(run), run.n_ranks), np.nan) for name in REGIMES}
         for name, table in found.items():
             values[name][np.ix_(rows, columns)] = np.where(known, table, np.nan).T

@@ -38,8 +38,8 @@ def timings_of_run(
     ranks : world ranks; None: those of the largest group of ranks that step together.
     steps : a slice of step indexes that includes both ends; None: all.
     reduce : "max": one row, the longest time of any of these ranks (rank -1); None: one row per rank.
-    Times of entries that add up several steps are those of one. Steps that write far more to files than the
-    median step are NaN: their length is the program's, not the machine's.
+    Times of frames that add up several steps are those of one, and `span` (step) is there. Steps that write
+    far more to files than the median step are NaN: their length is the program's, not the machine's.
     Attributes: run, state, field; n_ranks, how many were read; `left_out`, what is not there or means
     something else, one clause per line.
     Raises RegimeError for a field, rank or step that the run lacks, and for fields that are no times.
@@ -64,8 +64,13 @@ def timings_of_run(
             else f"{n:,} steps that write output are left out"
         )
 
+    spans = run.spans[positions]
+    if len(spans) and (spans != spans[0]).any():
+        told.append(f"frames of {spans.min():,} to {spans.max():,} steps count once each, by their mean")
     told += _about(run, values)
     found = timings(values.T, chosen, run.step_indexes[positions], _words(name))
+    if (spans > 1).any():
+        found = found.assign_coords(span=("step", spans))
     found.attrs.update(
         run=str(run.path), state=run.state, field=name, n_ranks=len(chosen), left_out="\n".join(told)
     )
@@ -90,7 +95,7 @@ class Arriving:
         self.field = field_of(run, field)
         self.ranks, self.left_out = _ranks(run, ranks)
         self.reduce = reduce
-        self._n_read = 0
+        self._last = -1  # the last step that was read; entries that come late may join frames before it
         self._written = np.zeros((0, 1))
 
     def read(self) -> xr.Dataset:
@@ -98,16 +103,18 @@ class Arriving:
         the steps until then show it."""
         run = self.run
         run.refresh()
-        indexes = run.step_indexes[self._n_read :] if (run.steps_closed > 0).any() else np.zeros(0, int)
+        indexes = run.step_indexes
+        is_new = (indexes > self._last) & (run.steps_closed > 0).any()
         if run.state == "running":
             waited_for = [rank for rank in self.ranks if rank not in run.ends]
-            indexes = indexes[indexes < run.steps_closed[waited_for].min(initial=np.iinfo(np.int64).max)]
-        positions = self._n_read + np.arange(len(indexes))
+            is_new &= indexes < run.steps_closed[waited_for].min(initial=np.iinfo(np.int64).max)
+        positions = np.flatnonzero(is_new)
+        indexes = indexes[positions]
         values, written = _read(run, self.field, self.ranks, positions)
-        self._written = np.concatenate([self._written, written])
+        n_before, self._written = len(self._written), np.concatenate([self._written, written])
         if self.field != FILE_TIME:
-            values[output_steps(self._written)[self._n_read :]] = np.nan
-        self._n_read += len(positions)
+            values[output_steps(self._written)[n_before:]] = np.nan
+        self._last = int(indexes.max(initial=self._last))
         found = timings(values.T, self.ranks, indexes, _words(self.field))
         return largest(found) if self.reduce and len(indexes) else found
 
@@ -204,18 +211,16 @@ def _read(
     """Times of one step, (n_steps, n_ranks), and the bytes that all ranks of the run wrote, (n_steps, 1)."""
     run = Snapshot(run).run
     names = [name, WRITTEN] if WRITTEN in run.columns.names else [name]
-    adds_up = run.columns.field(name).over_steps in ("sum", "again")
     values = np.empty((len(positions), len(ranks)))
     written = np.zeros((len(positions), 1))
     at_once = max(1, ENTRIES_PER_CHUNK // max(run.n_ranks, 1))
     for begin in range(0, len(positions), at_once):
         here = positions[begin : begin + at_once]
         read = run.read(here, names, with_tables=False)
-        span = np.ones(len(here))
-        np.maximum.at(span, read["step"], read["fixed"]["span"].astype(float) if adds_up else 1.0)
-        values[begin : begin + at_once] = read["values"][:, 0, ranks] / span[:, np.newaxis]
+        values[begin : begin + at_once] = read["values"][:, 0, ranks] / run.per_step(name, here)[:, None]
         if len(names) > 1:
-            written[begin : begin + at_once, 0] = np.nansum(read["values"][:, 1], axis=1)
+            of_frames = np.nansum(read["values"][:, 1], axis=1)
+            written[begin : begin + at_once, 0] = of_frames / run.spans[here]
     return values, written
 
 

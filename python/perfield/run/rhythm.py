@@ -80,8 +80,9 @@ def closed_steps(
     """When each rank began and ended each step that it closed, measured or not.
 
     begin_s, end_s (step, rank) : s on the run's common clock, NaN where there is no entry. `step` : number of
-    the entry's last step. span (step) : how many steps it adds up. clock_uncertainty_s (rank) : the largest
-    error of the rank's clock. Reads each entry once. `run.steps` has only the steps that were measured.
+    the entry's last step. span (step, rank) : how many steps it adds up, 1 where there is no entry.
+    clock_uncertainty_s (rank) : the largest error of the rank's clock. Reads each entry once. `run.steps` has
+    only the steps that were measured.
     Raises RhythmError as `phases_of_run`.
     """
     chosen = _ranks(run, ranks)
@@ -91,8 +92,8 @@ def closed_steps(
     begin, end = np.full((2, len(step), len(chosen)), np.nan)
     for values, name in ((begin, "begin_ns"), (end, "end_ns")):
         values[row, column] = run.stamps.common_s(owners, entries[name])
-    span = np.ones(len(step), dtype=np.int64)
-    np.maximum.at(span, row, entries["span"].astype(np.int64))
+    span = np.ones(begin.shape, dtype=np.int64)
+    span[row, column] = np.maximum(entries["span"], 1)
     uncertainty = run.clocks["uncertainty_s"].to_numpy()[chosen]
     about = {"units": "s", "source": "measured"}
     return xr.Dataset(
@@ -101,7 +102,7 @@ def closed_steps(
             "end_s": (("step", "rank"), end, about),
             "clock_uncertainty_s": ("rank", uncertainty, {"units": "s"}),
         },
-        {"step": step, "rank": chosen, "span": ("step", span)},
+        {"step": step, "rank": chosen, "span": (("step", "rank"), span)},
     )
 
 

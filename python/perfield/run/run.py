@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
+from perfield import _bridge
 from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
+from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
@@ -35,6 +37,7 @@ _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # larger numbers are damaged
 _ENTRIES_AT_ONCE = 1 << 15
+_NOTHING: dict = {}
 _MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
 _CALL_ROWS = np.dtype([("step", "i8"), ("rank", "i4"), ("call", "i4"), ("count", "u8"), ("time_s", "f8")])
 
@@ -43,14 +46,19 @@ class RunDirectory:
     """One execution of a program under perfield, read from its run directory: a `perfield.run.Run`.
 
     It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
-    measures one step in ten has a frame for each measured step. A run that ended without closing a step
-    has one frame of everything (kind "whole"). Reading a frame reads only its own entries. An open run
-    pickles by its path.
+    measures one step in ten has a frame for each measured step. Where ranks added up different numbers of
+    steps (sum_every, record_limit), a frame holds as few steps as all of them can show; `at_span` shows more
+    in each. A run that ended without closing a step has one frame of everything (kind "whole"). Reading a
+    frame reads only its own entries. An open run pickles by its path.
     """
 
-    def __init__(self, path: str | PathLike[str], until: Mapping[str, int] | None = None):
-        """until : by name of a stream file, the offset of the last entry to read; None reads all."""
+    def __init__(
+        self, path: str | PathLike[str], until: Mapping[str, int] | None = None, span: int | None = 1
+    ):
+        """until : by name of a stream file, the offset of the last entry to read; None reads all.
+        span : as for `at_span`."""
         self.path = Path(path)
+        self._span = _checked(span)
         self.info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         self._streams = Streams(self.path / "stream", self.path / "analysis", run_id, until)
@@ -61,7 +69,7 @@ class RunDirectory:
             raise RunError(why_empty(self.path, self.info, self._streams))
 
     def __reduce__(self) -> tuple:
-        return RunDirectory, (str(self.path.absolute()),)
+        return RunDirectory, (str(self.path.absolute()), None, self._span)
 
     def __repr__(self) -> str:
         from perfield.run import representation
@@ -108,7 +116,8 @@ class RunDirectory:
         perfield."""
         running = self.state == "running"
         waiting = staged(self.path)
-        return [waiting] * bool(waiting) + self._streams.damage(running) + self._meshes.damage(running)
+        found = self._streams.damage(running) + self._definitions.damage + self._meshes.damage(running)
+        return [waiting] * bool(waiting) + found
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -159,7 +168,38 @@ class RunDirectory:
 
     def first_places(self, frames: Sequence[int]) -> Places:
         """Where the step entries of the lowest rank in each of these frames lie. frames : positions."""
-        return self._streams.places_of([self._rows(number)[:1] for number in frames])
+        ranks, parts = self._streams.places["rank"], [self._rows(number) for number in frames]
+        return self._streams.places_of([part[ranks[part] == ranks[part].min()] for part in parts])
+
+    def at_span(self, steps: int | None) -> RunDirectory:
+        """The same run with longer frames, which add up this many steps, or more where entries hold more.
+
+        steps : frames begin and end at multiples of it; None: the longest frame that the run has now, so that
+        all frames are alike. Raises RunError for a number below 1.
+        """
+        taken = self.snapshot()
+        taken._span = _checked(steps)
+        taken._join()
+        return taken
+
+    @property
+    def spans(self) -> np.ndarray:
+        """(len(self),) int64, how many steps each frame adds up, as `Frame.span`; reads no entry."""
+        if self._is_whole:
+            return np.ones(1, dtype=np.int64)
+        if self._spans is None:
+            rows, begin = self._step_rows, self._begins_of_ranks()
+            of_entries = np.maximum(self._streams.places["span"][rows], 1)
+            of_ranks = np.add.reduceat(of_entries, begin, dtype=np.int64) if len(rows) else begin
+            at = np.searchsorted(begin, self._frame_begin[:-1])
+            spans = np.maximum.reduceat(of_ranks, at) if len(rows) else of_ranks
+            self._spans = np.minimum(spans, self._frame_index + 1)  # more are damaged
+        return self._spans
+
+    def per_step(self, field: str, positions: Sequence[int]) -> np.ndarray:
+        """(n_positions,) float64, by what values of a field in frames are divided to give those of a step."""
+        adds_up = self._columns.field(field).adds_up
+        return self.spans[positions].astype(float) if adds_up else np.ones(len(positions))
 
     @property
     def setup(self) -> Frame:
@@ -274,14 +314,18 @@ class RunDirectory:
 
     @property
     def step_indexes(self) -> np.ndarray:
-        """(len(self),) int64, the index of each frame's step."""
+        """(len(self),) int64, the index of each frame's last step."""
         return np.zeros(len(self), dtype=np.int64) if self._is_whole else self._frame_index
 
     @property
     def presence(self) -> np.ndarray:
-        """(len(self), n_ranks) bool, whether a rank has an entry of each frame, damaged or not."""
-        rows = [self.presence_of(number) for number in range(len(self))]
-        return np.array(rows, dtype=bool).reshape(len(self), self.n_ranks)
+        """(len(self), n_ranks) bool, whether a rank has an entry in each frame, damaged or not."""
+        if self._is_whole:
+            return self.presence_of(0)[np.newaxis]
+        present = np.zeros((len(self), self.n_ranks), dtype=bool)
+        frame = np.repeat(np.arange(len(self)), np.diff(self._frame_begin))
+        present[frame, self._streams.places["rank"][self._step_rows]] = True
+        return present
 
     def presence_of(self, number: int) -> np.ndarray:
         """(n_ranks,) bool, the row of `presence` at a position (from 0)."""
@@ -296,16 +340,27 @@ class RunDirectory:
 
     def is_partial(self, number: int) -> bool:
         """Whether some rank may still deliver its entry of the frame at a position (from 0)."""
-        present = self._streams.places["rank"][self._rows(number)]
-        return self._is_partial(int(self.step_indexes[number]), present)
+        return self._is_partial(int(self.step_indexes[number]), self._rows(number), not self._is_whole)
 
     @property
     def n_present(self) -> np.ndarray:
         """(len(self),) int64, how many ranks have an entry of each frame, damaged or not."""
         if self._is_whole:
             return np.array([np.count_nonzero(self.presence)])
-        ends = np.searchsorted(self._step_index, self._frame_index, side="right")
-        return np.diff(ends, prepend=0)
+        return np.diff(np.searchsorted(self._begins_of_ranks(), self._frame_begin))
+
+    @property
+    def frame_states(self) -> np.ndarray:
+        """(len(self),) int64, above 0: for each frame a number that changes if its entries do. The part from
+        bit 32 on is that of its last step: if it changes at some position, frames were joined."""
+        if self._is_whole:
+            return np.array([1 << 32 | len(self._rows(0))])
+        return (self._frame_index + 1) << 32 | np.diff(self._frame_begin)
+
+    @property
+    def entries_per_frame(self) -> int:
+        """How many entries a frame has, on average, rounded up."""
+        return -(-len(self._step_rows) // len(self)) if len(self._frame_index) else self.n_ranks
 
     @property
     def mesh_entries(self) -> int:
@@ -346,22 +401,22 @@ class RunDirectory:
         """All that findings and tables ask of frames; reads each entry once.
 
         Returns, by name: `values` of fields, (n_positions, len(names), n_ranks), NaN where absent; `uneven`,
-        (n_positions,), as in `Frame.uneven`; of each undamaged entry `step` (index into positions), `rank`
-        and `fixed` (label, time, span, ...); and, if wanted, rows of `messages`, `received` and `waits`.
+        (n_positions,), as in `Frame.uneven`; of each rank with undamaged entries in a frame, sorted,
+        `step` (index into positions), `rank` and `fixed` (label, time, span, ...: its entries there as one);
+        and, if wanted, rows of `messages`, `received` and `waits`.
         """
-        places = self.places(positions)
-        read = self._columns.read_tables(places, names, with_tables)
-        undamaged = read["whole"].astype(bool)
-        step, rank = places.step[undamaged], places.rank[undamaged].astype(np.int64)
-        fixed = read["entries"][undamaged]
+        read = self._columns.read_tables(self.places(positions), names, with_tables)
+        entries = read.pop("entries")
+        step, rank, fixed = entries["step"], entries["rank"].astype(np.int64), entries["fixed"]
         uneven = np.zeros(len(positions), dtype=bool)
+        ends = np.searchsorted(step, np.arange(len(positions) + 1))
         for number in range(0 if self._is_whole else len(positions)):
-            here = step == number
-            uneven[number] = self._alike.are_uneven(rank[here], fixed["label"][here], fixed["time"][here])
+            here = slice(ends[number], ends[number + 1])
+            uneven[number] = self._alike.are_uneven(rank[here], fixed[here])
         return {**read, "uneven": uneven, "step": step, "rank": rank, "fixed": fixed}
 
     def entries(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
+        """The fixed parts of all ranks' undamaged entries in frames: (index into positions, rank, fixed)."""
         read = self.read(positions, [], with_tables=False)
         return read["step"], read["rank"], read["fixed"]
 
@@ -382,7 +437,14 @@ class RunDirectory:
             part["time_s"] = read["calls"]["ns"] * 1e-9
             parts.append(part)
         found = np.concatenate(parts)
-        return found[np.lexsort((found["call"], found["rank"], found["step"]))]
+        found = found[np.lexsort((found["call"], found["rank"], found["step"]))]
+        of_call = found[["step", "rank", "call"]]
+        begin = np.flatnonzero(np.append(True, of_call[1:] != of_call[:-1])[: len(found)])
+        if len(begin) < len(found):  # several entries of a rank in a frame
+            sums = {name: np.add.reduceat(found[name], begin) for name in ("count", "time_s")}
+            found = found[begin]
+            found["count"], found["time_s"] = sums["count"], sums["time_s"]
+        return found
 
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
@@ -397,20 +459,48 @@ class RunDirectory:
                 yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def told(self, position: int) -> np.void:
-        """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
+        """The fixed part (label, time, span, ...) of the lowest rank's undamaged entries of a frame."""
         rows = self._rows(position)
-        for row in rows[np.argsort(self._streams.places["rank"][rows], kind="stable")]:
-            for _, read in self._streams.steps(np.array([row])):
-                if read["whole"][0]:
-                    return read["steps"][0]
+        ranks = self._streams.places["rank"][rows]
+        for rank in np.unique(ranks):
+            places = self._streams.places_of([rows[ranks == rank]])
+            entries = self._columns.read_tables(places, [], with_tables=False)["entries"]
+            if len(entries):
+                return entries["fixed"][0]
         return np.array([(0, np.nan, 1)], dtype=[("label", "i8"), ("time", "f8"), ("span", "u4")])[0]
 
     def snapshot(self) -> RunDirectory:
         """A copy of the run that later refreshes do not change; it shares all data read so far."""
         taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path again
         vars(taken).update(vars(self))
-        taken._streams, taken._meshes = copy.copy(self._streams), self._meshes.snapshot()
+        taken._streams = copy.copy(self._streams)
+        taken._meshes = self._meshes and self._meshes.snapshot()
         return taken
+
+    def frames_only(self) -> dict[str, Any]:
+        """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
+        taken = self.snapshot()
+        of_kinds = list(self._kind_rows.items()) if self._is_whole else []
+        rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds)])
+        taken._streams = self._streams.only(rows, self.entries_per_frame)
+        taken._meshes = taken._regions = None
+        taken.rank_entries, taken.ends, taken.sites, taken._quantities = [None] * self.n_ranks, {}, {}, []
+        begin = taken._step_rows = len(self._step_rows)  # the first ones; see `of_frames_only`
+        taken._kind_rows = {_SETUP: rows[:0], _TEARDOWN: rows[:0]}
+        for kind, of_kind in of_kinds:
+            taken._kind_rows[kind] = np.arange(begin, begin + len(of_kind))
+            begin += len(of_kind)
+        taken._measured = taken._every_step = taken._every_rank = rows[:0]
+        return vars(taken)
+
+    @classmethod
+    def of_frames_only(cls, sent: dict[str, Any]) -> RunDirectory:
+        """A run that knows where the frames' entries lie, and nothing else of its files: `places`, `read` and
+        all that reads frames work, without opening the run."""
+        made = cls.__new__(cls)
+        vars(made).update(sent)
+        made._step_rows = np.arange(made._step_rows, dtype=np.int32)
+        return made
 
     # --- from entries to tables ------------------------------------------------------------------
 
@@ -420,8 +510,7 @@ class RunDirectory:
         size = _size_of_world(streams)
 
         def of_ranks(name: str) -> list[tuple[int, dict]]:
-            bodies = ((int(place["rank"]), body) for place, body in streams.json(name))
-            return [(rank, body) for rank, body in bodies if 0 <= rank < size]
+            return [(rank, body) for rank, body in streams.json(name) if 0 <= rank < size]
 
         entries = dict(of_ranks("rank"))
         steps = streams.of_type("step")
@@ -441,31 +530,69 @@ class RunDirectory:
         indexes = streams.places["index"][closed].astype(np.int64)
         np.maximum.at(self._last_index, streams.places["rank"][closed], indexes)
         measured = closed[streams.places["flags"][closed] & _NOT_MEASURED == 0]
-        self._step_rows = _newest(streams, measured)
-        self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
-        self._frame_index = np.unique(self._step_index)
+        self._measured = _newest(streams, measured)
+        self._join()
         self._every_step = _newest(streams, closed, rank_first=True)
         self._every_rank = streams.places["rank"][self._every_step]
 
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
         damaged = bool(streams.damage(running=True))
-        self._regions.update(of_ranks("region"), size, streams.other_regions() or damaged)
+        self._definitions = read_definitions(streams, size, self.state == "running")
+        self._regions.update(self._definitions.regions, size, streams.other_regions() or damaged)
         names = list(self.groups)
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
         self._stamps = Clocks(self.rank_entries, of_ranks("clock"))
-        self._alike = Alike(self._group, self._closed_in_all())
+        configuration = self.info.get("configuration")
+        one_in_many = isinstance(configuration, dict) and configuration.get("measure_every", 1) != 1
+        self._alike = Alike(self._group, self._closed_in_all(), not one_in_many)
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        self._quantities = by_rank(of_ranks("quantity"), size)
+        self._closed_by_all = int(self._last_index[self._may_close()].min(initial=1 << 62))
+        self._quantities = by_rank(self._definitions.quantities, size)
         self._columns = Columns(
-            [self._sources_of(rank) for rank in range(size)],
+            self._sources(),
             self._quantities,
             streams.message_calls(),
             self._regions,
             streams.several_threads(),
         )
+
+    def _may_close(self) -> np.ndarray:
+        """(n_ranks,) whether a frame may wait for a rank: none that has ended, or never will come."""
+        silent = self._group < 0
+        if self.state == "running" or (self._last_index[silent] >= 0).any():
+            silent[:] = False
+        return ~self._has_ended & ~silent
+
+    def _join(self) -> None:
+        """Puts the entries of measured steps into frames, by frame, rank and step."""
+        rows = self._measured
+        indexes = self._streams.places["index"][rows]
+        spans = self._streams.places["span"][rows]
+        longest = int(spans.max(initial=1))
+        self._at_least = 1
+        frame, first, last = _bridge.join_entries(indexes, spans, 1)
+        if self._span is None and len(first):
+            longest = max(longest, int((last - first).max()) + 1)
+        if self._span != 1:
+            self._at_least = longest if self._span is None else self._span
+            frame, first, last = _bridge.join_entries(indexes, spans, self._at_least)
+        if (last[frame] != indexes).any():  # else each frame is one index, and the order is right
+            order = np.lexsort((self._streams.places["rank"][rows], frame))
+            rows, frame = rows[order], frame[order]
+        self._step_rows, self._frame_index = rows, last.astype(np.int64)
+        self._frame_begin = np.searchsorted(frame, np.arange(len(last) + 1))
+        self._spans: np.ndarray | None = None  # until somebody asks
+
+    def _begins_of_ranks(self) -> np.ndarray:
+        """Where in `_step_rows` the entries of each rank in each frame begin."""
+        rank = self._streams.places["rank"][self._step_rows]
+        is_first = np.ones(len(rank), dtype=bool)
+        is_first[1:] = rank[1:] != rank[:-1]
+        is_first[self._frame_begin[:-1]] = True
+        return np.flatnonzero(is_first)
 
     def _closed_in_all(self) -> np.ndarray:
         """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
@@ -480,9 +607,15 @@ class RunDirectory:
         closed[np.isin(self._group, unknown)] = -1
         return closed
 
-    def _sources_of(self, rank: int) -> set[str]:
-        bodies = (self.rank_entries[rank] or {}, self.ends.get(rank, {}))
-        return {str(name) for body in bodies for name in body.get("sources") or ()}
+    def _sources(self) -> list[frozenset[str]]:
+        """The sources of each rank, as known so far; ranks with the same ones share a set."""
+        known: dict[tuple, frozenset[str]] = {}
+        sources = []
+        for rank, entry in enumerate(self.rank_entries):
+            bodies = (entry or _NOTHING, self.ends.get(rank, _NOTHING))
+            names = tuple(name for body in bodies for name in body.get("sources") or ())
+            sources.append(known.setdefault(names, frozenset(names)))
+        return sources
 
     @property
     def _is_whole(self) -> bool:  # the run is one frame
@@ -493,25 +626,27 @@ class RunDirectory:
         """Rows in `places` of a frame's entries."""
         if self._is_whole:
             return np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
-        index = self._frame_index[position]
-        begin, end = np.searchsorted(self._step_index, [index, index + 1])
-        return self._step_rows[begin:end]
+        return self._step_rows[slice(*self._frame_begin[[position, position + 1]])]
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
-        ranks = self._streams.places["rank"][rows]
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
-        partial = self._is_partial(index, ranks)
-        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike, self.stamps)
+        partial = self._is_partial(index, rows, kind == "step")
+        return build_frame(kind, index, partial, self._columns, read, self._alike, self.stamps)
 
-    def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
-        """Whether this step is still open: some rank of its groups has neither closed it nor a later one,
-        nor ended."""
-        absent = np.ones(self.n_ranks, dtype=bool)
-        absent[ranks] = False
+    def _is_partial(self, index: int, rows: np.ndarray, of_steps: bool) -> bool:
+        """Whether these steps are still open: some rank of their groups has neither closed the last one nor a
+        later one, nor ended."""
+        if of_steps and index < self._closed_by_all:
+            return False
+        if of_steps and self.state == "running" and (index + 1) % self._at_least:
+            return True  # steps of later entries may join it
+        ranks = self._streams.places["rank"][rows]
+        behind = self._last_index <= index
+        behind[ranks] = of_steps & (self._last_index[ranks] < index)  # it has some of the steps
         waited_for = np.isin(self._group, self._group[ranks])
         if self.state == "running":
             waited_for |= self._group < 0  # ranks that have not checked in may yet
-        return bool((absent & waited_for & ~self._has_ended & (self._last_index <= index)).any())
+        return bool((behind & waited_for & ~self._has_ended).any())
 
     def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
         """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
@@ -547,6 +682,12 @@ class RunDirectory:
             for rank, time_ns in zip(places["rank"][here].tolist(), tables["steps"]["realtime_ns"].tolist()):
                 newest[rank] = max(time_ns, newest.get(rank, 0))
         return newest
+
+
+def _checked(span: int | None) -> int | None:
+    if span is not None and span < 1:
+        raise RunError(f"frames of {span} steps were asked for; a frame holds at least 1 step")
+    return span
 
 
 def _group(entry: dict) -> str:

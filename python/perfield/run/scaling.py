@@ -49,15 +49,14 @@ def measured(run: RunDirectory) -> Measured:
             "ranks; measure steps that the program makes."
         )
     found = _Steps(run)
-    told = Snapshot(run).told(found.positions, "span") if len(found.positions) else np.ones(0)
-    span = np.maximum(told, 1).astype(float)
+    span = found.span.astype(float)
     ends = [configuration.get(key) for key in ("step_call", "step_region")]
     return Measured(
         name=name,
         program=", ".join(sorted({str(entry.get("program") or "") for entry in run.rank_entries if entry})),
         n_ranks=run.n_ranks,
         step_s=found.largest["step_time_s"] / span,
-        is_output=output_steps(found.totals["io_write_bytes"][:, None], LOG_BYTES),
+        is_output=output_steps((found.totals["io_write_bytes"] / span)[:, None], LOG_BYTES),
         compute_mean_s=found.totals["compute_time_s"] / np.maximum(found.n_with["compute_time_s"], 1) / span,
         compute_largest_s=found.largest["compute_time_s"] / span,
         regions={
@@ -106,6 +105,7 @@ class _Steps:
         if len(run) and run.frame(0).kind != "step":
             whole &= False
         self.positions = np.flatnonzero(whole)
+        self.span = snapshot.told(self.positions, "span")
         every = np.concatenate([np.zeros((3, 0, len(names))), *parts], axis=1)[:, whole]
         self.totals, self.largest, self.n_with = (dict(zip(names, rows.T)) for rows in every)
 

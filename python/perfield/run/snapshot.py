@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from uuid import uuid4
 
 import numpy as np
 
@@ -16,27 +17,37 @@ from perfield.run.streams import Places
 
 ENTRIES_PER_CHUNK = 32_768  # takes a tenth of a second to read
 NUMBERS_PER_CHUNK = 2**21  # in the largest variable: 16 MB
-_opening = Lock()
+MOST_KNOWN = 2  # runs that a worker keeps
+_lock = Lock()
+_known: dict[str, Snapshot] = {}  # in a worker, by name
 
 
 class Snapshot:
-    """A run as it was when this object was made. It pickles by its path: other processes read the same
-    part. Methods read the entries of the requested steps, each once and without the GIL. They raise
-    RunError if a file with such entries is gone.
+    """A run as it was when this object was made. It pickles with the places of the frames' entries, so that
+    other processes read them from the same files without opening the run. Methods read the entries of the
+    requested steps, each once and without the GIL. They raise RunError if a file with such entries is gone.
     """
 
     def __init__(self, run: RunDirectory):
         self.run = run.snapshot()
+        self._sent: tuple[str, bytes] | None = None
 
     def __reduce__(self) -> tuple:
-        return _reopened, (str(self.run.path.absolute()), tuple(self.run.until.items()), len(self.run))
+        if self._sent is None:
+            data = pickle.dumps(self.run.frames_only(), pickle.HIGHEST_PROTOCOL)
+            self._sent = uuid4().hex, data
+        return _received, self._sent
 
     @property
     def steps_per_chunk(self) -> int:
         """Number of steps to read at once."""
         run = self.run
-        n_ranks, n_regions = max(run.n_ranks, 1), max(len(run.columns.stems), 1)
-        return max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * n_regions), len(run)))
+        n_numbers = max(run.n_ranks, 1) * max(len(run.columns.stems), 1)
+        return max(1, min(self._frames_at_once, NUMBERS_PER_CHUNK // n_numbers, len(run)))
+
+    @property
+    def _frames_at_once(self) -> int:
+        return ENTRIES_PER_CHUNK // max(self.run.entries_per_frame, 1)
 
     def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
         """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
@@ -49,14 +60,16 @@ class Snapshot:
 
     def in_chunks(self, positions: np.ndarray, names: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The same values chunk by chunk: positions of frames, and (n_positions, len(names), n_ranks)."""
-        n_ranks = max(self.run.n_ranks, 1)
-        size = max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * max(len(names), 1))))
+        n_numbers = max(self.run.n_ranks, 1) * max(len(names), 1)
+        size = max(1, min(self._frames_at_once, NUMBERS_PER_CHUNK // n_numbers))
         for begin in range(0, len(positions), size):
             chosen = positions[begin : begin + size]
             yield chosen, self.fields(chosen, names)
 
     def told(self, positions: np.ndarray, name: str) -> np.ndarray:
-        """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank, or "uneven"."""
+        """(n_positions,): "label" or "time" of these steps, from the lowest rank, "span", or "uneven"."""
+        if name == "span":
+            return self.run.spans[positions]
         self._places(positions)
         if name == "uneven":
             return self.run.uneven(positions)
@@ -88,22 +101,14 @@ class Snapshot:
         return places
 
 
-def _reopened(path: str, until: tuple[tuple[str, int], ...], n_steps: int) -> Snapshot:
-    with _opening:
-        return _opened(path, until, n_steps)
-
-
-@lru_cache(maxsize=2)  # a worker opens a run once, not once for each chunk
-def _opened(path: str, until: tuple[tuple[str, int], ...], n_steps: int) -> Snapshot:
-    for name, _ in until:
-        _expect(Path(path) / "stream" / name)
-    run = RunDirectory(path, dict(until))
-    if len(run) != n_steps:
-        raise RunError(
-            f"{path} had {n_steps} steps when it was opened, and the same part of it now has {len(run)}; it "
-            "was changed since. Open it again."
-        )
-    return Snapshot(run)
+def _received(name: str, data: bytes) -> Snapshot:
+    with _lock:
+        if name not in _known:  # a worker gets a run once for each variable
+            while len(_known) >= MOST_KNOWN:
+                del _known[next(iter(_known))]
+            _known[name] = Snapshot(RunDirectory.of_frames_only(pickle.loads(data)))
+            _known[name]._sent = name, data
+        return _known[name]
 
 
 def _expect(file: Path) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +16,16 @@ from perfield import _bridge
 from perfield.run.errors import RunError
 from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
 
-NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
+NAMES = (
+    *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
+    *("definition", "defined", "reference"),
+)
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
-VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield reads
+# Of the bodies that this perfield reads: the oldest and the newest.
+OLDEST = {name: 3 if name == "step" else 1 for name in NAMES}
+VERSIONS = {name: 4 if name == "step" else 1 for name in NAMES}
+_AT_ONCE = 4  # files that are read at a time
+_OFFSET_BITS = 44  # 16 TB
 
 
 @dataclass(frozen=True)
@@ -24,19 +33,98 @@ class Places:
     """Where step entries lie, and which step and rank they belong to.
 
     paths : of the stream files. file, offset : (n_entries,), the number of each entry's file and its place
-    there. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries of the same
-    step and rank are added up.
+    there. reference : (n_entries,), the place of the full entry that it is unpacked with. step : (n_entries,)
+    int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries of the same step and rank are added up.
     """
 
     paths: list[str]
     file: np.ndarray
     offset: np.ndarray
+    reference: np.ndarray
     step: np.ndarray
     rank: np.ndarray
     n_steps: int
 
 
-class Streams:
+class Rows:
+    """Entries of some files, which can be read.
+
+    paths : of the files. places : structured array (n_entries,): offset, rank, span, ... file : (n_entries,)
+    int, index of the entry's file in `paths`.
+    """
+
+    paths: list[Path]
+    places: np.ndarray
+    file: np.ndarray
+
+    def steps(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """Step entries file by file: (row numbers, tables as _bridge.read_steps gives them)."""
+        for path, at in self._by_file(rows):
+            here = rows[at]
+            here = here[np.argsort(self.places["offset"][here])]
+            places = self.places[here]
+            yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
+
+    def places_of(self, steps: Sequence[np.ndarray]) -> Places:
+        """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
+        step = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
+        places = self.places[rows]
+        paths = [str(path) for path in self.paths]
+        where = (self.file[rows], places["offset"], places["reference_offset"])
+        return Places(paths, *where, step, places["rank"], len(steps))
+
+    def only(self, rows: np.ndarray, period: int) -> Rows:
+        """Some of these entries, for another process. period : after so many entries much is alike."""
+        return SomeRows(self.paths, self.places[rows][list(_KEPT)], self.file[rows], period)
+
+    def _by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """The files of some entries, and which of the entries are in each."""
+        file = self.file[rows]
+        for number in np.unique(file).tolist():
+            yield str(self.paths[number]), np.flatnonzero(file == number)
+
+
+class SomeRows(Rows):
+    """Entries that were chosen; pickling packs them to a few bytes each."""
+
+    def __init__(self, paths: list[Path], places: np.ndarray, file: np.ndarray, period: int):
+        self.paths = [path.absolute() for path in paths]
+        self.places = np.empty(len(places), dtype=list(_KEPT.items()))
+        for name in _KEPT:
+            self.places[name] = places[name]
+        self.file = file.astype(np.uint32)
+        self._period = max(1, period)
+
+    def __reduce__(self) -> tuple:
+        columns = [self.places[name] for name in _KEPT] + [self.file]
+        return _unpacked, (self.paths, [_packed(column, self._period) for column in columns], self._period)
+
+
+def _packed(column: np.ndarray, period: int) -> bytes:
+    """Whole numbers as their differences to those before, compressed."""
+    differences = column.copy()
+    differences[period:] -= column[:-period]  # may wrap around, and back
+    return zlib.compress(differences.tobytes(), 1)
+
+
+def _unpacked(paths: list[Path], packed: list[bytes], period: int) -> SomeRows:
+    columns = []
+    for data, kind in zip(packed, (*_KEPT.values(), "u4")):
+        differences = np.frombuffer(zlib.decompress(data), kind)
+        padded = np.zeros(-(-len(differences) // period) * period, kind)
+        padded[: len(differences)] = differences
+        columns.append(np.cumsum(padded.reshape(-1, period), axis=0, dtype=kind).ravel()[: len(differences)])
+    places = dict(zip(_KEPT, columns))
+    table = np.empty(len(columns[-1]), dtype=list(_KEPT.items()))
+    for name in _KEPT:
+        table[name] = places.pop(name)
+    made = SomeRows.__new__(SomeRows)
+    made.paths, made.places, made.file, made._period = paths, table, columns[-1], period
+    return made
+
+
+class Streams(Rows):
     """All `.pf` files of a folder.
 
     places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
@@ -49,7 +137,8 @@ class Streams:
         self.paths: list[Path] = []
         self._analysis, self._run_id, self._until = analysis, run_id, until
         self._indexes: list[_bridge.StreamIndex] = []
-        self._json: dict[tuple[int, int], dict] = {}
+        self._json: dict[int, dict] = {}
+        self._raw: dict[int, bytes] = {}
         self._lengths: list[int] = []
         self.places = np.zeros(0, dtype=_EMPTY)
         self.file = np.zeros(0, dtype=np.int64)
@@ -58,13 +147,18 @@ class Streams:
     def refresh(self) -> bool:
         """Reads newly written entries and returns whether it found any. Known entries keep their place in
         `places` unless a damaged part has become readable."""
+        known = set(self.paths)
         for path in sorted(self.folder.glob("*.pf")):
-            if path not in self.paths:
+            if path not in known:
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
                 self.paths.append(path)
                 self._indexes.append(_bridge.StreamIndex(str(path), str(stored), self._run_id))
-        for index in self._indexes:
-            index.refresh()
+        if len(self._indexes) > 2 * _AT_ONCE:  # the file system may take its time for each
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(_bridge.StreamIndex.refresh, self._indexes))
+        else:
+            for index in self._indexes:
+                index.refresh()
         lengths = [len(index) for index in self._indexes]
         if lengths == self._lengths:
             return False
@@ -88,28 +182,41 @@ class Streams:
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        return np.flatnonzero(
-            (self.places["type"] == TYPES[name]) & (self.places["version"] == VERSIONS[name])
-        )
+        version = self.places["version"]
+        known = (version >= OLDEST[name]) & (version <= VERSIONS[name])
+        return np.flatnonzero((self.places["type"] == TYPES[name]) & known)
 
-    def json(self, name: str) -> Iterator[tuple[np.void, dict]]:
-        """(place, body) of the entries of a type whose body is JSON; each is read and parsed once.
+    def json(self, name: str) -> Iterator[tuple[int, dict]]:
+        """(rank, body) of the entries of a type whose body is JSON; each is read and parsed once.
 
         A body that is no JSON object counts as empty. Raises RunError if one nests too deep to be perfield's.
         """
-        rows = self.of_type(name)
-        unread = [row for row in rows if self._key(row) not in self._json]
-        for row, body in zip(unread, self.bodies(np.array(unread, dtype=np.int64))):
+        return self.json_of(name, self.of_type(name))
+
+    def json_of(self, name: str, rows: np.ndarray) -> Iterator[tuple[int, dict]]:
+        """The same of some entries. rows : their row numbers in `places`."""
+        keys = self._keys(rows)
+        unread = [n for n, key in enumerate(keys) if key not in self._json]
+        parsed = _parsed_once if name in ("region", "quantity") else _parsed
+        for n, body in zip(unread, self.bodies(rows[unread])):
             try:
-                self._json[self._key(row)] = _parsed(body)
+                self._json[keys[n]] = parsed(body)
             except NestedTooDeepError as error:
-                path = self.paths[self.file[row]]
+                file, offset = keys[n] >> _OFFSET_BITS, keys[n] % (1 << _OFFSET_BITS)
                 raise RunError(
-                    f"{path}: the {name} entry at byte {self.places['offset'][row]} was not written by "
+                    f"{self.paths[file]}: the {name} entry at byte {offset} was not written by "
                     f"perfield ({error}); copy the run again from where it was measured."
                 ) from None
-        for row in rows:
-            yield self.places[row], self._json[self._key(row)]
+        return zip(self.places["rank"][rows].tolist(), [self._json[key] for key in keys])
+
+    def raw(self, name: str) -> list[bytes]:
+        """Bodies of the entries of a type, in the order of `of_type`; each is read once."""
+        rows = self.of_type(name)
+        keys = self._keys(rows)
+        unread = [n for n, key in enumerate(keys) if key not in self._raw]
+        for n, body in zip(unread, self.bodies(rows[unread])):
+            self._raw[keys[n]] = body or b""
+        return [self._raw[key] for key in keys]
 
     def bodies(self, rows: np.ndarray) -> list[bytes | None]:
         """Bodies of entries, None for those that can no longer be read."""
@@ -128,21 +235,6 @@ class Streams:
                 openings[at] = opening
         return openings
 
-    def steps(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """Step entries file by file: (row numbers, tables as _bridge.read_steps gives them)."""
-        for path, at in self._by_file(rows):
-            here = rows[at]
-            here = here[np.argsort(self.places["offset"][here])]
-            yield here, _bridge.read_steps(path, self.places["offset"][here])
-
-    def places_of(self, steps: Sequence[np.ndarray]) -> Places:
-        """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
-        rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
-        step = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
-        places = self.places[rows]
-        paths = [str(path) for path in self.paths]
-        return Places(paths, self.file[rows], places["offset"], step, places["rank"], len(steps))
-
     def message_calls(self) -> set[int]:
         """Numbers of the calls that occur in any step's messages."""
         return {call for index in self._indexes for call in index.message_calls}
@@ -160,20 +252,24 @@ class Streams:
         so an incomplete entry at a file's end is not damage.
         """
         sentences = []
+        begins = np.searchsorted(self.file, np.arange(len(self.paths) + 1))
         for number, (path, index) in enumerate(zip(self.paths, self._indexes)):
             name = f"{self.folder.name}/{path.name}"
             holes = list(index.damage)
-            if not running and index.pending[1]:
-                holes.append(index.pending)
+            if not running:
+                holes += index.waiting + [index.pending] * bool(index.pending[1])
             for offset, length, sentence in holes:
                 sentences.append(f"{name}: {length} bytes at {offset} were passed over: {sentence}.")
             for run_id, count in sorted(index.strangers.items()):
                 sentences.append(f"{name}: {count} entries of another run ({run_id:016x}) were ignored.")
-            sentences += [f"{name}: {gap}" for gap in _gaps(self.places[self.file == number])]
+            if not (running and index.waiting):  # they are gaps until they can be unpacked
+                here = self.places[begins[number] : begins[number + 1]]
+                sentences += [f"{name}: {gap}" for gap in _gaps(here)]
         type, version = self.places["type"], self.places["version"]
-        known = np.array([0, *VERSIONS.values()])[np.where(type <= len(NAMES), type, 0)]
-        too_new = int(np.count_nonzero((version > known) | (type > len(NAMES))))
-        too_old = int(np.count_nonzero((version < known) & (type <= len(NAMES))))
+        number = np.where(type <= len(NAMES), type, 0)
+        oldest, newest = (np.array([0, *versions.values()])[number] for versions in (OLDEST, VERSIONS))
+        too_new = int(np.count_nonzero((version > newest) | (type > len(NAMES))))
+        too_old = int(np.count_nonzero((version < oldest) & (type <= len(NAMES))))
         if too_old:
             sentences.append(
                 f"{self.folder.name}: {too_old} entries of an older perfield, whose layout was another, were "
@@ -186,27 +282,21 @@ class Streams:
             )
         return sentences
 
-    def _by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """The files of some entries, and which of the entries are in each."""
-        file = self.file[rows]
-        for number in np.unique(file).tolist():
-            yield str(self.paths[number]), np.flatnonzero(file == number)
-
-    def _key(self, row: int) -> tuple[int, int]:
-        return int(self.file[row]), int(self.places["offset"][row])
+    def _keys(self, rows: np.ndarray) -> list[int]:
+        """What tells entries from all others of these files, for ever."""
+        return (self.file[rows] << _OFFSET_BITS | self.places["offset"][rows].astype(np.int64)).tolist()
 
 
-_EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"), ("sequence", "u4")] + [
-    (name, "u2") for name in ("type", "version", "kind", "flags", "mesh_version", "zero")
-]
+# Of a frame's entries.
+_KEPT = {"offset": "u8", "reference_offset": "u8", "rank": "i4", "span": "u4", "mesh_version": "u2"}
+_EMPTY = (
+    [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"), ("sequence", "u4")]
+    + [(name, "u2") for name in ("type", "version", "kind", "flags", "mesh_version", "zero")]
+    + [("span", "u4"), ("reference", "u4"), ("reference_offset", "u8")]
+)
 
 
 def _parsed(body: bytes | None) -> dict:
-    return dict(_parsed_once(body))
-
-
-@lru_cache(maxsize=4096)  # all ranks define the same regions and quantities
-def _parsed_once(body: bytes | None) -> dict:
     try:
         values = parse_json((body or b"{}").decode("utf-8", "replace"))
     except NestedTooDeepError:
@@ -214,6 +304,11 @@ def _parsed_once(body: bytes | None) -> dict:
     except ValueError:
         return {}
     return well_typed(values) if isinstance(values, dict) else {}
+
+
+@lru_cache(maxsize=4096)  # where each rank has its own, they are equal
+def _parsed_once(body: bytes | None) -> dict:
+    return _parsed(body)
 
 
 def _gaps(places: np.ndarray) -> list[str]:

@@ -31,7 +31,7 @@ def test_calls_match_the_table():
 
 def test_columns_have_the_names_of_the_twin(tmp_path):
     stream = next((twin.write_run(tmp_path / "run") / "stream").iterdir())
-    read = _bridge.read_steps(str(stream), [])
+    read = _bridge.read_steps(str(stream), [], [])
     assert read["steps"].dtype.names[: len(twin.STEP_KEYS)] == tuple(twin.STEP_KEYS)
     assert read["steps"].dtype.itemsize == twin.STEP.size
     for name, (layout, columns) in twin.TABLES.items():

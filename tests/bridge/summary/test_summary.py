@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mixed_spans
 import pytest
 from call_numbers import CALL, call_row
 
@@ -398,10 +399,7 @@ def test_look_line_works_in_a_shell(tmp_path):
 
 
 def test_sums_of_several_steps_count_as_steps(tmp_path):
-    def of_four(rank, step, values):
-        values["span"] = 4
-
-    text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=of_four))["steps"]
+    text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, sum_every=4))["steps"]
     assert text == "12 on 2 ranks, median 550 µs"  # (2 ms + 1 us + 0.2 ms) / 4 in the middle entry
 
 
@@ -417,3 +415,18 @@ def test_ranks_of_the_world_that_left_nothing_come_first(tmp_path):
         "(docs/clusters.md: PERFIELD_RUN_ID)"
     )
     assert lines["steps"].startswith("5 on 2 of 8 ranks")
+
+
+def test_ranks_of_different_spans_are_compared_over_the_same_steps(tmp_path):
+    spans = {0: [1] * 32, 1: [2] * 16, 2: [4] * 8, 3: [1, 1, 2, 4] * 4}
+    mixed = lines_of(mixed_spans.write(tmp_path / "a" / "run", spans, change=twin.one_hot_rank(1)))
+    alike = lines_of(
+        mixed_spans.write(
+            tmp_path / "b" / "run", {rank: [4] * 8 for rank in spans}, change=twin.one_hot_rank(1)
+        )
+    )
+    assert "rank 1" in mixed["imbalance"]
+    for lines in (mixed, alike):
+        for name in ("written", "look"):  # tell the size and the path
+            del lines[name]
+    assert mixed == alike
