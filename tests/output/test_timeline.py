@@ -15,6 +15,7 @@ import pytest
 import perfield
 import twin
 from perfield import commands
+from perfield.output.timeline import write_timeline
 
 schema = pytest.importorskip(
     "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed"
@@ -285,3 +286,13 @@ def test_full_disk_leaves_nothing(path, tmp_path):
     )
     assert result.returncode == 2 and "could not be written: File too large" in result.stderr
     assert list(place.iterdir()) == []
+
+
+def test_frames_of_several_steps_are_called_so_and_count_the_mean_of_one(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=4, sum_every=10))
+    with (tmp_path / "trace").open("wb") as file:
+        write_timeline(run, file, range(4), ["sent_count"])
+    tracks = Timeline(tmp_path / "trace").tracks.values()
+    assert any(each.name.startswith("10 steps up to step") for track in tracks for each in track.slices)
+    sent = [track.values[0][1] for track in tracks if track.name == "sent_count"]
+    assert sent == (run.frame(0).values["sent_count"] / 10).tolist()

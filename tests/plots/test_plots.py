@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mixed_spans
 import numpy as np
 import pytest
 
@@ -222,3 +223,15 @@ def test_share_that_balancing_saves_is_of_the_rank_that_measured_longest(tmp_pat
     elapsed = float(values.step_time_s.sum("step").max())
     assert f"({saved / elapsed:.0%})" in words(axes)
     assert f"{saved / elapsed:.0%}" != f"{saved / float(values.step_time_s.max('rank').sum()):.0%}"
+
+
+def test_frames_of_several_steps_show_the_mean_of_one(tmp_path, axes):
+    spans = {0: [1, 1, 2, 4], 1: [1] * 8}
+    run = perfield.open(mixed_spans.write(tmp_path / "run", spans))
+    rank_by_step.heat_map(run, "solve_time_s", axes=axes)
+    shown = np.array(axes.images[0].get_array())[1]
+    solve = [[0], [1], [2, 3], [4, 5, 6, 7]]
+    means = [np.mean([twin.solve_ns(1, n) for n in steps]) / 1e6 for steps in solve]
+    assert shown == pytest.approx(np.repeat(means, [1, 1, 2, 4]))  # as wide as their steps
+    assert axes.get_xlim() == (0.5, 8.5)
+    assert "2 ranks, 4 frames of 1 to 4 steps, by their mean" in words(axes)

@@ -86,10 +86,10 @@ def test_output_costs_the_same_share_of_the_elapsed_time_in_both(tmp_path, in_tu
     def change(rank, step, values):
         is_output = step in {3, 7, 11}
         longer_ms = 30 * is_output + in_turn_ms * (step % 2 == rank % 2)
-        values.update(measured_ns=(10 + longer_ms) * 1_000_000, span=span)
+        values.update(measured_ns=(10 + longer_ms) * 1_000_000)
         values["calls"] = [call_row("file_write", count=1, ns=1000, bytes_out=1_000_000)] * is_output
 
-    path = twin.write_run(tmp_path / "run", ranks=2, steps=12, change_step=change)
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=12, sum_every=span, change_step=change)
     output = next(line for line in _bridge.closing_lines(str(path)) if line.startswith("output"))
     assert output.endswith(f"cost {share} % of the time")  # 90 of 270 or 210 ms
     found = [finding for finding in report(perfield.open(path)).findings if finding.kind == "output steps"]

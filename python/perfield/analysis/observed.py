@@ -81,6 +81,11 @@ class Observed:
         """How many of the program's steps each row of the tables holds, float64 (n_rows,)."""
         return np.bincount(self.row, self.span if len(self.span) else None).astype(float)
 
+    def written_per_step(self) -> np.ndarray | None:
+        """Bytes that all ranks wrote to files in one of the program's steps, (n_steps,); None if unknown."""
+        written = self.totals.get("io_write_bytes")
+        return written if written is None or not len(self.span) else written / self.span
+
     @property
     def elapsed_s(self) -> float:
         """How long the steps took: s of the rank that measured longest."""

@@ -23,7 +23,8 @@ class BalanceError(ValueError):
 def usual_steps(run: RunDirectory) -> np.ndarray:
     """Positions of the frames to take costs from: all but output steps, and those whose ranks are uneven."""
     positions = _even(run, np.arange(len(run)))
-    kinds = kinds_of_steps(*_read(run, positions, ["compute_time_s", "io_write_bytes", "io_time_s"]))
+    names, spans = ["compute_time_s", "io_write_bytes", "io_time_s"], run.spans[positions]
+    kinds = kinds_of_steps(*(values / spans[:, None] for values in _read(run, positions, names)))
     return positions[~kinds.is_output] if not kinds.is_output.all() else positions
 
 

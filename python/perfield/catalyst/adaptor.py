@@ -16,6 +16,7 @@ from mpi4py import MPI
 from perfield import _bridge
 from perfield.catalyst.errors import PicturesEnded
 from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
+from perfield.catalyst.newest_entries import NewestEntries
 from perfield.catalyst.times import ShownTimes
 from perfield.catalyst.world import World, groups
 
@@ -38,6 +39,7 @@ class Adaptor:
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
         sources = world.comm.allgather(settings["sources"])
         self._news, self._known = News(), News()
+        self._newest = NewestEntries()
         self._blocks_version, self._blocks = 0, list[bytes]()
         self._times = ShownTimes()
 
@@ -60,7 +62,7 @@ class Adaptor:
         label: int,
         time: float,
         mesh_version: int,
-        entry: bytes,
+        entries: list[tuple[int, bytes]],
         regions: list[bytes],
         blocks: list[bytes],
         fields: list[tuple[Any, ...]],
@@ -73,18 +75,21 @@ class Adaptor:
         if mesh_version != self._blocks_version:
             self._blocks_version, self._blocks = mesh_version, []
         self._blocks += blocks
-        tables = _bridge.decode_steps([entry]) if entry else None
-        if not self._exchange(measuring, tables, regions):
+        self._newest.add(entries)
+        if not self._exchange(measuring, [body for _, body in entries], regions):
+            return
+        chosen = self._newest.of_all(world)
+        if not chosen:
             return
 
         def own_piece() -> tuple[Piece, np.ndarray]:
             own = [own_field(index, *row) for row in fields]
-            waited_for = waited_for_in(world.rank, world.size, tables)
-            return Piece(world.rank, mesh_version, entry, self._blocks, own), waited_for
+            waited_for = waited_for_in(world.rank, world.size, _bridge.decode_steps(chosen))
+            return Piece(world.rank, mesh_version, chosen, self._blocks, own), waited_for
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
         world.comm.Allreduce(MPI.IN_PLACE, waited_for)
-        of_focus = {rank: world.comm.bcast(entry, root=rank) for rank in self._settings["focus"]}
+        of_focus = {rank: world.comm.bcast(chosen, root=rank) for rank in self._settings["focus"]}
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
         made = world.together(
@@ -93,17 +98,17 @@ class Adaptor:
         at = self._times.of(index, time)
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
-    def _exchange(self, measuring: int, tables: dict[str, np.ndarray] | None, regions: list[bytes]) -> bool:
-        """Sends news to the ranks that run ParaView; returns whether all ranks have this step."""
+    def _exchange(self, measuring: int, bodies: list[bytes], regions: list[bytes]) -> bool:
+        """Sends news to the ranks that run ParaView; returns whether all ranks have entries to show."""
         world, news = self._world, self._news
-        if tables:
-            new = news_of(world.rank, tables, regions, self._known)
+        if bodies or regions:
+            new = news_of(world.rank, _bridge.decode_steps(bodies), regions, self._known)
             self._known.calls |= new.calls
             news.add(new)
-        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(tables)), int(not news))
+        all_measure, all_have_some, no_news = world.agree(measuring, int(bool(self._newest)), int(not news))
         if not all_measure:
             raise PicturesEnded("measuring has ended on a rank")
-        if not all_have_it:  # near record_limit, one rank may have a step that another lacks
+        if not all_have_some:
             return False
         if not no_news:
             news_of_all = world.comm.allgather(news)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perfield.fields.columns import Columns
+from perfield.fields.definitions import Defined
 from perfield.fields.quantities import by_rank
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
@@ -32,13 +33,13 @@ _OTHER_REGIONS = 0  # local id
 class Piece:
     """A rank's part of a step.
 
-    entry : body of its step entry. blocks : bodies of mesh entries since the last shown step. fields : all
-    own fields of the simulation, from `own_field`.
+    entries : bodies of its entries of the steps that are shown. blocks : bodies of mesh entries since the
+    last shown step. fields : all own fields of the simulation, from `own_field`.
     """
 
     rank: int
     mesh_version: int
-    entry: bytes
+    entries: list[bytes]
     blocks: list[bytes]
     fields: list[tuple[int, FieldArray]]
 
@@ -91,7 +92,7 @@ class GatheredRun:
         for new in news:
             self._known.add(new)
         regions = [(rank, body) for rank, body in self._known.definitions if "scope" not in body]
-        self._table.update(regions, self.n_ranks, self._known.others)
+        self._table.update(Defined.of(regions), self.n_ranks, self._known.others)
         self._columns = self._columns_now()
 
     def take(
@@ -99,13 +100,13 @@ class GatheredRun:
         index: int,
         pieces: Iterable[Piece],
         waited_for: np.ndarray,
-        of_focus: Mapping[int, bytes] | None = None,
+        of_focus: Mapping[int, list[bytes]] | None = None,
     ) -> bool:
         """Makes these the newest step; returns whether a mesh changed.
 
         waited_for : (n_ranks,) ns that all ranks of the program waited for each rank; these pieces alone do
-        not hold that. of_focus : step entries of the ranks in focus; only their messages are taken, which
-        say what these ranks sent to the pieces that are here.
+        not hold that. of_focus : entries of the ranks in focus, as in a piece; only their messages are
+        taken, which say what these ranks sent to the pieces that are here.
         """
         self._pieces = {piece.rank: piece for piece in pieces}
         changed = False
@@ -118,22 +119,27 @@ class GatheredRun:
                 if block is not None:
                     blocks[block.block], changed = block, True
             self._blocks[piece.rank] = piece.mesh_version, blocks
-        ranks = np.array(list(self._pieces), dtype=np.int64)
-        read = self._columns.decode([piece.entry for piece in self._pieces.values()], ranks)
-        elsewhere = {rank: entry for rank, entry in (of_focus or {}).items() if rank not in self._pieces}
+        read = self._decode({rank: piece.entries for rank, piece in self._pieces.items()})
+        elsewhere = {rank: bodies for rank, bodies in (of_focus or {}).items() if rank not in self._pieces}
         if elsewhere:
-            more = self._columns.decode(list(elsewhere.values()), np.array(list(elsewhere), dtype=np.int64))
-            read["messages"] = np.concatenate([read["messages"], more["messages"]])
+            read["messages"] = np.concatenate([read["messages"], self._decode(elsewhere)["messages"]])
         unknown = np.full(self.n_ranks, -1)
         alike = Alike(np.zeros(self.n_ranks, dtype=np.int64), unknown)  # one program, which has not ended
-        self._frame = build_frame("step", index, False, ranks, self._columns, read, alike, self._clocks)
+        self._frame = build_frame("step", index, False, self._columns, read, alike, self._clocks)
+        for piece in self._pieces.values():  # the mesh may have changed since
+            self._frame.mesh_version[piece.rank] = piece.mesh_version
         here = self._frame.values["waited_for_time_s"]
         here[:] = np.where(np.isnan(here), np.nan, waited_for * 1e-9)
         return changed
 
+    def _decode(self, bodies: Mapping[int, list[bytes]]) -> dict[str, Any]:
+        """What the entries of some ranks hold together. bodies : by rank."""
+        ranks = np.repeat(list(bodies), [len(of_rank) for of_rank in bodies.values()])
+        return self._columns.decode([body for of_rank in bodies.values() for body in of_rank], ranks)
+
     def _columns_now(self) -> Columns:
         declared = [(rank, body) for rank, body in self._known.definitions if "scope" in body]
-        quantities = by_rank(declared, self.n_ranks)
+        quantities = by_rank(Defined.of(declared), self.n_ranks)
         return Columns(self._sources, quantities, self._known.calls, self._table, self._known.threads)
 
     @property

@@ -43,7 +43,7 @@ class Leader:
         self._run.learn(news)
 
     def datasets(
-        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, bytes]
+        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, list[bytes]]
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
         """The geometry's blocks, with names, and the topology, of the step of this index.
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
+LONGEST = "longest"
+SPAN_HELP = f"steps that a frame adds up, or {LONGEST}: as many as any has (default: as few as possible)"
 Saved = TypeVar("Saved")
 
 
@@ -28,6 +31,23 @@ def chosen_ranks(text: str | None) -> list[int] | None:
             raise CommandError(f"--ranks {text}: '{word}' is no rank; expected ranks such as 0-7,12.")
         ranks.update(range(int(first), int(last or first) + 1))
     return sorted(ranks)
+
+
+def add_span(parser: argparse.ArgumentParser) -> None:
+    """Adds --span."""
+    parser.add_argument("--span", metavar="N", help=SPAN_HELP)
+
+
+def opened(path: Path, span: str | None) -> RunDirectory:
+    """The run, with frames of --span. Raises CommandError."""
+    import perfield
+
+    run = perfield.open(path)
+    if span is None:
+        return run
+    if span != LONGEST and not (span.isdigit() and int(span)):
+        raise CommandError(f"--span {span}: expected a number of steps from 1, or {LONGEST}.")
+    return run.at_span(None if span == LONGEST else int(span))
 
 
 def first_to_last(run: RunDirectory, text: str | None) -> slice | None:

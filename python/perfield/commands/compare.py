@@ -213,8 +213,8 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
 
 
 def _about(side: Measured) -> str:
-    n_steps = int(side.compared.sum())
-    left_out = int((side.chosen & ~side.compared).sum())
+    n_steps = side.count(side.compared)
+    left_out = side.count(side.chosen & ~side.compared)
     apart = f"; {left_out} that write output are left out" if left_out else ""
     return f"{side.name}, {counted(side.n_ranks, 'rank')}, {counted(n_steps, 'step')}{apart}"
 
@@ -289,8 +289,8 @@ def _side_as_json(side: Measured) -> dict[str, Any]:
     return {
         "name": side.name,
         "n_ranks": side.n_ranks,
-        "n_steps": int(side.compared.sum()),
-        "output_steps_left_out": int((side.chosen & ~side.compared).sum()),
+        "n_steps": side.count(side.compared),
+        "output_steps_left_out": side.count(side.chosen & ~side.compared),
     }
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from perfield.analysis.words import counted
 from perfield.commands import STEPS_HELP, CommandError, words
+from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ say so. Needs the package perfetto: pip install 'perfield[perfetto]'."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, the format and the target."""
     add_run(parser)
+    add_span(parser)
     add = parser.add_argument
     add("--to", choices=sorted(_FORMATS), required=True, help="the format")
     add(
@@ -61,8 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes the files, and says how to read them."""
-    import perfield
-
     chosen = _FORMATS[arguments.to]
     if find_spec(chosen.package) is None:
         raise CommandError(
@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(
             f"{given[0]} is an option of --to perfetto; --to {arguments.to} writes the whole run."
         )
-    run = perfield.open(run_path(arguments.run))
+    run = opened(run_path(arguments.run), arguments.span)
     target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
     told: list[str] = []
     written = export(run, target, chosen.write or _timeline(run, arguments, told))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.words import in_bytes, printable
 from perfield.commands import words
+from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ NOTHING = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and one option per table."""
     add_run(parser)
+    add_span(parser)
     add = parser.add_argument
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
     add(
@@ -71,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the closing lines, or the tables that the options name."""
-    import perfield
-
-    run = perfield.open(run_path(arguments.run))
+    run = opened(run_path(arguments.run), arguments.span)
     tables, headings, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}

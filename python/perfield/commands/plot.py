@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfield.analysis.words import printable
 from perfield.commands import STEPS_HELP, CommandError, words
+from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ FILMS = ("circle", "matrix")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, which plots, and the target."""
     add_run(parser)
+    add_span(parser)
     add = parser.add_argument
     add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS + MORE_PLOTS)}")
     add("--field", metavar="NAME", help=FIELD_HELP)
@@ -70,13 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Draws the plots and prints their files; a plot without data is left out in a sentence."""
-    import perfield
     from perfield.output.steps import choose_steps
     from perfield.plots.figures import FIGURES
     from perfield.plots.style import PlotError, known_field, new_figure
 
     names = _names(arguments.only)
-    run = perfield.open(run_path(arguments.run))
+    run = opened(run_path(arguments.run), arguments.span)
     if arguments.film:
         return _film(run, arguments)
     if arguments.field and "heat_map" in names:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.commands import CommandError, words
+from perfield.commands._chosen import add_span, opened
 from perfield.commands._fields import check_fields
 from perfield.commands._looks import checked
 from perfield.commands._machine import (
@@ -84,6 +85,7 @@ move the pieces apart, also in ParaView: 1 doubles the distances between their m
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to write, the steps and the target."""
     add_run(parser)
+    add_span(parser)
     add = parser.add_argument
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
@@ -110,10 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
-    import perfield
     from perfield.output.telling import REGIMES, RHYTHM
 
-    run = perfield.open(run_path(arguments.run))
+    run = opened(run_path(arguments.run), arguments.span)
     if arguments.rhythm or set(RHYTHM).intersection(words(arguments.fields or "")):
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
@@ -141,7 +142,9 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     from perfield.output.progress import Progress
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
+    from perfield.run.per_step import per_step
 
+    run = per_step(run)
     _tell_unused(arguments)
     movie = _movie(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)

@@ -115,6 +115,8 @@ def step_title(
         return "from start to end" + ", latencies injected" * injected
     place = f" (frame {number})" if number != frame.label else ""
     words = [f"step {int(frame.label)}{place}"]
+    if (span := getattr(frame, "span", 1)) > 1:
+        words.append(f"mean of {span} steps" if frame.is_mean else f"{span} steps added up")
     if time is not None:
         words.append(f"time {time:.6g}")
     words += ["ranks may be in different steps"] * bool(frame.uneven)

@@ -71,7 +71,7 @@ def survey(
     savings = UnevenRegions(run.known_regions)
     meshes = Meshes()
     absent = np.full(run.n_ranks, np.nan)
-    stride = 1
+    stride, is_mean = 1, False
     for number, frame in enumerate(run.frames()):
         if not number:
             cost = {stem: cost_field(frame.values, stem) for stem in cost}
@@ -83,6 +83,7 @@ def survey(
         is_new = meshes.number(frame.mesh_version) != before
         mesh_since[number] = number if is_new or not number else mesh_since[number - 1]
         savings.note(frame)
+        is_mean |= _n_steps(frame) > 1
         for name, rows in kinds.items():
             rows.append(_step_times(frame) if name == COMPUTING else frame.values.get(name, absent))
         if number % stride == 0:
@@ -94,7 +95,8 @@ def survey(
     shown = dict.fromkeys(
         [COMPUTING, waiting_of(columns), *(cost[stem] for stem in regions[:PAIRED_REGIONS]), *wanted]
     )
-    words = f"{n_frames} steps" if stride == 1 else f"{-(-n_frames // stride)} of {n_frames} steps"
+    each = "steps" if not is_mean else "frames"
+    words = f"{n_frames} {each}" if stride == 1 else f"{-(-n_frames // stride)} of {n_frames} {each}"
     return Survey(
         kinds_of_steps(of_steps[COMPUTING], of_steps["io_write_bytes"], of_steps["io_time_s"]),
         regions,
@@ -157,7 +159,7 @@ class UnevenRegions:
             if times is None or not np.isfinite(times).any():  # MPI was not seen
                 times = frame.values.get(f"{stem}_time_s")
             if times is not None:
-                self._saved[stem] += savings_s(times[None, :])
+                self._saved[stem] += savings_s(times[None, :]) * _n_steps(frame)
 
     def names(self) -> list[str]:
         """The regions' field names, the one with most to save first."""
@@ -177,6 +179,11 @@ class Meshes:
         self._versions = np.where(versions > 0, versions, before)
         self.current += int((self._versions != before).any())
         return self.current
+
+
+def _n_steps(frame: Frame) -> int:
+    """How many steps a frame shows the mean of."""
+    return frame.span if getattr(frame, "is_mean", False) else 1
 
 
 def _kept(known: Collection[str], names: Iterable[str]) -> list[str]:

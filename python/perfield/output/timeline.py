@@ -167,6 +167,8 @@ class _Timeline:
             calls, in_regions, counters = (values[:, a:b] for a, b in zip(edges, edges[1:]))
             if {"io_time_s", "mpi_io_time_s"} <= set(names):
                 calls[:, names.index("io_time_s")] -= np.nan_to_num(calls[:, names.index("mpi_io_time_s")])
+            for number, name in enumerate(self._fields):
+                counters[:, number] /= run.per_step(name, here)[:, None]
             yield _Steps(
                 labels=self._snapshot.told(here, "label"),
                 begin_ns=self._ns(self._snapshot.stamps(here, "begin_s")),
@@ -174,6 +176,7 @@ class _Timeline:
                 calls=([CALLS[name] for name in names], calls),
                 regions=(regions, in_regions),
                 counters=counters,
+                spans=run.spans[here],
                 present=np.isfinite(values[:, 0]),
                 waits=self._snapshot.rows(here, "waits"),
             )
@@ -185,14 +188,15 @@ class _Timeline:
         parts = [self._lengths(names, values, steps) for names, values in (steps.calls, steps.regions)]
         waits = self._waits(steps)
         last = self._last_ns
-        for step, label in enumerate(steps.labels.tolist()):
+        for step, (label, span) in enumerate(zip(steps.labels.tolist(), steps.spans.tolist())):
+            name = f"step {label}" if span == 1 else f"{span} steps up to step {label}"
             for rank in range(self._run.n_ranks):
                 begin, end = max(begins[step][rank], last[rank]), ends[step][rank]
                 if begins[step][rank] < 0 or end < begin:
                     self._done.n_unplaced += bool(steps.present[step, rank])
                     continue
                 last[rank] = end
-                self._slice(_of_rank(rank), "step", f"step {label}", begin, end)
+                self._slice(_of_rank(rank), "step", name, begin, end)
                 for number, (category, (names, lengths)) in enumerate(zip(PARTS, parts), 1):
                     self._parts(_of_rank(rank, number), category, begin, end, names, lengths[step][rank])
                 if (step, rank) in waits:
@@ -306,10 +310,11 @@ class _Timeline:
 
 @dataclass(frozen=True)
 class _Steps:
-    """A chunk of frames: labels (n,), stamps and whether ranks are present (n, n_ranks), names and (n,
-    n_names, n_ranks) seconds of calls and regions, (n, n_fields, n_ranks) counters, and rows of waits."""
+    """A chunk of frames: labels and spans (n,), stamps and whether ranks are present (n, n_ranks), names and
+    (n, n_names, n_ranks) seconds of calls and regions, (n, n_fields, n_ranks) counters, and rows of waits."""
 
     labels: np.ndarray
+    spans: np.ndarray
     present: np.ndarray
     begin_ns: np.ndarray
     end_ns: np.ndarray

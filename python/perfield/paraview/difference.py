@@ -115,14 +115,15 @@ def _of_all(run: OpenRun, name: str, field: str) -> Side:
     chosen = measured(run.run, name)
     positions = chosen.positions[chosen.compared]
     values = mean_by_rank(run.run, field, positions)
-    steps = f"mean of {len(positions):,} steps"
+    steps = f"mean of {chosen.count(chosen.compared):,} steps"
     changes = mesh_changes(run.run, positions)
     return Side(name, steps, run.run, run.run.frame(int(positions[-1])), values, mesh_changes=changes)
 
 
 def _of_one(run: OpenRun, name: str, number: int, field: str) -> Side:
     frame = run.run.frame(number)
-    return Side(name, f"step {frame.label}", run.run, frame, frame.values[field])
+    mean = f", mean of {frame.span} steps" if frame.span > 1 else ""
+    return Side(name, f"step {frame.label}{mean}", run.run, frame, frame.values[field])
 
 
 def _same_step(before: OpenRun, after: OpenRun, number: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
@@ -34,6 +35,7 @@ from perfield.pictures.pieces import Pieces, choose_pieces, shallow
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
+from perfield.run.per_step import PerStep
 from perfield.run.snapshot import Snapshot
 from perfield.topology import Placement, placement_of
 
@@ -42,10 +44,13 @@ MOST_OPEN = 4
 
 
 class OpenRun:
-    """A run, and what all its frames share. `refresh` drops what has changed."""
+    """A run, and what all its frames share. `refresh` drops what has changed.
+
+    run : its frames hold values of one step, as in the pictures of `perfield render`.
+    """
 
     def __init__(self, path: Path):
-        self.run: RunDirectory = perfield.open(path)
+        self.run = cast(RunDirectory, PerStep(perfield.open(path)))
         self.run_id = run_id_of(self.run.info, path)
         self._mesh = ""
         self._scene: tuple[tuple[str, ...] | None, TopologyScene | Overview] | None = None
@@ -94,7 +99,10 @@ class OpenRun:
     def news(self) -> list[str]:
         """Sentences on what is damaged or left out, each once."""
         left_out = getattr(self.__dict__.get("pieces"), "left_out", {})
-        new = [text for text in (*self.run.damage, *left_out.values()) if text not in self._told]
+        several = (self.run.spans > 1).any()
+        means = ["Frames add up several steps: values are the mean of one."] if several else []
+        told = (*self.run.damage, *means, *left_out.values())
+        new = [text for text in told if text not in self._told]
         self._told.update(new)
         return new
 
@@ -239,11 +247,13 @@ def known_field(run: OpenRun, name: str) -> str:
 
 
 def over_all_steps(run: OpenRun, name: str) -> np.ndarray:
-    """A field in all frames, (n_frames, n_ranks), NaN where absent; the last few are kept."""
+    """A field in all frames, (n_frames, n_ranks), NaN where absent; the last few are kept. Of frames that add
+    up several steps it is the mean of one."""
     key = (run.run.path, run.run_id, len(run.run), *run.run.until.items(), name)
     if key not in _histories:
         chunks = Snapshot(run.run).in_chunks(np.arange(len(run.run)), [name])
-        _histories[key] = np.concatenate([values[:, 0] for _, values in chunks])
+        each = [values[:, 0] / run.run.per_step(name, here)[:, None] for here, values in chunks]
+        _histories[key] = np.concatenate(each)
         while len(_histories) > MOST_OPEN:
             _histories.popitem(last=False)
     return _histories[key]

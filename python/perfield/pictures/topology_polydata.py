@@ -22,6 +22,7 @@ WIDEST_SIDE_GAP = 0.08
 BORDER = 0.15  # of a plane around its cells
 BENDS = 32  # parts of a switch that spans all planes, at least
 BEHIND = 0.05  # distance of a plane from its cells
+BLOCK = 1 << 13  # rectangles made at once
 NODE_ID = "node_id"  # of each point, for filters that move nodes
 
 
@@ -53,23 +54,37 @@ def _shapes(
     """Rectangles, and bars with pointed ends, by their centres and full sizes; points carry their node."""
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
     rise = height * (CELL_HEIGHT / 2)
+    if not pointed.any():
+        return _rectangles(x, y, z, half, rise, node)
     straight = half - np.where(pointed, np.minimum(rise, half / 4), 0.0)
     ways = [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
-    some_pointed = bool(pointed.any())
-    ways = ways if some_pointed else [ways[corner] for corner in (0, 1, 3, 4)]
     corners = np.empty((len(x), len(ways), 3), np.float32)  # counter-clockwise from the lower left
     for corner, (across, up) in enumerate(ways):
         corners[:, corner, 0], corners[:, corner, 1] = x + across, y + up
     corners[:, :, 2] = z[:, None]
-    sizes = np.full(len(x), len(ways))
-    if some_pointed:
-        used = np.ones((len(x), 6), bool)
-        used[:, (2, 5)] = pointed[:, None]
-        corners, sizes = corners[used], used.sum(axis=1)
+    used = np.ones((len(x), 6), bool)
+    used[:, (2, 5)] = pointed[:, None]
+    sizes = used.sum(axis=1)
     dataset = vtkPolyData()
-    dataset.SetPoints(_points(corners))
+    dataset.SetPoints(_points(corners[used]))
     dataset.SetPolys(_cells(sizes))
     return attach_nodes(dataset, np.repeat(node, sizes))
+
+
+def _rectangles(
+    x: np.ndarray, y: np.ndarray, z: np.ndarray, half: np.ndarray, rise: np.ndarray, node: np.ndarray
+) -> vtkPolyData:
+    """Rectangles by their centres and half sizes; a block at a time, which stays in the cache."""
+    corners = np.empty((len(x), 4, 3), np.float32)  # counter-clockwise from the lower left
+    for begin in range(0, len(x), BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        corners[rows, :, 0] = x[rows, None] + half[rows, None] * (-1, 1, 1, -1)
+        corners[rows, :, 1] = y[rows, None] + rise[rows, None] * (-1, -1, 1, 1)
+        corners[rows, :, 2] = z[rows, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(np.full(len(x), 4)))
+    return attach_nodes(dataset, np.repeat(node, 4))
 
 
 def planes(cells: Cells) -> vtkPolyData:

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.idle_wave import went
 from perfield.analysis.words import in_number
-from perfield.plots.rank_by_step import largest_values
+from perfield.plots.rank_by_step import draw_cells, largest_values
 from perfield.plots.source import Source
 from perfield.plots.style import (
     WAITING,
@@ -58,20 +58,9 @@ def idle_wave(
     numbers, counted = step_numbers(run, positions)
     axes = new_axes(axes)
     factor, unit = scaled("s", float(np.nanmax(values)))
-    image = axes.imshow(
-        values * factor,
-        map_of(WAITING),
-        aspect="auto",
-        interpolation="nearest",
-        vmin=0.0,
-        extent=(
-            numbers[0] - 0.5,
-            numbers[0] + columns * values.shape[1] - 0.5,
-            joined * len(values) - 0.5,
-            -0.5,
-        ),
-    )
-    axes.set_xlim(numbers[0] - 0.5, numbers[-1] + 0.5)
+    spans, limits = run.spans[positions], (0.0, float(np.nanmax(values)) * factor)
+    image = draw_cells(axes, values * factor, map_of(WAITING), limits, numbers, spans, (joined, columns))
+    axes.set_ylim(joined * len(values) - 0.5, -0.5)
     axes.figure.colorbar(image, ax=axes, pad=0.02).ax.set_title(unit, fontsize=12)
     axes.set_xlabel(counted)
     axes.set_ylabel("rank")

@@ -47,7 +47,7 @@ def message_matrix(
     factor, unit = scaled("B", float(sent.max()))
     norm, is_wide = bytes_scale(sent * factor)
     draw_matrix(axes, np.where(sent > 0, sent * factor, np.nan), each, run.n_ranks, unit, norm)
-    more = [about_run(run, positions)]
+    more = [about_run(run, positions, sums=True)]
     more += ["logarithmic scale"] if is_wide else []
     more += [f"each cell: {each} x {each} ranks"] if each > 1 else []
     more += [f"not shown: {elsewhere * factor:.3g} {unit} with unknown peers"] if elsewhere else []

@@ -70,7 +70,7 @@ def compute_and_waiting(
     """Draws the seconds behind the imbalance: compute time of the slowest rank and of the mean, and the
     mean waiting time, for each step. Arguments as for `imbalance`."""
     positions = frames_of(run, steps)
-    lines = (source or Source(run)).of_steps(positions)
+    lines = (source or Source(run)).of_steps(positions) / run.spans[positions]
     axes = new_axes(axes)
     numbers, counted = step_numbers(run, positions)
     factor, unit = scaled("s", float(np.nanmax(np.append(lines[0], 0.0))))

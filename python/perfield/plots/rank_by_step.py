@@ -27,6 +27,8 @@ from perfield.plots.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.image import AxesImage
 
     from perfield.run import RunDirectory
 
@@ -45,7 +47,8 @@ def heat_map(
 
     run : an open run. field : as in `Frame.values`. steps, axes, source : as `perfield.plots` says. More
     than 512 ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours
-    begin at zero; values of single steps far beyond the others are orange, and the legend says so.
+    begin at zero; values of single steps far beyond the others are orange, and the legend says so. A frame
+    of several steps is as wide as these.
     Raises PlotError if the run has no such field.
     """
     positions = frames_of(run, steps)
@@ -55,24 +58,11 @@ def heat_map(
     low, end, most = _scale(cells)
     factor, name = scaled(unit, end)
     numbers, counted = step_numbers(run, positions)
-    each = (numbers[-1] - numbers[0]) / max(len(positions) - 1, 1)
-    extent = (
-        numbers[0] - each / 2,
-        numbers[0] + each * (columns * cells.shape[1] - 0.5),
-        ranks * cells.shape[0] - 0.5,
-        -0.5,
-    )
-    image = axes.imshow(
-        cells * factor,
-        map_of(field).with_extremes(over=BEYOND, bad=map_of(field).get_bad()),
-        aspect="auto",
-        interpolation="nearest",
-        vmin=low * factor,
-        vmax=end * factor,
-        extent=extent if each else (numbers[0] - 0.5, numbers[0] + 0.5, *extent[2:]),
-    )
-    axes.set_ylim(min(run.n_ranks, extent[2] + 0.5) - 0.5, -0.5)
-    axes.set_xlim(image.get_extent()[0], numbers[-1] + (each or 1) / 2)
+    colours = map_of(field).with_extremes(over=BEYOND, bad=map_of(field).get_bad())
+    limits = (low * factor, end * factor)
+    spans = run.spans[positions]
+    image = draw_cells(axes, cells * factor, colours, limits, numbers, spans, (ranks, columns))
+    axes.set_ylim(run.n_ranks - 0.5, -0.5)
     bar = axes.figure.colorbar(image, ax=axes, extend="max" if end < most else "neither", pad=0.02)
     bar.ax.set_title(name, fontsize=12)
     axes.set_xlabel(counted)
@@ -80,12 +70,51 @@ def heat_map(
     axes.label_outer()
     for axis in (axes.xaxis, axes.yaxis):
         whole_numbers(axis)
-    joined = [f"{size} {what}" for size, what in ((ranks, "ranks"), (columns, "steps")) if size > 1]
+    frames = "steps" if (spans == 1).all() else "frames"
+    joined = [f"{size} {what}" for size, what in ((ranks, "ranks"), (columns, frames)) if size > 1]
     more = f"; each cell: the largest of {' x '.join(joined)}" if joined else ""
     more += f"; orange: up to {most * factor:.3g} {name}" if end < most else ""
     more += "; grey: absent" if np.isnan(cells).any() else ""
     head(axes, f"{start(words)} of each rank and step", about_run(run, positions) + more)
     return axes
+
+
+def draw_cells(
+    axes: Axes,
+    cells: np.ndarray,
+    colours: Colormap,
+    limits: tuple[float, float],
+    numbers: np.ndarray,
+    spans: np.ndarray,
+    joined: tuple[int, int],
+) -> AxesImage:
+    """Draws values (row, column) over an axis of steps.
+
+    limits : of the colours. numbers, spans : of each frame, its last step and how many it adds up. joined :
+    how many ranks and frames a cell stands for.
+    """
+    ranks, columns = joined
+    each = (numbers[-1] - numbers[0]) / max(len(numbers) - 1, 1) or 1.0
+    left, end = numbers[0] - each / 2, numbers[-1] + each / 2
+    right = left + each * columns * cells.shape[1]
+    if (spans != spans[0]).any():
+        edges = np.append((numbers - spans)[::columns] + 0.5, numbers[-1] + 0.5)
+        left, right = edges[[0, -1]]
+        cells, end = _over_steps(cells, edges), right
+    image = axes.imshow(
+        cells, colours, aspect="auto", interpolation="nearest", vmin=limits[0], vmax=limits[1],
+        extent=(left, right, ranks * len(cells) - 0.5, -0.5),
+    )  # fmt: skip
+    axes.set_xlim(left, end)
+    return image
+
+
+def _over_steps(cells: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Columns between ascending edges as at most MOST_STEPS equally wide ones, the largest value in each."""
+    bounds = np.linspace(edges[0], edges[-1], min(int(edges[-1] - edges[0]), MOST_STEPS) + 1)
+    first = np.searchsorted(edges, bounds[:-1], "right") - 1
+    behind = np.maximum(np.searchsorted(edges, bounds[1:], "left"), first + 1)
+    return np.stack([np.fmax.reduce(cells[:, a:b], axis=1) for a, b in zip(first, behind)], axis=1)
 
 
 def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
@@ -95,9 +124,9 @@ def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[n
     ranks, columns = -(-n_ranks // MOST_RANKS), -(-len(positions) // MOST_STEPS)
     cells = np.full((-(-n_ranks // ranks), -(-len(positions) // columns)), np.nan)
     begin = 0
-    first = np.arange(0, n_ranks, ranks)
+    first, each = np.arange(0, n_ranks, ranks), source.run.per_step(field, positions)
     for values in source.values(positions, [field]):
-        rows = np.fmax.reduceat(values[:, 0], first, axis=1)
+        rows = np.fmax.reduceat(values[:, 0], first, axis=1) / each[begin : begin + len(values), None]
         at = np.arange(begin, begin := begin + len(values)) // columns
         opens = np.flatnonzero(np.diff(at, prepend=-1))
         rows = np.fmax.reduceat(rows, opens, axis=0)

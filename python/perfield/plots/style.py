@@ -141,9 +141,14 @@ def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, 
     return indexes, "step, counted from 0"
 
 
-def about_run(run: RunDirectory, positions: np.ndarray) -> str:
-    """A run in a few words, for the line below a title."""
+def about_run(run: RunDirectory, positions: np.ndarray, sums: bool = False) -> str:
+    """A run in a few words, for the line below a title. sums : what is shown adds up its steps."""
     some = f"{len(positions):,} of " if len(positions) < len(run) else ""
     ranks, steps = counted(run.n_ranks, "rank"), counted(len(run), "step")
+    spans = run.spans[positions] if len(run) else [1]
+    if max(spans) > 1:
+        steps = counted(len(run), "frame")
+        many = f"{min(spans):,} to {max(spans):,}" if min(spans) < max(spans) else f"{max(spans):,}"
+        steps += f" of {many} steps" + ", by their mean" * (not sums)
     injected = ", latencies injected" if is_injected(run) else ""
     return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}{injected}"

@@ -133,7 +133,8 @@ def slowest_steps(observed: Observed) -> tuple[SlowStep, ...]:
         for each, of in ((observed.largest, 1), (observed.totals, len(observed.ranks)))
     )
     written = observed.totals.get("io_write_bytes", none)
-    is_output = output_steps(written[:, None])
+    per_step = observed.written_per_step()
+    is_output = output_steps((none if per_step is None else per_step)[:, None])
     rows_of, table = np.bincount(observed.row), observed.of("compute_time_s")
     found = []
     for step in np.argsort(-longest, kind="stable")[:MOST_ROWS].tolist():

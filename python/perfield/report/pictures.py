@@ -53,6 +53,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
     from perfield.pictures.topology_picture import topology_scene
+    from perfield.run.per_step import per_step
 
     run, notes = report.run, []
     kinds = _kinds(report)
@@ -66,7 +67,9 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     except MeshMissingError as error:
         notes.append(f"There is no picture of the mesh: {error}")
     scene = topology_scene(run, report.placement, statistics=[])
-    series = PictureSeries(run, steps, place, geometry, scene, surveyed, None, "planes", report.placement)
+    series = PictureSeries(
+        per_step(run), steps, place, geometry, scene, surveyed, None, "planes", report.placement
+    )
     series.write()
     jobs = []
     for kind, picture in wanted.items():
@@ -81,9 +84,13 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
 def _kinds(report: Report) -> StepKinds:
     """Kinds of the steps that were read; positions are those of the rows of tables."""
     observed = report.observed
+    steps = observed.steps_in_row[:, None]
     return kinds_of_steps(
-        observed.of(COMPUTING) if observed.has(COMPUTING) else observed.of("step_time_s"),
-        *(observed.of(name) if observed.has(name) else None for name in ("io_write_bytes", "io_time_s")),
+        observed.of(COMPUTING if observed.has(COMPUTING) else "step_time_s") / steps,
+        *(
+            observed.of(name) / steps if observed.has(name) else None
+            for name in ("io_write_bytes", "io_time_s")
+        ),
     )
 
 

@@ -105,7 +105,7 @@ class Followed:
         grew = seen[0::2] != self._seen[0::2]
         if grew:
             self._frames.refresh(run)
-        read = self._ranges.read_on(run, self._frames.n_entries, READ_S)
+        read = self._ranges.read_on(run, self._frames.states, READ_S)
         if self._view is not None and seen == self._seen and not read:
             return self._view
         before, self._seen = self._view, seen

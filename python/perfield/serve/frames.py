@@ -27,36 +27,38 @@ class _Told:
     kind: str
     label: int
     uneven: bool
+    span: int
+    is_mean: bool = True
 
 
 class Frames:
     """The columns of a run's frames; each is (n_frames,). Not for several threads at once.
 
-    label, time, span : of the lowest rank; time is NaN where the program gave none. n_entries : how many
-    ranks have delivered. mesh : the number of the mesh, from 0; it changes if that of any rank does.
-    has_mesh : whether any rank has one.
+    label, time : of the lowest rank; time is NaN where the program gave none. n_present : how many ranks have
+    delivered. span, states : as RunDirectory.spans and frame_states. mesh : the number of the mesh, from 0;
+    it changes if that of any rank does. has_mesh : whether any rank has one.
     """
 
     def __init__(self) -> None:
         self.label, self.time, self.span = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
-        self.n_entries, self.mesh = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.n_present, self.mesh = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.states = np.zeros(0, np.int64)
         self.has_mesh = False
 
     def refresh(self, run: RunDirectory) -> None:
         """Takes in frames that are new, and those that have grown."""
-        n_entries = run.n_present
+        states = run.frame_states
         before = np.zeros(len(run), np.int64)
-        common = min(len(run), len(self.n_entries))
-        before[:common] = self.n_entries[:common]
-        grown = np.flatnonzero(n_entries != before)
-        self.label, self.time, self.span = (
+        common = min(len(run), len(self.states))
+        before[:common] = self.states[:common]
+        grown = np.flatnonzero(states != before)
+        self.label, self.time = (
             np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
-            for column in (self.label, self.time, self.span)
+            for column in (self.label, self.time)
         )
         for position, entry in _told(run, grown):
             self.label[position], self.time[position] = entry["label"], entry["time"]
-            self.span[position] = entry["span"]
-        self.n_entries = n_entries
+        self.span, self.states, self.n_present = run.spans, states, run.n_present
         self.mesh, self.has_mesh = _meshes(run)
 
     def first_of_mesh(self, number: int) -> int | None:
@@ -73,7 +75,7 @@ class Frames:
         uneven = [ranges.uneven(position) for position in range(n_frames)]
         titles = [
             step_title(
-                _Told(kind, label, bool(uneven[position])),  # type: ignore[arg-type]
+                _Told(kind, label, bool(uneven[position]), int(self.span[position])),  # type: ignore[arg-type]
                 position,
                 time if np.isfinite(time) else None,
                 kinds,
@@ -89,16 +91,17 @@ class Frames:
             "kind": [kind] * n_frames,
             "mesh_version": self.mesh.tolist(),
             "uneven": uneven,
-            "n_present": self.n_entries.tolist() if kind == "step" else [run.n_ranks],
+            "n_present": self.n_present.tolist() if kind == "step" else [run.n_ranks],
         }
 
 
 def _told(run: RunDirectory, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
     """(position, fixed part) of the lowest rank's entry of frames; damaged ones are asked for one by one."""
     places = run.first_places(positions.tolist())
-    read = run.columns.read_tables(places, [], with_tables=False)
-    for at, undamaged, entry in zip(places.step.tolist(), read["whole"].tolist(), read["entries"]):
-        yield int(positions[at]), entry if undamaged else run.told(int(positions[at]))
+    entries = run.columns.read_tables(places, [], with_tables=False)["entries"]
+    undamaged = dict(zip(entries["step"].tolist(), entries["fixed"]))
+    for at, position in enumerate(positions.tolist()):
+        yield position, undamaged[at] if at in undamaged else run.told(position)
 
 
 def _meshes(run: RunDirectory) -> tuple[np.ndarray, bool]:

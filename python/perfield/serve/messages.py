@@ -61,7 +61,7 @@ class _Matrix:
 
     def __init__(self, begin: int, end: int):
         self._lock, self._begin, self._end = Lock(), begin, end
-        self._read: np.ndarray | None = None  # how many ranks had delivered each frame when it was read
+        self._read: np.ndarray | None = None  # the state of each frame when it was read
         self._sums: dict[str, np.ndarray] = {}
 
     @property
@@ -74,9 +74,10 @@ class _Matrix:
         per = max(1, -(-n_ranks // MOST_BINS))
         n_bins = -(-n_ranks // per)
         with self._lock:
-            n_entries = np.array(view.frames["n_present"], np.int64)[self._begin : self._end]
-            if self._read is None or ((self._read > 0) & (self._read != n_entries)).any():
-                self._read = np.zeros(len(n_entries), np.int64)  # a frame has grown: begin again
+            states = view.run.frame_states[self._begin : self._end]
+            lost = self._read is None or len(self._read) > len(states)
+            if lost or ((self._read > 0) & (self._read != states[: len(self._read)])).any():
+                self._read = np.zeros(len(states), np.int64)  # a frame has grown: begin again
                 self._sums = {name: np.zeros(n_bins * n_bins) for name in ("bytes", "count")}
                 self._unknown = {"pairs": 0, "count": 0.0, "bytes": 0.0}
             read, snapshot = self._read, Snapshot(view.run)
@@ -90,9 +91,9 @@ class _Matrix:
                     sums += np.bincount(cell, among[name].astype(float), n_bins * n_bins)
                 for name, more in _sums(rows[~known]).items():
                     self._unknown[name] += more
-                read[positions] = n_entries[positions]
+                read[positions] = states[positions]
 
-            complete = look(np.flatnonzero(read != n_entries), n_ranks, NAMES_OF_TABLES, take, MATRIX_S)
+            complete = look(np.flatnonzero(read != states), n_ranks, NAMES_OF_TABLES, take, MATRIX_S)
             sums = {name: values.reshape(n_bins, n_bins).copy() for name, values in self._sums.items()}
             n_read, unknown = int(np.count_nonzero(read)), dict(self._unknown)  # another request may go on
         return packed(

@@ -88,7 +88,7 @@ def _series(view: View, of_rank: Places, names: list[str], rank: int) -> np.ndar
     for begin in range(0, of_rank.n_steps, size):
         here = np.flatnonzero((of_rank.step >= begin) & (of_rank.step < begin + size))
         n_steps = min(size, of_rank.n_steps - begin)
-        columns = {name: getattr(of_rank, name)[here] for name in ("file", "offset", "rank")}
+        columns = {name: getattr(of_rank, name)[here] for name in ("file", "offset", "reference", "rank")}
         some = replace(of_rank, **columns, step=of_rank.step[here] - begin, n_steps=n_steps)
         found[:, begin : begin + n_steps] = view.run.columns.read(some, names)[:, :, rank].T
     return found

@@ -28,36 +28,41 @@ class Ranges:
     def __init__(self) -> None:
         self._names: list[str] = []
         self._ends: dict[int, np.ndarray] = {}  # position -> (2, n_names): smallest and largest
-        self._entries: dict[int, int] = {}  # position -> how many ranks had delivered
+        self._states: dict[int, int] = {}  # position -> the frame's state when it was read
         self._uneven: dict[int, bool] = {}
         self._rows: dict[int, np.ndarray] = {}  # position -> (3, n_ranks): what tells kinds of steps
         self._kinds: tuple[tuple, StepKinds | None] = ((), None)
 
-    def read_on(self, run: RunDirectory, n_entries: np.ndarray, seconds: float) -> bool:
+    def read_on(self, run: RunDirectory, states: np.ndarray, seconds: float) -> bool:
         """Reads frames that are new or have grown, for some seconds; returns whether it read any.
 
-        n_entries : (n_frames,) how many ranks have delivered each frame.
+        states : (n_frames,) of all frames, as RunDirectory.frame_states.
         """
         names = run.columns.names
-        if names != self._names:  # a field appeared late, so all frames may have it
+        read = np.array(list(self._states.items()), np.int64).reshape(-1, 2)
+        known = np.zeros(int(read[:, 0].max(initial=-1)) + 1, np.int64)
+        known[read[:, 0]] = read[:, 1]
+        if names != self._names or joined(known, states):  # a field that came late may be in all frames
             self.__init__()
             self._names = list(names)
-        wanted = self._wanted(n_entries)
-        unread = [n for n in wanted.tolist() if self._entries.get(n) != n_entries[n]]
+        wanted = self._wanted(len(states))
+        unread = [n for n in wanted.tolist() if self._states.get(n) != states[n]]
         if not unread:
             return False
 
         def take(positions: np.ndarray) -> None:
             read = run.read(positions, names, with_tables=False)
-            values = read["values"]
+            values = (
+                read["values"] / np.stack([run.per_step(name, positions) for name in names], 1)[..., None]
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a field may be absent in all ranks
                 finite = np.where(np.isfinite(values), values, np.nan)
                 ends = np.stack([np.nanmin(finite, axis=2), np.nanmax(finite, axis=2)], axis=1)
-            kept = self._kept_rows(run, len(n_entries))
+            kept = self._kept_rows(run, len(states))
             for at, position in enumerate(positions.tolist()):
                 self._ends[position] = ends[at]
-                self._entries[position] = int(n_entries[position])
+                self._states[position] = int(states[position])
                 self._uneven[position] = bool(read["uneven"][at])
                 if kept is not None:
                     self._rows[position] = _told(values[at], kept)
@@ -65,9 +70,8 @@ class Ranges:
         look(np.array(unread), run.n_ranks, len(names), take, seconds)
         return True
 
-    def _wanted(self, n_entries: np.ndarray) -> np.ndarray:
-        stride = -(-len(n_entries) // MOST_FRAMES) if len(n_entries) else 1
-        return np.arange(0, len(n_entries), stride)
+    def _wanted(self, n_frames: int) -> np.ndarray:
+        return np.arange(0, n_frames, max(1, -(-n_frames // MOST_FRAMES)))
 
     def n_read(self, n_frames: int) -> int:
         """How many frames are known, or count as known in a run too long to read all."""
@@ -97,7 +101,7 @@ class Ranges:
         """The kinds of all steps; None as long as some frame was not read, or if the run is too large."""
         if len(self._rows) < n_frames or n_frames < 1:
             return None
-        key = tuple(self._entries.items())
+        key = tuple(self._states.items())
         if self._kinds[0] != key:
             rows = np.array([self._rows[position] for position in range(n_frames)])
             self._kinds = key, kinds_of_steps(rows[:, 0], rows[:, 1], rows[:, 2])
@@ -109,6 +113,16 @@ class Ranges:
             return None
         return [self._names.index(name) if name in self._names else -1
                 for name in (COMPUTING, *WRITTEN, "step_time_s")]  # fmt: skip
+
+
+def joined(read: np.ndarray, states: np.ndarray) -> bool:
+    """Whether entries that came late joined frames that were read before, so that positions mean others.
+
+    read, states : of frames, as RunDirectory.frame_states, when they were read (0: not yet) and now.
+    """
+    if len(read) > len(states):
+        return True
+    return bool(((read > 0) & (read >> 32 != states[: len(read)] >> 32)).any())
 
 
 def _told(values: np.ndarray, rows: list[int]) -> np.ndarray:

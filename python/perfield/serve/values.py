@@ -12,6 +12,7 @@ from perfield.serve.about import scale
 from perfield.serve.followed import View
 from perfield.serve.look import look
 from perfield.serve.packed import packed
+from perfield.serve.ranges import joined
 
 MOST_NUMBERS = 1 << 24  # of one answer: 64 MB
 MOST_ROWS, MOST_COLUMNS = 1024, 2048  # of a heat map
@@ -35,8 +36,8 @@ def values(view: View, field: str, begin: int, end: int) -> bytes:
         )
     found = np.full((end - begin, n_ranks), np.nan, np.float32)
     at = 0
-    for _, read in Snapshot(view.run).in_chunks(np.arange(begin, end), [field]):
-        found[at : at + len(read)] = read[:, 0]
+    for here, read in Snapshot(view.run).in_chunks(np.arange(begin, end), [field]):
+        found[at : at + len(read)] = read[:, 0] / view.run.per_step(field, here)[:, None]
         at += len(read)
     return found.astype("<f4", copy=False).tobytes()
 
@@ -57,7 +58,7 @@ class _Heat:
         self._field, self._lock = field, Lock()
         self._per = (0, 0)
         self._cells = np.zeros((0, 0), np.float32)
-        self._read = np.zeros(0, np.int64)  # how many ranks had delivered each frame when it was read
+        self._read = np.zeros(0, np.int64)  # the state of each frame when it was read
 
     @property
     def nbytes(self) -> int:
@@ -67,17 +68,19 @@ class _Heat:
     def answer(self, view: View) -> bytes:
         with self._lock:
             self._make_room(view)
-            n_entries = np.array(view.frames["n_present"], np.int64)
-            unread = np.flatnonzero(self._read != n_entries)
+            states = view.run.frame_states
+            unread = np.flatnonzero(self._read != states)
             snapshot, (ranks, columns) = Snapshot(view.run), self._per
             first = np.arange(0, view.run.n_ranks, max(ranks, 1))
 
             def take(positions: np.ndarray) -> None:
-                rows = np.fmax.reduceat(snapshot.fields(positions, [self._field])[:, 0], first, axis=1)
+                each = view.run.per_step(self._field, positions)[:, None]
+                values = snapshot.fields(positions, [self._field])[:, 0] / each
+                rows = np.fmax.reduceat(values, first, axis=1)
                 at = positions // columns
                 for column, row in zip(at.tolist(), rows):
                     self._cells[:, column] = np.fmax(self._cells[:, column], row)
-                self._read[positions] = n_entries[positions]
+                self._read[positions] = states[positions]
 
             complete = look(unread, view.run.n_ranks, 1, take, HEAT_S)
             cells = self._cells.copy()
@@ -95,7 +98,7 @@ class _Heat:
         n_ranks, n_frames = view.run.n_ranks, len(view.run)
         per = max(1, -(-n_ranks // MOST_ROWS)), max(1, -(-n_frames // MOST_COLUMNS))
         shape = -(-n_ranks // per[0]), -(-n_frames // per[1])
-        if per != self._per or n_frames < len(self._read):
+        if per != self._per or joined(self._read, view.run.frame_states):
             self._per, self._read = per, np.zeros(n_frames, np.int64)
             self._cells = np.full(shape, np.nan, np.float32)
             return

@@ -228,3 +228,14 @@ def test_several_steps_take_and_one_takes():
     assert compare(*some).verdict.startswith("steps 20 to 39 take as long per step as steps 0 to 19")
     one = compare(run.of("step 3", np.array([3])), run.of("step 4", np.array([4])))
     assert one.verdict.startswith("step 4 takes as long as step 3")
+
+
+def test_frames_count_as_often_as_they_hold_steps():
+    before, after = measured("A", n_steps=40), measured("B", n_steps=40, seed=1)
+    spans = np.where(np.arange(40) < 8, 1.0, 16.0)
+    found = rows(compare(before, Measured(**{**vars(after), "spans": spans})))
+    step = after.means["step_time_s"]
+    assert found["step_time_s"].change.after == pytest.approx(np.average(step, weights=spans))
+    compute = after.tables["compute_time_s"].astype(float)
+    largest, mean = (np.average(of(compute, axis=1), weights=spans) for of in (np.max, np.mean))
+    assert found["imbalance"].change.after == pytest.approx(largest / mean)

@@ -102,3 +102,10 @@ def test_steps_without_length_are_refused():
 def test_times_that_do_not_ascend_are_refused():
     with pytest.raises(RhythmError, match="do not ascend"):
         phases(steps_of([[0], [1]], [[1], [2]]), np.array([1.0, 0.5]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_clock_that_jumps_back_leaves_the_phase_uncertain():
+    end = np.array([[9.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    found = phases(steps_of(end - 0.5, end, clock_uncertainty_s=[0.1, 0.1]))
+    assert np.isnan(found.phase_uncertainty.values[0]) and np.isfinite(found.phase_uncertainty.values[1])

@@ -85,3 +85,13 @@ def test_too_few_steps_and_unknown_fields_are_refused(tmp_path, run):
         regimes.classified(short)
     with pytest.raises(PlotError, match="no field or region 'stp_time_s'; did you mean"):
         regimes.classified(run, field="stp_time_s")
+
+
+def test_frames_of_several_steps_are_called_so_and_count_as_their_steps(run, times):
+    spans = np.where(np.arange(400) < 300, 1, 16)
+    longer = times.assign_coords(span=("step", spans))
+    words = texts(regimes.of_run(run, times=longer))
+    assert "2 ranks, 400 frames of 1,900 steps" in words and "frame, counted from 0" in words
+    assert "1,900 steps, each as long as" in words
+    slow = times["regime"].values == 1
+    assert regimes.shown.shares(longer)[1] == pytest.approx((slow @ spans).sum() / (2 * spans.sum()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from perfield.analysis.comparing.change import ratio_of_sums
 from perfield.analysis.steps import output_steps
 
 TABLES = ("step_time_s", "compute_time_s", "mpi_time_s")  # that are kept of each rank and step
@@ -30,6 +31,7 @@ class Measured:
     unbalanced : by stem of a region, float64 (n_steps,): the largest compute time of a rank there minus the
     mean, in s; a region's whole time where MPI was not seen inside regions.
     regions : by stem, the region's name in the program. left_out : sentences about steps that are not there.
+    spans : (n_steps,), how many steps each frame adds up; empty: 1.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Measured:
     unbalanced: Mapping[str, np.ndarray] = field(default_factory=dict)
     regions: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    spans: np.ndarray = field(default_factory=lambda: np.ones(0))
 
     @property
     def n_ranks(self) -> int:
@@ -66,6 +69,22 @@ class Measured:
         """(n_steps,) bool, the chosen steps without those that write output; a single step always stays."""
         usual = self.chosen & ~self.is_output
         return self.chosen if self.is_single or not usual.any() else usual
+
+    def count(self, steps: np.ndarray) -> int:
+        """How many of the program's steps some frames hold. steps : bool (n_steps,)."""
+        return int(self.spans[steps].sum() if len(self.spans) else steps.sum())
+
+    def weights(self, steps: np.ndarray) -> np.ndarray:
+        """How often each frame counts, (number of steps,): once for each step that it adds up, but once where
+        a single frame is compared. steps : bool (n_steps,)."""
+        return (self.spans if len(self.spans) and not self.is_single else np.ones(len(steps)))[steps]
+
+    def weighed(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Numbers of some steps, (n_steps,), made such that their mean is that of all steps in frames."""
+        weights = self.weights(steps)
+        if not len(weights) or np.ptp(weights) == 0:
+            return numbers[steps]
+        return ratio_of_sums(numbers[steps] * weights, weights)
 
     def of(self, name: str, positions: np.ndarray) -> Measured:
         """A side about some of the steps, under another name."""

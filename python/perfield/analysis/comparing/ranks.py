@@ -35,11 +35,13 @@ def changed_ranks(before: Measured, after: Measured) -> list[RankChange]:
     sides = before, after
     if any(FIELD not in side.tables for side in sides) or not np.array_equal(before.ranks, after.ranks):
         return []
-    least = WORTH_TELLING * max(float(side.means["step_time_s"][side.compared].mean()) for side in sides)
+    least = WORTH_TELLING * max(
+        float(side.weighed(side.means["step_time_s"], side.compared).mean()) for side in sides
+    )
     found = []
     for column, rank in enumerate(before.ranks.tolist()):
         of_rank = [np.nan_to_num(side.tables[FIELD][:, column]).astype(float) for side in sides]
-        apart = [float(values[side.compared].mean()) for values, side in zip(of_rank, sides)]
+        apart = [float(side.weighed(values, side.compared).mean()) for values, side in zip(of_rank, sides)]
         if abs(apart[1] - apart[0]) > least:
             found.append(RankChange(rank, compared(sides, of_rank)))
     # The others were not tested for being small, but count as tests all the same.

@@ -133,7 +133,8 @@ def _output(before: Measured, after: Measured) -> Iterator[Row]:
         counts = (float(steps.sum()) for steps in left_out)
         yield Row(OUTPUT, "output_steps", "steps that write output", "1", "", Change(*counts))
     if all(steps.any() for steps in left_out):
-        times = [side.means["step_time_s"][steps] for side, steps in zip((before, after), left_out)]
+        sides = zip((before, after), left_out)
+        times = [side.weighed(side.means["step_time_s"], steps) for side, steps in sides]
         found = change(*map(mean_of, times))
         yield Row(OUTPUT, OUTPUT_STEP, "a step that writes output", "s", "lower", found)
 
@@ -156,7 +157,7 @@ def _row(
 
 def compared(sides: tuple[Measured, Measured], series: Sequence[np.ndarray]) -> Change:
     """The change of a number. series : of both sides, the number in each of their steps, (n_steps,)."""
-    chosen = [values[side.compared] for side, values in zip(sides, series)]
+    chosen = [side.weighed(values, side.compared) for side, values in zip(sides, series)]
     ordinary = [values[_ordinary(side)] for side, values in zip(sides, series)]
     return _change(sides, chosen, ordinary)
 
@@ -187,29 +188,34 @@ def _ordinary(side: Measured) -> np.ndarray:
 
 
 def _mean(key: str) -> Numbers:
-    return lambda side, steps: side.means[key][steps]
+    return lambda side, steps: side.weighed(side.means[key], steps)
 
 
 def _sum(key: str) -> Numbers:
-    return lambda side, steps: side.sums[key][steps]
+    return lambda side, steps: side.weighed(side.sums[key], steps)
 
 
 def _on_all_ranks(key: str) -> Numbers:
-    return lambda side, steps: side.means[key][steps] * side.n_ranks
+    return lambda side, steps: side.weighed(side.means[key], steps) * side.n_ranks
 
 
 def _imbalance(side: Measured, steps: np.ndarray) -> np.ndarray:
     """The largest rank of each step over the mean, over all steps: the ratio of the closing lines."""
-    table = np.nan_to_num(side.tables["compute_time_s"][steps]).astype(float)
+    table = _table(side, "compute_time_s", steps)
     return ratio_of_sums(table.max(axis=1, initial=0.0), table.mean(axis=1))
+
+
+def _table(side: Measured, key: str, steps: np.ndarray) -> np.ndarray:
+    """Values of ranks in some steps, (n_steps, n_ranks), as often as each frame counts."""
+    return np.nan_to_num(side.tables[key][steps]).astype(float) * side.weights(steps)[:, None]
 
 
 def _pop(key: str) -> Numbers:
     """Efficiencies as the POP project defines them (docs/closing-lines.md), useful being time outside MPI."""
 
     def numbers(side: Measured, steps: np.ndarray) -> np.ndarray:
-        elapsed = np.nan_to_num(side.tables["step_time_s"][steps]).astype(float)
-        useful = elapsed - np.nan_to_num(side.tables["mpi_time_s"][steps]).astype(float)
+        elapsed = _table(side, "step_time_s", steps)
+        useful = elapsed - _table(side, "mpi_time_s", steps)
         longest = useful[:, useful.sum(axis=0).argmax()]
         of_run = elapsed[:, elapsed.sum(axis=0).argmax()]
         if key == "load_balance":

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import EFFICIENCY, OUTPUT_STEP, REGIONS, STEP, Row
@@ -100,8 +102,7 @@ def _because(before: Measured, after: Measured, whole: float) -> str:
     grown = {}
     for stem in {**before.unbalanced, **after.unbalanced}:
         means = [
-            float(side.unbalanced[stem][side.compared].mean()) if stem in side.unbalanced else 0.0
-            for side in (before, after)
+            _mean(side, side.unbalanced[stem]) if stem in side.unbalanced else 0.0 for side in (before, after)
         ]
         grown[after.regions.get(stem, before.regions.get(stem, stem))] = means[1] - means[0]
     place = _most(grown, whole)
@@ -111,10 +112,12 @@ def _because(before: Measured, after: Measured, whole: float) -> str:
 
 
 def _difference(before: Measured, after: Measured, key: str) -> float:
-    means = [
-        float(side.means[key][side.compared].mean()) if key in side.means else 0.0 for side in (before, after)
-    ]
+    means = [_mean(side, side.means[key]) if key in side.means else 0.0 for side in (before, after)]
     return means[1] - means[0]
+
+
+def _mean(side: Measured, numbers: np.ndarray) -> float:
+    return float(side.weighed(numbers, side.compared).mean())
 
 
 def _most(differences: dict[str, float], whole: float) -> str:

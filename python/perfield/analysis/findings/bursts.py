@@ -38,7 +38,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     in_burst = float(np.median(sent[chosen]))
-    written = observed.totals.get("io_write_bytes")
+    written = observed.written_per_step()
     writing = np.zeros(len(sent), bool) if written is None else output_steps(written[:, None])
     meanwhile = " They are the steps that write output." if (writing == chosen).all() else ""
     yield Finding(

@@ -47,7 +47,7 @@ def file_use(observed: Observed) -> FileUse | None:
         return None
     verbs = [("reads", read), ("writes", written)]
     told = [verb for verb, each in verbs if each.sum() > ONE_WAY * total]
-    in_files = output_steps(of_steps[:, None])
+    in_files = output_steps((of_steps / (observed.span if len(observed.span) else 1))[:, None])
     in_files &= of_steps[in_files].sum() > NEARLY_ALL * of_steps.sum()  # else others use files, too
     return FileUse(amount, " and ".join(told), in_files)
 

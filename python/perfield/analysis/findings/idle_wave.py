@@ -31,7 +31,8 @@ def waves(observed: Observed) -> tuple[IdleWave, ...]:
     """The idle waves of a run, the longest delay first; steps are the run's indexes.
 
     Waiting in collective calls does not count. Partners are ranks that exchange a message in every other step
-    or more often.
+    or more often. Where frames become longer, only those as short as the first are looked at, as a delay
+    travels from step to step.
     """
     from perfield.analysis.rhythm.idle_waves import idle_waves  # brings xarray
 
@@ -39,15 +40,17 @@ def waves(observed: Observed) -> tuple[IdleWave, ...]:
         return ()
     receiver, sender = partners(observed)
     collective = np.nan_to_num(observed.of("mpi_collective_time_s"))
+    steps, spans = observed.steps_in_row, observed.span
+    alike = steps == steps[0] if (spans != spans[:1]).any() else slice(None)
     return tuple(
         idle_waves(
-            observed.begin_s,
-            observed.end_s,
-            observed.of("compute_time_s"),
-            np.maximum(observed.of("waiting_time_s") - collective, 0),
+            observed.begin_s[alike],
+            observed.end_s[alike],
+            observed.of("compute_time_s")[alike],
+            np.maximum(observed.of("waiting_time_s") - collective, 0)[alike],
             receiver,
             sender,
-            index=observed.index[np.searchsorted(observed.row, np.arange(len(observed.begin_s)))],
+            index=observed.index[np.searchsorted(observed.row, np.arange(len(observed.begin_s)))][alike],
             ranks=observed.ranks,
         )
     )
@@ -170,7 +173,7 @@ def _is_worth_telling(observed: Observed, wave: IdleWave) -> bool:
 @once
 def _output_steps(observed: Observed) -> frozenset[int]:
     """Indexes of steps that write output."""
-    written = observed.totals.get("io_write_bytes")
+    written = observed.written_per_step()
     if written is None:
         return frozenset()
     return frozenset(observed.index[output_steps(written[:, np.newaxis])].tolist())

@@ -27,7 +27,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     What a finding about files, or about a burst in these steps, saves is not counted again: that is the
     reason. If it is all, nothing else is told.
     """
-    chosen = output_steps(observed.totals["io_write_bytes"][:, None])
+    per_step = observed.written_per_step()
+    chosen = output_steps(per_step[:, None])
     cost = extra(observed, chosen)
     if cost is None or cost.share < WORTH_TELLING:
         return
@@ -40,7 +41,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     saved_s = cost.time_s - explained_s
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
-    written = float(np.median(observed.totals["io_write_bytes"][chosen]))
+    written = float(np.median(per_step[chosen]))
     lengths = lengths_s(observed)
     typical = observed.index[chosen][np.argsort(lengths[chosen])[int(chosen.sum() - 1) // 2]]
     yield Finding(

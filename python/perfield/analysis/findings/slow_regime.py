@@ -66,7 +66,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if observed.n_steps < FEWEST:
         return
     lengths = lengths_s(observed)
-    written = observed.totals.get("io_write_bytes")
+    written = observed.written_per_step()
     writes = np.zeros(len(lengths), bool) if written is None else output_steps(written[:, np.newaxis])
     found = levels(lengths, ~writes)
     if found is None or found.chance > CHANCE:

@@ -25,7 +25,8 @@ def timings(
     name : what was timed, for messages and titles; an attribute of `time_s`.
     Classified timings have also `regime` (rank, step), int8, from 0 for the fastest, UNKNOWN where there is
     no time; `probability` (rank, step), the posterior probability of that regime; and the attribute `model`,
-    a Model as JSON. Raises RegimeError for other shapes.
+    a Model as JSON. Where frames add up several steps, `span` (step) is how many; a time is that of one.
+    Raises RegimeError for other shapes.
     """
     is_lazy = hasattr(time_s, "dask")
     values = time_s.astype(np.float64) if is_lazy else np.asarray(time_s, dtype=np.float64)
@@ -65,6 +66,6 @@ def largest(times: xr.Dataset) -> xr.Dataset:
     """
     known = times[TIME].where(np.isfinite(times[TIME]))
     series = known.max("rank", skipna=True).values
-    return timings(
-        series, [-1], times["step"].values, f"longest {times[TIME].attrs.get('long_name', 'time')}"
-    )
+    name = f"longest {times[TIME].attrs.get('long_name', 'time')}"
+    found = timings(series, [-1], times["step"].values, name)
+    return found.assign_coords(span=times["span"]) if "span" in times.coords else found

@@ -18,10 +18,10 @@ def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int |
     """Phases of ranks: 2 pi times (steps completed + the fraction of the current step).
 
     steps : `run.steps`, or `perfield.run.rhythm.closed_steps`. It needs begin_s and end_s (step, rank), s on
-    one clock; `step` is the number of an entry's last step, and `span` (step), 1 if absent, how many steps
-    the entry adds up. clock_uncertainty_s (rank, or step and rank) is used where it is there. times : s on
-    that clock, ascending. By default `samples` times, or as many as the steps, at equal distances from the
-    first rank's first begin to the last rank's last end.
+    one clock; `step` is the number of an entry's last step, and `span` (step, or step and rank), 1 if absent,
+    how many steps the entry adds up. clock_uncertainty_s (rank, or step and rank) is used where it is there.
+    times : s on that clock, ascending. By default `samples` times, or as many as the steps, at equal
+    distances from the first rank's first begin to the last rank's last end.
 
     Inside a step, or an entry of several steps, the phase grows evenly. Between two consecutive steps it
     stands still: the program or perfield did something else. It is NaN before a rank's first step, after its
@@ -34,9 +34,10 @@ def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int |
     """
     begin, end = (np.asarray(steps[name].transpose("step", "rank").values) for name in ("begin_s", "end_s"))
     last = steps["step"].values.astype(np.float64) + 1.0
-    first = last - (steps["span"].values if "span" in steps else 1)
+    span = steps["span"] if "span" in steps else xr.DataArray(1)
+    span = span.broadcast_like(steps["begin_s"]).transpose("step", "rank").values
     known = np.isfinite(begin) & (begin <= end)
-    _check(known, last - first)
+    _check(known, span)
     if times is None:
         since, until = begin.min(where=known, initial=np.inf), end.max(where=known, initial=-np.inf)
         if since == until:
@@ -52,22 +53,28 @@ def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int |
     for rank, is_known, begins, ends in _of_ranks(known, begin, end):
         here = np.flatnonzero(is_known)
         if len(here):
-            stamps, levels = _knots(begins[here], ends[here], first[here], last[here])
+            first = last[here] - span[here, rank]
+            stamps, levels = _knots(begins[here], ends[here], first, last[here])
             phase[rank] = _between_knots(times, stamps, levels)
             period[rank] = _period(stamps, levels)
     phase *= TURN
     found = phase_dataset(phase, times, source=RUN, oscillators=steps["rank"].values)
-    uncertainty = _clock_uncertainty(steps)
+    uncertainty = TURN * _clock_uncertainty(steps)
+    unknown = np.full(len(period), np.nan)  # where a clock that jumped back leaves no time for steps
     about = {"units": "s", "long_name": "median time from the end of a step to that of the next"}
     found["period_s"] = "oscillator", period, about
     about = {"units": "rad", "long_name": "largest error of the phase, from the error of the rank's clock"}
-    found["phase_uncertainty"] = "oscillator", TURN * uncertainty / period, about
+    found["phase_uncertainty"] = (
+        "oscillator",
+        np.divide(uncertainty, period, out=unknown, where=period > 0),
+        about,
+    )
     return found
 
 
 def _check(known: np.ndarray, spans: np.ndarray) -> None:
     """Raises RhythmError if no rank did two steps."""
-    most = int((known * spans[:, np.newaxis]).sum(axis=0).max(initial=0))
+    most = int((known * spans).sum(axis=0).max(initial=0))
     if most < 2:
         raise RhythmError(
             f"there is {'one step' if most else 'no step with known times'}, and a rhythm needs at least "

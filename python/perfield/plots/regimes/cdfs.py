@@ -113,7 +113,7 @@ def one_box(
         shown.by_logarithm(axes.xaxis)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"time ({unit})")
-    axes.set_ylabel("share of steps up to that time")
+    axes.set_ylabel(f"share of {shown.column(times)}s up to that time")
     head(axes, words or "Distributions of ranks", shown.said(shown.origin(times), *told))
     return axes
 

@@ -68,7 +68,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
         bar.ax.yaxis.set_minor_locator(LogLocator(10, subs=()))
     more = f"; orange: longer, up to {in_seconds(float(values.max()))}" if most > high else ""
     more += "; grey: unknown" if np.isnan(cells).any() else ""
-    size = shown.size(times) + _in_words(joined, "; each cell: the mean of")
+    size = shown.size(times) + _in_words(joined, times, "; each cell: the mean of")
     said = shown.said(words, shown.origin(times), size) + more
     head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said)
     return axes
@@ -99,7 +99,7 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     if n == 1:
         head(axes, "One regime: no slow phases stand out", "; ".join(grey))
     else:
-        mixed = _in_words(joined, "mixed colours: a cell stands for")
+        mixed = _in_words(joined, times, "mixed colours: a cell stands for")
         shares = ["%: share of steps"] if n > shown.FEW else []
         head(axes, f"The same times in {n} regimes", shown.said("pale: uncertain", mixed, *grey, *shares))
     return axes
@@ -118,9 +118,9 @@ def _joined(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
     return np.divide(sums, counts, np.full(sums.shape, np.nan), where=counts > 0), (ranks, steps)
 
 
-def _in_words(joined: tuple[int, int], words: str) -> str:
+def _in_words(joined: tuple[int, int], times: xr.Dataset, words: str) -> str:
     """What a cell stands for: `words` and "4 ranks x 8 steps"; "" where it is one point."""
-    parts = [f"{size} {name}" for size, name in zip(joined, ("ranks", "steps")) if size > 1]
+    parts = [f"{size} {name}" for size, name in zip(joined, ("ranks", f"{shown.column(times)}s")) if size > 1]
     return f"{words} {' x '.join(parts)}" if parts else ""
 
 

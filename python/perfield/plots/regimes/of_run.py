@@ -99,5 +99,6 @@ def spread_of_run(
         row, column = divmod(number, columns)
         axes = figure.add_subplot(grid[1 + row, 2 * column : 2 * column + 2])
         one_box(told, axes, number - 1 if number else None, each)
-        axes.set_ylabel("" if column else "share of steps up to that time")
+        if column:
+            axes.set_ylabel("")
     return figure

@@ -66,9 +66,20 @@ def number_among(times: xr.Dataset, number: int, n: int) -> int:
 
 def shares(times: xr.Dataset) -> np.ndarray:
     """The share of steps of all ranks that are in each regime, (n_regimes); NaN without a known regime."""
-    regime = times[REGIME].values
-    counts = np.bincount(regime[regime > UNKNOWN].astype(np.int64), minlength=n_regimes(times))
+    regime = times[REGIME].transpose("rank", "step").values
+    weights = np.broadcast_to(spans(times), regime.shape)[regime > UNKNOWN]
+    counts = np.bincount(regime[regime > UNKNOWN].astype(np.int64), weights, n_regimes(times))
     return counts / counts.sum() if counts.sum() else np.full(len(counts), np.nan)
+
+
+def spans(times: xr.Dataset) -> np.ndarray:
+    """(n_steps,), how many steps each column of timings adds up."""
+    return times["span"].values if "span" in times.coords else np.ones(times.sizes["step"], np.int64)
+
+
+def column(times: xr.Dataset) -> str:
+    """What a column of timings is: a "step", or a "frame" of several steps."""
+    return "frame" if "span" in times.coords else "step"
 
 
 def known(times: xr.Dataset, words: str = "these timings") -> np.ndarray:
@@ -94,8 +105,11 @@ def unit(*all_times_s: np.ndarray) -> tuple[float, str]:
 
 
 def size(times: xr.Dataset) -> str:
-    """How many ranks and steps there are: "20 ranks, 8,192 steps"; of a reduced series, "8,192 steps"."""
-    steps = counted(times.sizes["step"], "step")
+    """How many ranks and steps there are: "20 ranks, 8,192 steps"; of a reduced series, "8,192 steps". Where
+    frames add up several steps: "100 frames of 8,192 steps"."""
+    steps = counted(times.sizes["step"], column(times))
+    if "span" in times.coords:
+        steps += f" of {counted(int(spans(times).sum()), 'step')}"
     if times.sizes["rank"] == 1 and int(times["rank"][0]) < 0:
         return steps
     return f"{counted(times.sizes['rank'], 'rank')}, {steps}"
@@ -109,9 +123,9 @@ def longest(times: xr.Dataset) -> xr.Dataset:
 def steps_of(times: xr.Dataset) -> tuple[np.ndarray, str]:
     """A number for each step, for axes, and what it is: their own numbers where these follow one another."""
     numbers = times["step"].values
-    if len(numbers) < 2 or (np.diff(numbers) == 1).all():
+    if column(times) == "step" and (len(numbers) < 2 or (np.diff(numbers) == 1).all()):
         return numbers, "step"
-    return np.arange(len(numbers)), "step, counted from 0"
+    return np.arange(len(numbers)), f"{column(times)}, counted from 0"
 
 
 def axis_of(numbers: np.ndarray) -> tuple[float, float]:

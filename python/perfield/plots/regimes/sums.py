@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.regimes import REGIME
+from perfield.analysis.regimes import REGIME, TIME
 from perfield.analysis.regimes.cumulative import cumulative_sums, improvement, known_times
+from perfield.analysis.regimes.timings import known_points
 from perfield.analysis.words import counted, in_percent, in_seconds
 from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots.regimes import shown
@@ -114,20 +115,24 @@ def improvements(
 
 
 def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
-    """Draws S_K of one series, and what it would be if every step took the mean time of the fast regime.
+    """Draws S_K of one series, and what it would be if every step took the mean time of the fast regime. A
+    frame of several steps counts as so many steps of its mean time.
 
     times : classified, of one row. Raises PlotError if no step is in the fast regime.
     """
-    values, fast = shown.known(times), known_times(times, 0)
+    values, is_fast = shown.known(times), known_points(times, 0)
+    fast = times[TIME].values[is_fast]
     shown.n_regimes(times)
     if not len(fast):
         raise PlotError("no step is in the fast regime, so nothing tells what slow steps cost.")
     axes = new_axes(axes)
-    total = cumulative_sums(values)
+    spans = np.broadcast_to(shown.spans(times), is_fast.shape)
+    order = np.argsort(values, kind="stable")
+    held = spans[known_points(times)][order]
+    count, total = np.cumsum(held), np.cumsum(held * values[order])
     factor, unit = scaled("s", float(total[-1]))
-    count = np.arange(1, len(total) + 1)
-    mean = float(fast.mean())
-    cost = float(total[-1]) - mean * len(total)
+    mean = float(np.average(fast, weights=spans[is_fast]))
+    cost = float(total[-1]) - mean * float(count[-1])
     slow = regime_colours(2)[1]
     above = total > mean * count
     axes.fill_between(
@@ -146,7 +151,8 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     _finish(axes, f"sum of K steps ({unit})")
     axes.legend(frameon=False, fontsize=10, loc="upper left")
     part = in_percent(max(cost, 0.0) / float(total[-1]))
-    more = shown.said(shown.origin(times), f"{counted(len(total), 'step')}, each as long as its longest rank")
+    n_steps = counted(int(count[-1]), "step")
+    more = shown.said(shown.origin(times), f"{n_steps}, each as long as its longest rank")
     head(axes, f"Slow steps cost {in_seconds(max(cost, 0.0))}, {part} of the time", more)
     return axes
 

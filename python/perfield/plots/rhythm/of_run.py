@@ -78,7 +78,8 @@ def of_run(
     """
     phases, of_steps = measured(run, steps)
     pull = Tanh(float(run.n_ranks)) if "receiver" in phases else None
-    words = f"{words or Path(run.path).resolve().name}, {counted(of_steps.sizes['step'], 'step')}"
+    n = counted(of_steps.sizes["step"], "step" if (of_steps["span"] == 1).all() else "frame")
+    words = f"{words or Path(run.path).resolve().name}, {n}"
     return page(phases, of_steps, potential=pull, order=order, words=words, figure=figure)
 
 
