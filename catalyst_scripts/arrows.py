@@ -9,6 +9,7 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
+from processes import of_first
 
 SIDES = 8
 POINTS = 17  # of the words below a picture
@@ -66,7 +67,7 @@ class Words:
     def at(self, time: float) -> None:
         """Writes the words of a time."""
         self._lines.UpdatePipeline(time)
-        data = self._lines.GetClientSideObject().GetOutputDataObject(0)
+        data = of_first(self._lines)
         while data.IsA("vtkMultiBlockDataSet"):
             data = data.GetBlock(0)
         texts = data.GetFieldData().GetAbstractArray("in_words")

@@ -9,8 +9,7 @@ import numpy as np
 import paraview.simple as pv
 from colours import TEXT, plain
 from labels import Camera, Label
-from vtkmodules.vtkCommonCore import vtkPoints
-from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+from processes import Lines
 
 HALF = 9  # half of a frame in pixels, but at least:
 HALF_IN_CELLS = 0.5
@@ -25,7 +24,7 @@ class Frames:
     @property
     def proxies(self) -> list[Any]:
         """All sources, for the one who deletes the view."""
-        return [self._lines] if self._lines is not None else []
+        return [self._lines.proxy] if self._lines is not None else []
 
     def around(self, names: list[Label], camera: Camera) -> tuple[list[Label], list[tuple[float, ...]]]:
         """Draws a frame around the cell of each name.
@@ -47,19 +46,12 @@ class Frames:
         return moved, boxes
 
     def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
-        lines, points, cells = vtkPolyData(), vtkPoints(), vtkCellArray()
-        for frame in corners:
-            numbers = [points.InsertNextPoint(corner) for corner in frame]
-            cells.InsertNextCell(len(frame) + 1, [*numbers, numbers[0]])
-        lines.SetPoints(points)
-        lines.SetLines(cells)
         if self._lines is None:
-            self._lines = pv.PVTrivialProducer(registrationName="frames of named nodes")
-        self._lines.GetClientSideObject().SetOutput(lines)
-        self._lines.MarkModified(self._lines.SMProxy)
-        self._lines.UpdatePipeline()
+            self._lines = Lines("frames of named nodes")
+        around = [[4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3, 4 * n] for n in range(len(corners))]
+        self._lines.set(corners, around, [])
         if self._display is None:
-            self._display = pv.Show(self._lines, self._view)
+            self._display = pv.Show(self._lines.proxy, self._view)
             plain(self._display, TEXT)
             self._display.Ambient, self._display.Diffuse, self._display.LineWidth = 1.0, 0.0, 2.0
         self._display.Visibility = int(bool(corners))

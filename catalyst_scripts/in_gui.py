@@ -11,6 +11,7 @@ import paraview.simple as pv
 import picks
 from follow import follow
 from pipeline_options import Options, ended, unknown
+from processes import is_here
 from reduced import reduced
 from scene import Pictures, at_first_step, new_view, panels_at_rest
 
@@ -36,7 +37,8 @@ def show(names: tuple[str, ...], makes: str) -> None:
     if options.every > 1:
         pv.GetAnimationScene().Stride = options.every
     follow(views, pictures)
-    picks.link(views, pictures)
+    if is_here():  # a pvserver has the data that picks look at
+        picks.link(views, pictures)
     if makes == "images":
         for name, view in zip(names, views):
             _extractor("PNG", view, name, options).Writer.ImageResolution = options.size

@@ -16,9 +16,7 @@ import numpy as np
 import paraview.simple as pv
 import vtkmodules.vtkRenderingFreeType  # noqa: F401  measures text
 from colours import TEXT, font_size
-from vtkmodules.util.numpy_support import numpy_to_vtk
-from vtkmodules.vtkCommonCore import vtkPoints
-from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+from processes import Lines
 from vtkmodules.vtkRenderingCore import vtkTextProperty, vtkTextRenderer
 
 LABELS = 40
@@ -195,15 +193,14 @@ class Labels:
         self._bounds = bounds
         self._dots = dots
         self._texts: list[tuple[Any, Any]] = []
-        self._lines = pv.PVTrivialProducer(registrationName="lines to labels")
-        self._lines.GetClientSideObject().SetOutput(vtkPolyData())
+        self._lines = Lines("lines to labels")
         self._lines_display: Any = None
         self._shown: list[Label] = []
 
     @property
     def proxies(self) -> list[Any]:
         """All sources, for the one who deletes the view."""
-        return [self._lines, *(text for text, _ in self._texts)]
+        return [self._lines.proxy, *(text for text, _ in self._texts)]
 
     def show(
         self,
@@ -248,30 +245,15 @@ class Labels:
         ends = [(one.at, _nearest(np.array([one.box]), np.array(one.at))[0]) for one in placed]
         low, high = np.array(self._bounds, float)[0::2], np.array(self._bounds, float)[1::2]
         depth = camera.nearest(self._bounds) - 0.01 * float(np.linalg.norm(high - low))
-        lines = vtkPolyData()
-        points = vtkPoints()
-        points.SetData(
-            numpy_to_vtk(camera.points(np.array(ends).reshape(-1, 2), depth).astype(np.float32), deep=True)
-        )
-        cells = vtkCellArray()
-        for n in range(len(ends)):
-            cells.InsertNextCell(2, [2 * n, 2 * n + 1])
-        lines.SetPoints(points)
-        lines.SetLines(cells)
-        if self._dots:
-            dots = vtkCellArray()
-            for n in range(len(ends)):
-                dots.InsertNextCell(1, [2 * n])
-            lines.SetVerts(dots)
-        self._lines.GetClientSideObject().SetOutput(lines)
-        self._lines.MarkModified(self._lines.SMProxy)
+        lines = [[2 * n, 2 * n + 1] for n in range(len(ends))]
+        dots = [line[:1] for line in lines] if self._dots else []
+        self._lines.set(camera.points(np.array(ends).reshape(-1, 2), depth), lines, dots)
         if not placed:
             if self._lines_display is not None:
                 self._lines_display.Visibility = 0
             return
-        self._lines.UpdatePipeline()
         if self._lines_display is None:
-            self._lines_display = pv.Show(self._lines, self._view)
+            self._lines_display = pv.Show(self._lines.proxy, self._view)
             self._lines_display.ColorArrayName = ["POINTS", ""]
             self._lines_display.DiffuseColor = self._lines_display.AmbientColor = TEXT
             self._lines_display.Ambient, self._lines_display.Diffuse = 1.0, 0.0

@@ -24,7 +24,9 @@ layout_filter.arrange(self, layout)
 
 
 def sizes_of(layers: Mapping[str, Any]) -> Sizes | None:
-    """The sizes of a picture, which its layer of ranks tells; None for an overview, which has no planes."""
+    """The sizes of a picture, which its layer of ranks tells; None without planes, as in an overview."""
+    if "ranks" not in layers:  # a process of ParaView without the machine
+        return None
     told = layers["ranks"].GetFieldData()
     arrays = [told.GetArray(name) for name in ("node_z", "node_switch", "plane_sizes")]
     if any(array is None for array in arrays) or not arrays[0].GetNumberOfTuples():

@@ -7,6 +7,7 @@ import itertools
 import math
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import layout_filter
@@ -18,6 +19,7 @@ from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
 from mesh_values import nameable
+from processes import of_first
 from scene import FREE, Pictures, aim, set_title
 from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -151,6 +153,7 @@ def _arranged(reader: Any, layout: str) -> Any:
     if not layout:
         return reader
     picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
+    picture.PythonPath = str(Path(layout_filter.__file__).parent)  # for other processes than this one
     picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(LAYOUTS))
     picture.UpdatePipeline()
     return picture
@@ -453,14 +456,14 @@ def _words(data: Any, name: str) -> str:
 
 def selector(reader: Any, layer: str) -> str:
     """ParaView's selector for a layer in the reader's data."""
-    data = reader.GetClientSideObject().GetOutputDataObject(0)
+    data = of_first(reader)
     nested = isinstance(data.GetBlock(0), vtkCompositeDataSet)
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
 def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
-    data = block.GetClientSideObject().GetOutputDataObject(0)
+    data = of_first(block)
     is_composite = isinstance(data, vtkCompositeDataSet)
     for leaf in layout_filter.leaves(data).values() if is_composite else [data]:
         texts = leaf.GetFieldData().GetAbstractArray(f"{field}_names")
@@ -473,7 +476,7 @@ def names_of(block: Any, field: str) -> dict[int, str] | None:
 
 def _layers(proxy: Any) -> dict[str, Any]:
     """The layers that a source shows, by name."""
-    return layout_filter.leaves(proxy.GetClientSideObject().GetOutputDataObject(0))
+    return layout_filter.leaves(of_first(proxy))
 
 
 def open_in(view: Any, pictures: Pictures) -> Any:

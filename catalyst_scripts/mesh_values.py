@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from processes import all_of, surfaces
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 OFFSET = "piece_offset"  # the vector that moves a piece away from the middle of the mesh
@@ -42,9 +43,8 @@ class MeshValues:
     def data(self, time: float) -> Any:
         """The geometry picture at a time; valid until another time is asked for."""
         if self._reader is None:
-            self._reader = self._pictures.read("geometry")
-        self._reader.UpdatePipeline(time)
-        return self._reader.GetClientSideObject().GetOutputDataObject(0)
+            self._reader = surfaces(self._pictures.read("geometry"))
+        return all_of(self._reader, time)
 
     def at(self, time: float) -> Moment:
         """What the pieces hold at a time."""

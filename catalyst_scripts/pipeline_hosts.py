@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline_options import OptionError, ended, from_arguments, from_environment
-from x_display import has_display
+from x_display import draws_by_x, has_display
 
 PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
 
@@ -41,7 +41,11 @@ def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -
 
 def _run_in_pvbatch(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str) -> None:
     options, arguments = from_arguments(sys.argv[1:], module["__doc__"])
-    if makes != "extracts" and not has_display():
+    from processes import n_processes, runs_everywhere
+
+    if runs_everywhere():
+        raise OptionError("leave out --sym: the script runs in the first process, and all processes draw")
+    if makes != "extracts" and draws_by_x() and not has_display():
         raise OptionError(
             "images need an X display, and there is none; start the script under xvfb-run -a (Debian package "
             "xvfb), or set DISPLAY"
@@ -49,6 +53,8 @@ def _run_in_pvbatch(module: Mapping[str, Any], pictures: tuple[str, ...], makes:
     if makes == "live":
         from live_client import receive
 
+        if n_processes() > 1:
+            raise OptionError("one process receives steps; start the script without mpirun")
         receive(options, arguments.output)
         return
     from in_pvbatch import make

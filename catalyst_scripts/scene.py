@@ -17,6 +17,7 @@ from typing import Any
 import paraview.simple as pv
 from colours import TEXT, font_size
 from pipeline_options import CAMERAS, Options, from_environment
+from processes import on_first
 from ticks import amount, unit_for
 
 ANGLE = 30.0  # degrees that an image is high, seen from a camera at a given place; ParaView's own
@@ -57,6 +58,7 @@ class Pictures:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""
         if name not in self._readers:
             reader = pv.PVDReader(registrationName=name, FileName=str(self.path / f"{name}.pvd"))
+            reader = reader if name == "geometry" else on_first(reader)
             reader.UpdatePipeline()
             self._readers[name] = reader
         return self._readers[name]

@@ -6,6 +6,14 @@ from __future__ import annotations
 import ctypes
 
 
+def draws_by_x() -> bool:
+    """Whether this ParaView draws by X; builds with OSMesa or EGL need no display."""
+    import vtkmodules.vtkRenderingOpenGL2  # noqa: F401  provides the window
+    from vtkmodules.vtkRenderingCore import vtkRenderWindow
+
+    return vtkRenderWindow().GetClassName().startswith("vtkX")
+
+
 def has_display() -> bool:
     """Whether this process can open an X display.
 

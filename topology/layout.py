@@ -218,9 +218,9 @@ def _columns_of_ranks(placement: Placement, rank: np.ndarray) -> _Columns:
             row[mine] = turn + bool(len(bound))
             line[mine] = left[mine] + (right[mine] - left[mine]) * (turn + 0.5) / size[group]
         else:
-            from_pu, to_pu = np.full(len(size), np.inf), np.zeros(len(size))
-            np.minimum.at(from_pu, group, left[mine])
-            np.maximum.at(to_pu, group, right[mine])
+            begin = np.cumsum(size) - size  # every group has a member
+            from_pu = np.minimum.reduceat(left[mine[order]], begin)
+            to_pu = np.maximum.reduceat(right[mine[order]], begin)
             share = ((to_pu - from_pu) / size)[group]
             left[mine] = from_pu[group] + turn * share
             right[mine] = left[mine] + share

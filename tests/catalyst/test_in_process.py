@@ -147,6 +147,28 @@ def test_the_steps_shown_are_the_frames_of_the_run(in_process, program, choice, 
     assert shown_steps(run.path) == steps
 
 
+@pytest.mark.long
+def test_near_the_limit_pictures_go_by_step_and_show_the_same_steps_of_all_ranks(in_process, program):
+    """Rank 0 has more regions, and thus shares entries sooner; both entered `solve` once in each step."""
+    body = """
+    for (int n = 0; rank == 0 && n < 10; ++n) {
+      char name[] = {'a' + n, 0};
+      perfield_begin(name);
+      perfield_end(name);
+    }
+    """
+    result = in_process(program(body), 400, every=20, env={"PERFIELD_RECORD_LIMIT": "70000"})
+    run = result.cwd / "perfield-run"
+    assert "nears record_limit" in result.stderr
+    assert shown_steps(run) == list(range(0, 400, 20))
+    counts = [
+        [set(extracts.arrays(piece)["point solve_count"]) for piece in extracts.pieces(run, step)]
+        for step in shown_steps(run)
+    ]
+    assert all(one == other and len(one) == 1 for one, other in counts)
+    assert counts[0] == [{1}, {1}] and max(counts[-1][0]) > 10
+
+
 def test_a_rank_that_cannot_write_does_not_hang_the_others(in_process, program):
     """A limit on the size of files stands for a full disk on rank 1; ParaView runs on rank 0 alone."""
     fill = """

@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import live_client
+import numpy as np
 import pytest
 from in_paraview import in_paraview
+from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
@@ -37,22 +39,31 @@ def pictures(tmp_path_factory) -> Path:
     return path
 
 
-def pvbatch(name: str, *words: object, n_display: str | None = None, **more: str):
-    """Runs one of perfield's pipelines in pvbatch."""
+def pvbatch(name: str, *words: object, n_display: str | None = None, ranks: int = 1, **more: str):
+    """Runs one of perfield's pipelines in pvbatch, in as many processes as `ranks`."""
     if shutil.which("pvbatch") is None:
         pytest.skip("pvbatch is not installed")
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"} | more
     environment |= {"DISPLAY": n_display} if n_display else {}
     command = ["pvbatch", SCRIPTS / f"{name}.py", *map(str, words)]
+    if ranks > 1:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        command = ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), *command]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+
+
+def pixels(path: Path) -> np.ndarray:
+    """The colours of an image, (height, width, 3)."""
+    reader = vtkPNGReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    width, height, _ = reader.GetOutput().GetDimensions()
+    return vtk_to_numpy(reader.GetOutput().GetPointData().GetScalars()).reshape(height, width, -1).astype(int)
 
 
 def size_of(path: Path) -> tuple[int, int]:
     """Width and height of an image."""
-    reader = vtkPNGReader()
-    reader.SetFileName(str(path))
-    reader.Update()
-    return reader.GetOutput().GetDimensions()[:2]
+    return pixels(path).shape[1::-1]
 
 
 def test_each_pipeline_is_short_and_begins_with_what_it_shows_and_how_it_runs():
@@ -75,6 +86,20 @@ def test_pvbatch_draws_both_pictures_of_every_fourth_step(pictures, tmp_path):
     assert sorted(path.name for path in place[1].iterdir()) == names
     assert {size_of(path) for path in place[1].iterdir()} == {(320, 240)}
     assert len({path.read_bytes() for path in place[1].iterdir()}) == 4
+
+
+@pytest.mark.long
+def test_two_processes_of_pvbatch_draw_what_one_draws(pictures, tmp_path):
+    with display() as number:
+        given = {"n_display": number, "PERFIELD_CATALYST_SIZE": "640x480", "PERFIELD_LAYOUT": "ring"}
+        for ranks in (1, 2):
+            output = ("--output", tmp_path / str(ranks))
+            result = pvbatch("both", pictures, "--every", 5, *output, ranks=ranks, **given)
+            assert result.returncode == 0, result.stdout + result.stderr
+    assert len(list((tmp_path / "1").iterdir())) == 2
+    for path in (tmp_path / "1").iterdir():
+        differs = np.abs(pixels(path) - pixels(tmp_path / "2" / path.name)).max(axis=2) > 8
+        assert differs.mean() < 0.002  # edges may move by a pixel where two processes meet
 
 
 def test_pvbatch_extracts_the_chosen_fields_without_a_display(pictures, tmp_path):

@@ -7,6 +7,7 @@ import itertools
 import re
 from xml.etree import ElementTree
 
+import mixed_spans
 import numpy as np
 import pytest
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -194,3 +195,11 @@ def test_file_that_is_no_run_is_told(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(RunError, match=re.escape(str(tmp_path))):
         reader.times(str(tmp_path / "run.json"))
+
+
+def test_frames_of_several_steps_show_the_mean_of_one(tmp_path, said):
+    path = mixed_spans.write(tmp_path / "run", {rank: [1, 1, 4, 4] for rank in range(2)})
+    file = str(path / "run.json")
+    made = arrays_of(blocks_of(reader.make(file, reader.times(file)[-1], fields="solve_time_s"))["rank_1"])
+    assert made["point", "solve_time_s"][0] == pytest.approx(1e-3 * 2 + 1e-6 * np.mean([6, 7, 8, 9]))
+    assert said == ["Frames add up several steps: values are the mean of one."]
