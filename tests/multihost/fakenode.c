@@ -4,8 +4,9 @@
 // FAKE_CLOCK="SHIFT DRIFT REALTIME" moves CLOCK_MONOTONIC by SHIFT ns, and by DRIFT ns per second
 // since the machine's start, and CLOCK_REALTIME by REALTIME ns. With FAKE_NODE_PER_RANK every rank
 // is a node of its own to perfield, not to MPI: rank r has a shift of r s and a drift of
-// (r % 7 - 3) * 10,000. With FAKE_TIME_NAMESPACE every rank lies in a time namespace of its own.
-// Does nothing without these variables.
+// (r % 7 - 3) * 10,000. FAKE_NODE_NUMBER=7 is the same for node 7, whose host is n0007. With
+// FAKE_TIME_NAMESPACE every rank lies in a time namespace of its own. Does nothing without these
+// variables.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 
 static long long shift_ns, drift_ppb, realtime_ns;
 static int fake, own_node = -1, own_namespace = -1;
+static const char* node;
 
 __attribute__((constructor)) static void start(void) {
   const char* text = getenv("FAKE_CLOCK");
@@ -27,9 +29,10 @@ __attribute__((constructor)) static void start(void) {
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
   if (!rank) rank = getenv("PMI_RANK");
   if (rank && getenv("FAKE_TIME_NAMESPACE")) own_namespace = atoi(rank);
-  if (!rank || !getenv("FAKE_NODE_PER_RANK")) return;
+  node = getenv("FAKE_NODE_NUMBER");
+  if (!node && (!rank || !getenv("FAKE_NODE_PER_RANK"))) return;
   fake = 1;
-  own_node = atoi(rank);
+  own_node = atoi(node ? node : rank);
   shift_ns = own_node * 1000000000LL;
   drift_ppb = (own_node % 7 - 3) * 10000;
 }
@@ -45,6 +48,14 @@ int clock_gettime(clockid_t id, struct timespec* t) {
   return 0;
 }
 
+int gethostname(char* name, size_t bytes) {
+  static int (*real)(char*, size_t);
+  if (!real) real = dlsym(RTLD_NEXT, "gethostname");
+  if (!node) return real(name, bytes);
+  snprintf(name, bytes, "n%04d", own_node);
+  return 0;
+}
+
 static int file_with(const char* format, int number) {
   const int file = memfd_create("fake", MFD_CLOEXEC);
   dprintf(file, format, number);
@@ -57,12 +68,22 @@ static int is_perfield(const void* caller) {
   return dladdr(caller, &of) && strstr(of.dli_fname, "libperfield");
 }
 
+static int is_boot_id(const char* path) {
+  return own_node >= 0 && !strcmp(path, "/proc/sys/kernel/random/boot_id");
+}
+
+FILE* fopen64(const char* path, const char* mode) {
+  static FILE* (*real)(const char*, const char*);
+  if (!real) real = dlsym(RTLD_NEXT, "fopen64");
+  if (!is_boot_id(path)) return real(path, mode);
+  return fdopen(file_with("%08d-0000-4000-8000-000000000000\n", own_node), "r");
+}
+
 int open(const char* path, int flags, ...) {
   static int (*real)(const char*, int, ...);
   if (!real) real = dlsym(RTLD_NEXT, "open");
   if (is_perfield(__builtin_return_address(0))) {
-    if (own_node >= 0 && !strcmp(path, "/proc/sys/kernel/random/boot_id"))
-      return file_with("%08d-0000-4000-8000-000000000000\n", own_node);
+    if (is_boot_id(path)) return file_with("%08d-0000-4000-8000-000000000000\n", own_node);
     if (own_namespace >= 0 && !strcmp(path, "/proc/self/timens_offsets"))
       return file_with("monotonic  %10d         0\nboottime            0         0\n",
                        own_namespace);
