@@ -75,6 +75,7 @@ CONTRACT = {
     "format/peers.h",
     "platform/counter.hpp",
     "platform/elf_symbols.hpp",
+    "platform/kept_file.hpp",
 }
 
 
@@ -253,6 +254,7 @@ OTHER_TESTS = {
     "fixtures",
     "multihost",
     "overhead",
+    "scale",
     "testcase",
     "topology",
 }

@@ -7,16 +7,35 @@ import statistics
 import tempfile
 from pathlib import Path
 
+import instructions
 import programs
 from report import figure
 
 EVENT_NS = 25  # on top of two clock reads
 CALL_NS = 30
+PAIR = 150  # instructions of a region's enter and exit
 STEP_US = 8
 QUANTITY_NS = 5
 MEMORY_BYTES = 2e6
 PEERS = 26
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def count(built: dict[str, Path]) -> None:
+    """Prints the instructions that perfield adds to regions, calls and messages.
+
+    built : programs/events.c for each MPI.
+    """
+    pair = instructions.added(built["openmpi"], "regions")
+    figure("a region's enter and exit, added", [pair], "instructions", target=PAIR)
+    for mpi, label_of_mpi in MPIS.items():
+        for what, label, calls, messages in instructions.EXCHANGES:
+            added = instructions.added(built[mpi], what, **instructions.STEPS)
+            target = calls * instructions.CALL + messages * instructions.MESSAGE
+            figure(f"{label}, {label_of_mpi}, added", [added], "instructions", target=target)
+        followed = instructions.added(built[mpi], "calls")
+        label = "a counted MPI call while perfield looks for steps"
+        figure(f"{label}, {label_of_mpi}, added", [followed], "instructions", target=None)
 
 
 def main() -> None:
@@ -49,6 +68,8 @@ def main() -> None:
                 bare = statistics.median(numbers(1, what, False, mpi))
                 added = [value - bare for value in numbers(1, what, True, mpi)]
                 figure(f"{label}, {label_of_mpi}, added", added, "ns", target=two_reads + CALL_NS)
+        if instructions.can_count():
+            count(built)
         closing = [value / 1e3 for value in numbers(PEERS + 1, "steps", measured=True)]
         figure("closing a step (10 regions, 26 peers), CPU", closing, "µs", target=STEP_US)
         bare = statistics.median(numbers(2, "memory", measured=False)[0] for _ in range(5))

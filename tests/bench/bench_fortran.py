@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import instructions
 import programs
 from report import figure
 
@@ -25,15 +26,36 @@ def build(folder: Path, mpi: str, binding: str) -> Path:
     return program
 
 
+def count_regions(folder: Path) -> None:
+    """Prints how many instructions more a region takes in Fortran than in C."""
+    paths = [programs.BIN / "perfield", "paths", "--fortran"]
+    module = subprocess.run(paths, capture_output=True, text=True, check=True).stdout.strip()
+    source = Path(__file__).resolve().parent / "programs/regions.f90"
+    program = folder / "regions"
+    words = ["gfortran", "-O2", f"-J{folder}", module, source, "-o", program]
+    subprocess.run([str(word) for word in words], check=True)
+    in_fortran = instructions.added(program, "regions")
+    more = in_fortran - instructions.added(programs.build("events.c", folder), "regions")
+    name = "a region's enter and exit in Fortran, more than C"
+    figure(name, [more], "instructions", target=instructions.FORTRAN)
+
+
 def main() -> None:
     """Prints all figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _, reads = programs.clock_reads(programs.build("events.c", folder))
         target = statistics.median(reads) + CALL_NS
+        if instructions.can_count():
+            count_regions(folder)
         for mpi, label_of_mpi in MPIS.items():
+            in_c = programs.build("events.c", folder, mpi)
             for binding in BINDINGS:
                 program = build(folder, mpi, binding)
+                for what, label, *_ in instructions.EXCHANGES[:2] if instructions.can_count() else ():
+                    more = instructions.added(program, what) - instructions.added(in_c, what)
+                    name = f"{label}, {binding}, {label_of_mpi}, more than C"
+                    figure(name, [more], "instructions", target=instructions.FORTRAN)
                 for what, label in (
                     ("calls", "a counted MPI call (MPI_Test)"),
                     ("messages", "a call with a message"),

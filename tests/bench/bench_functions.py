@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import instructions
 import programs
 from report import figure
 
+HOOK = 12  # instructions
 HOOK_NS = 5  # on top of the C library's empty hooks
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "programs/functions.c"
@@ -32,7 +34,11 @@ def main() -> None:
         figure("an empty hook of a function", empty, "ns", target=None)
         for regions, label in (("chosen", "another function is a region"), ("*", "no function is a region")):
             added = [value - bare for value in hooks(measured=True, regions=regions)]
-            figure(f"a hook of a function that is not chosen, added ({label})", added, "ns", target=HOOK_NS)
+            what = f"a hook of a function that is not chosen, added ({label})"
+            figure(what, added, "ns", target=HOOK_NS)
+            if instructions.can_count():
+                both = instructions.added(program, "hooks", PERFIELD_REGIONS=regions)
+                figure(what, [both / 2], "instructions", target=HOOK)
         many_functions(Path(name) / "many")
 
 

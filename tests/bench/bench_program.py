@@ -55,7 +55,7 @@ def own_seconds(run: Path, region_ns: float, call_ns: float) -> tuple[float, flo
         index.refresh()
         places = index.places
         chosen = places[(places["type"] == STEP_TYPE) & (places["kind"] == 0)]
-        read = _bridge.read_steps(str(stream), chosen["offset"].astype(np.uint64))
+        read = _bridge.read_steps(str(stream), chosen["offset"], chosen["reference_offset"])
         fixed = read["steps"]
         # The next step's entry holds the cost of a closing.
         storing = np.isin(chosen["index"], stored_fields(run) + 1)

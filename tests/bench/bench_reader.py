@@ -19,7 +19,7 @@ from perfield.fields.columns import read_columns
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import twin
 
-RANKS, STEPS, REGIONS, PEERS = 64, 20, 10, 26
+RANKS, STEPS, REGIONS, PEERS = 32, 40, 10, 26
 REPEATS = 11
 ENTRIES = 100_000
 STEP_TYPE = 5
@@ -29,9 +29,12 @@ def make_full(rank: int, step: int, values: dict) -> None:
     """Gives a step entry of the twin ten regions with MPI inside, and 26 peers to send to, receive from and
     wait for."""
     regions = range(1, REGIONS + 1)
-    values["regions"] = [twin.region_row(number, 1_000 * number + step) for number in regions]
+    wave = (rank * 31 + step * 17) % 101  # times differ from step to step, everything else repeats
+    values["regions"] = [twin.region_row(number, 100_000 * number + 900 * wave) for number in regions]
     values["quantities"] = [
-        {"region": number, "quantity": id, "value": 100} for number in regions for id in (twin.P2P, twin.WAIT)
+        {"region": number, "quantity": id, "value": 50_000 + 700 * wave}
+        for number in regions
+        for id in (twin.P2P, twin.WAIT)
     ]
     peers = [(rank + n) % RANKS for n in range(1, PEERS + 1)]
     values["messages"] = [
@@ -39,7 +42,7 @@ def make_full(rank: int, step: int, values: dict) -> None:
         for call in (twin.ISEND, twin.RECV)
         for peer in peers
     ]
-    values["waits"] = [{"peer": peer, "count": 1, "ns": 1_000} for peer in peers]
+    values["waits"] = [{"peer": peer, "count": 1, "ns": 1_000 + 90 * wave * (peer + 1)} for peer in peers]
 
 
 def rate(entries: int, action: Callable[[], object]) -> float:
@@ -49,44 +52,73 @@ def rate(entries: int, action: Callable[[], object]) -> float:
     return entries / (time.process_time() - begin)
 
 
-def main() -> None:
-    """Prints all figures."""
-    with tempfile.TemporaryDirectory() as name:
-        regions = tuple(f"region {number}" for number in range(REGIONS))
-        path = twin.write_run(
-            Path(name) / "run", RANKS, STEPS, regions=regions, mesh=False, change_step=make_full
-        )
-        stream = str(next((path / "stream").glob("*.pf")))
-        index = _bridge.StreamIndex(stream)
+class Reading:
+    """One run that is read in every way. form : how its entries are written, for the names of the figures."""
+
+    def __init__(self, path: Path, form: str):
+        self.path, self.form = path, form
+        self.stream = str(next((path / "stream").glob("*.pf")))
+        self.run = perfield.open(path)
+        index = _bridge.StreamIndex(self.stream)
         index.refresh()
-        places = index.places
-        steps = places[(places["type"] == STEP_TYPE) & (places["kind"] == 0)]
-        offsets = np.resize(steps["offset"], ENTRIES).astype(np.uint64)
-        run = perfield.open(path)
-        often = np.resize(np.arange(len(run)), ENTRIES // RANKS)
-        of_many, everything = len(often) * RANKS, len(run) * RANKS
-        rates: dict[str, list[float]] = {}
+        steps = index.places[(index.places["type"] == STEP_TYPE) & (index.places["kind"] == 0)]
+        self.mean_bytes = float(steps["body_bytes"].mean()) + twin.HEADER.size
+        self.often = np.resize(steps, ENTRIES)
+        self.frames = np.resize(np.arange(len(self.run)), ENTRIES // RANKS)
+        self.rates: dict[str, list[float]] = {}
 
-        def note(what: str, entries: int, action: Callable[[], object]) -> None:
-            rates.setdefault(what, []).append(rate(entries, action))
+    def note(self, what: str, entries: int, action: Callable[[], object]) -> None:
+        self.rates.setdefault(what, []).append(rate(entries, action))
 
-        def decode() -> None:
-            whole = _bridge.read_steps(stream, offsets)["whole"]
-            if not whole.all():
-                raise RuntimeError(f"{(~whole).sum()} of {ENTRIES} entries were read as damaged.")
+    def decode(self) -> None:
+        places = self.often
+        whole = _bridge.read_steps(self.stream, places["offset"], places["reference_offset"])["whole"]
+        if not whole.all():
+            raise RuntimeError(f"{(~whole).sum()} of {ENTRIES} entries were read as damaged.")
 
-        for _ in range(REPEATS):
-            note("decoding step entries", ENTRIES, decode)
-            note("step entries to all columns", of_many, lambda: read_columns(run, run.columns.names, often))
-            note("step entries to one column", of_many, lambda: read_columns(run, ["compute_time_s"], often))
-            note("frames, one by one", of_many, lambda: [run.frame(number) for number in often])
-            note(
-                "opening a run and making its frames", everything, lambda: list(perfield.open(path).frames())
-            )
+    def read(self) -> None:
+        """Reads all once."""
+        run, frames, path = self.run, self.frames, self.path
+        of_many, everything = len(frames) * RANKS, len(run) * RANKS
+        self.note("decoding step entries", ENTRIES, self.decode)
+        self.note("indexing step entries", everything, lambda: _bridge.StreamIndex(self.stream).refresh())
+        names = run.columns.names
+        self.note("step entries to all columns", of_many, lambda: read_columns(run, names, frames))
+        self.note(
+            "step entries to one column", of_many, lambda: read_columns(run, ["compute_time_s"], frames)
+        )
+        self.note("frames, one by one", of_many, lambda: [run.frame(number) for number in frames])
+        opening = "opening a run and making its frames"
+        self.note(opening, everything, lambda: list(perfield.open(path).frames()))
+
+    def tell(self) -> None:
+        """Prints the figures."""
         targets = {"decoding step entries": 300_000, "step entries to all columns": 200_000}
         targets |= {"frames, one by one": 100_000}
-        for what, values in rates.items():
-            figure(what, values, "entries/s of CPU time", target=targets.get(what), most=False)
+        for what, values in self.rates.items():
+            figure(what + self.form, values, "entries/s of CPU time", target=targets.get(what), most=False)
+        target = 900 if self.form else None
+        figure(f"bytes of a step entry{self.form}", [self.mean_bytes], "B", target=target)
+
+
+def main() -> None:
+    """Prints all figures, of full entries and of those that are stated as differences to one of 64."""
+    regions = tuple(f"region {number}" for number in range(REGIONS))
+    with tempfile.TemporaryDirectory() as name:
+        forms = []
+        for form, packed in (("", False), (", packed", True)):
+            path = Path(name) / f"run-{packed}"
+            make = {"mesh": False, "change_step": make_full, "packed": packed}
+            forms.append(Reading(twin.write_run(path, RANKS, STEPS, regions=regions, **make), form))
+        for _ in range(REPEATS):
+            for reading in forms:
+                reading.read()
+        for reading in forms:
+            reading.tell()
+        for what, values in forms[1].rates.items():
+            ratios = [packed / full for packed, full in zip(values, forms[0].rates[what])]
+            target = 1 if what == "decoding step entries" else None
+            figure(f"{what}, packed against full", ratios, "times the rate", target=target, most=False)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import instructions
 import programs
 from report import figure
 
 import perfield
 
+PAIR = 130  # instructions
 PAIR_NS = 40  # on top of Score-P's own cost
 LEFT_OUT_NS = 5  # a callback in a step that is not measured, on top of an empty one
 TIMES, PAIRS = 15, 200_000  # as in programs/pairs.c
@@ -29,23 +31,39 @@ STEPS = "enter 8\nexit 8\n" * 2  # closes two steps; the third is open
 REGIONS = f"region 8 time_step\nregion {CHOSEN} chosen\nregion {OTHER} other\n"
 
 
+def settings(**configuration: str) -> dict[str, str]:
+    """Variables for the host, beside those of the benches."""
+    own = {"PERFIELD_STEP_REGION": "time_step", "PERFIELD_REGIONS": "chosen"}
+    return {"LD_LIBRARY_PATH": LIBRARIES, **own, **configuration}
+
+
+def script(handle: int, before: str, pairs: int, times: int) -> str:
+    """What the host does: two steps, then this many times so many pairs of the region."""
+    repeated = f"repeat {pairs} {handle}\n" * times
+    return f"{REGIONS}timer tsc\ninit_mpp\n{STEPS}{before}\n{repeated}"
+
+
+def counted_in_host(host: Path, folder: Path, handle: int, before: str = "") -> float:
+    """Instructions per pair of the region with this handle."""
+
+    def argv(pairs: int) -> list[str]:
+        events = folder / "events"
+        events.write_text(script(handle, before, pairs, times=1))
+        return ["sh", "-c", f"exec {host} < {events}"]
+
+    return instructions.per_run(argv, settings())
+
+
 def in_host(host: Path, folder: Path, handle: int, before: str = "", **configuration: str) -> list[float]:
     """Nanoseconds per pair of the region with this handle; the events carry their time stamps.
 
     before : a line for the host to run first.
     """
-    repeated = f"{before}\n" + f"repeat {PAIRS} {handle}\n" * TIMES
     with tempfile.TemporaryDirectory(dir=folder) as place:
         printed = subprocess.run(
             [host],
-            env={
-                **programs.ENVIRONMENT,
-                "LD_LIBRARY_PATH": LIBRARIES,
-                "PERFIELD_STEP_REGION": "time_step",
-                "PERFIELD_REGIONS": "chosen",
-                **configuration,
-            },
-            input=f"{REGIONS}timer tsc\ninit_mpp\n{STEPS}{repeated}",
+            env={**programs.ENVIRONMENT, **settings(**configuration)},
+            input=script(handle, before, PAIRS, TIMES),
             cwd=place,
             stdout=subprocess.PIPE,
             text=True,
@@ -91,6 +109,11 @@ def main() -> None:
             "ns",
             target=PAIR_NS,
         )
+        if instructions.can_count():
+            callbacks = counted_in_host(host, folder, CHOSEN)
+            bare = counted_in_host(host, folder, CHOSEN, before="empty_events")
+            name = "a region's enter and exit through Score-P's plugin, added"
+            figure(name, [callbacks - bare], "instructions", target=PAIR)
         empty = statistics.median(in_host(host, folder, CHOSEN, before="empty_events"))
         for handle, skip, label in (
             (CHOSEN, "1000000", "in a step that is left out"),

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * events.c - what one event costs: `events
- * regions|quantities|calls|messages|steps|memory|clock-tsc|clock-monotonic`. Rank 0 prints one
+ * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, quantities, calls,
+ * messages, sendrecv, requests, steps, memory, clock-tsc or clock-monotonic. Rank 0 prints one
  * number per repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the
- * difference is perfield's share.
+ * difference is perfield's share. With N, it makes N iterations once, whose instructions a tool
+ * counts.
  */
 #include <mpi.h>
 #include <perfield.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { kRepetitions = 41, kEvents = 100000, kRegions = 10, kSteps = 20 };
+enum { kRepetitions = 41, kRegions = 10, kSteps = 20 };
+static int n_events = 100000, n_exchanges = 10000;
 
 static double now_ns(clockid_t clock) {
   struct timespec t;
@@ -31,46 +34,70 @@ static double quantities(perfield_region region) {
   if (!of_rank) of_rank = perfield_quantity_define("bench", "1", 1, 0, 0, "");
   perfield_region_begin(region);
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents; i++) {
+  for (int i = 0; i < n_events; i++) {
     perfield_quantity_add(inside, 8);
     perfield_quantity_add(of_rank, 8);
   }
   const double spent = now_ns(CLOCK_MONOTONIC) - begin;
   perfield_region_end(region);
-  return spent / kEvents / 2;
+  return spent / n_events / 2;
 }
 
 static double regions(perfield_region region) {
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents; i++) {
+  for (int i = 0; i < n_events; i++) {
     perfield_region_begin(region);
     perfield_region_end(region);
   }
-  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
 }
 
 /* The cheapest counted call: nearly all its time is the wrapper's. */
 static double calls(void) {
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents; i++) {
+  for (int i = 0; i < n_events; i++) {
     MPI_Request none = MPI_REQUEST_NULL;
     int done;
     MPI_Test(&none, &done, MPI_STATUS_IGNORE);
   }
-  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
 }
 
 /* Messages to oneself, each a receive, a send and a wait; returns the time per call. */
 static double messages(void) {
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents / 10; i++) {
+  for (int i = 0; i < n_exchanges; i++) {
     double out = i, in = 0;
     MPI_Request request;
     MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
     MPI_Send(&out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
-  return (now_ns(CLOCK_MONOTONIC) - begin) / (kEvents / 10 * 3);
+  return (now_ns(CLOCK_MONOTONIC) - begin) / (n_exchanges * 3);
+}
+
+/* Both messages of an exchange with oneself in one call. */
+static double sendrecv(void) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_exchanges; i++) {
+    double out = i, in = 0;
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, 0, 0, &in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_exchanges;
+}
+
+/* The same with a request for each message; returns the time of an exchange. */
+static double requests(void) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_exchanges; i++) {
+    double out = i, in = 0;
+    MPI_Request request[2];
+    MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request[0]);
+    MPI_Isend(&out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request[1]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_exchanges;
 }
 
 /* CPU time of closing a step: rank 0 entered kRegions regions and sent to every other rank. The
@@ -97,25 +124,25 @@ static double steps(int rank, int size, const perfield_region* region, int64_t* 
 static double tsc_reads(void) {
   volatile unsigned long long sink = 0;
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents; i++) {
+  for (int i = 0; i < n_events; i++) {
 #if defined(__x86_64__)
     sink = __builtin_ia32_rdtsc();
     sink = __builtin_ia32_rdtsc();
 #endif
   }
   (void)sink;
-  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
 }
 
 static double monotonic_reads(void) {
   volatile double sink = 0;
   double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < kEvents; i++) {
+  for (int i = 0; i < n_events; i++) {
     sink = now_ns(CLOCK_MONOTONIC);
     sink = now_ns(CLOCK_MONOTONIC);
   }
   (void)sink;
-  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
 }
 
 static double private_bytes(void) {
@@ -143,12 +170,17 @@ int main(int argc, char** argv) {
     region[i] = perfield_region_define(name, __FILE__, __LINE__);
   }
   int64_t label = 0;
-  for (int i = 0; i <= kRepetitions; i++) {
+  if (argc > 2) n_events = n_exchanges = atoi(argv[2]);
+  /* A program that closes steps itself: perfield no longer looks for them at each call. */
+  if (getenv("EVENTS_STEP")) perfield_step(label++, 0.0);
+  for (int i = argc > 2 ? kRepetitions : 0; i <= kRepetitions; i++) {
     double value = 0;
     if (!strcmp(what, "regions")) value = regions(region[0]);
     if (!strcmp(what, "quantities")) value = quantities(region[0]);
     if (!strcmp(what, "calls")) value = calls();
     if (!strcmp(what, "messages")) value = messages();
+    if (!strcmp(what, "sendrecv")) value = sendrecv();
+    if (!strcmp(what, "requests")) value = requests();
     if (!strcmp(what, "steps") || !strcmp(what, "memory"))
       value = steps(rank, size, region, &label);
     if (!strcmp(what, "clock-tsc")) value = tsc_reads();
