@@ -98,7 +98,8 @@ def simulate(
         running = []
         for local in range(per_node):
             rank = node * per_node + local
-            own = {"FAKE_NODE_NUMBER": node, "FAKE_MPI_RANK": rank, "PMI_RANK": rank, "MPI_LOCALRANKID": local}
+            own = {"FAKE_NODE_NUMBER": node, "FAKE_MPI_RANK": rank}
+            own |= {"PMI_RANK": rank, "MPI_LOCALRANKID": local}
             is_traced = node == nodes - 1 and local == per_node - 1 and shutil.which("strace") is not None
             trace = ["strace", "-f", "-e", "trace=%file,write,writev", "-o", str(counted)]
             running.append(
