@@ -142,6 +142,26 @@ uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexce
   return now;
 }
 
+uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t,
+                             perfield_place) noexcept {
+  perfield_message(call, peer, bytes);
+  return 0;
+}
+
+void perfield_send_ended(perfield_call, int32_t, uint32_t, uint64_t, uint64_t) noexcept {}
+
+void perfield_arrived(const perfield_arrival* arrival) noexcept {
+  Shard* s = this_shard;
+  if (!s || !s->count_messages) return;
+  s->count_message(PERFIELD_CALL_recv, arrival->peer, arrival->bytes);
+  if (arrival->flags & PERFIELD_ARRIVAL_BLOCKING)
+    s->count_wait(arrival->peer, arrival->wait_end - arrival->wait_begin);
+}
+
+void perfield_collective_done(const perfield_collective*) noexcept {}
+
+void perfield_source_communicator(uint32_t, int32_t, int32_t, const char*) noexcept {}
+
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
                                            perfield_over_steps steps, perfield_over_threads threads,
                                            const char* help) noexcept {
