@@ -274,11 +274,32 @@ class Differences {
   void add(const unsigned char* now, const unsigned char* before, size_t n) noexcept {
     for (size_t part; n; n -= part) {
       part = std::min(n, size_t(64 - at_));
-      add_part(now, before, part);
+      add_part(now, before, part, at_);
       now += 8 * part;
       before += 8 * part;
       pass(part);
     }
+  }
+  // A row with three sums of stamps from word `first` on, as distances; n words.
+  void add_stamped(const unsigned char* now, const unsigned char* before, size_t first, size_t n,
+                   const uint64_t* stamps) noexcept {
+    const size_t behind = first + 3;
+    if (size_t(at_) + n > 64) {
+      add(now, before, first);
+      for (int i = 0; i < 3; ++i) add_word(stamps[i]);
+      add(now + 8 * behind, before + 8 * behind, n - behind);
+      return;
+    }
+    add_part(now, before, first, at_);
+    uint64_t mask = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      values_[n_] = stamps[i];
+      n_ += stamps[i] != 0;
+      mask |= uint64_t{stamps[i] != 0} << i;
+    }
+    mask_ |= mask << (size_t(at_) + first);
+    add_part(now + 8 * behind, before + 8 * behind, n - behind, at_ + int(behind));
+    pass(n);
   }
   void finish() noexcept {
     if (!at_) return;
@@ -295,8 +316,15 @@ class Differences {
     at_ += int(n);
     if (at_ == 64) finish();
   }
-  // Within a block.
-  void add_part(const unsigned char* now, const unsigned char* before, size_t n) noexcept {
+  void add_word(uint64_t difference) noexcept {
+    values_[n_] = difference;
+    n_ += difference != 0;
+    mask_ |= uint64_t{difference != 0} << at_;
+    pass(1);
+  }
+  // Within a block, at word `at` of it.
+  [[gnu::always_inline]] void add_part(const unsigned char* now, const unsigned char* before,
+                                       size_t n, int at) noexcept {
     constexpr size_t kTogether = 4;  // most words are the same
     uint64_t mask = 0;
     int found = n_;
@@ -320,11 +348,11 @@ class Differences {
       }
     }
     n_ = found;
-    mask_ |= mask << at_;
+    mask_ |= mask << at;
   }
 
   Output* out_;
-  uint64_t mask_ = 0, values_[65];
+  uint64_t mask_ = 0, values_[66];
   int n_ = 0, at_ = 0;
 };
 
@@ -368,6 +396,17 @@ struct Begins {
   uint64_t now, then;
 };
 
+void stamps_as_differences(const unsigned char* now, const unsigned char* then, size_t first,
+                           Begins begins, uint64_t* stamps) noexcept {
+  uint64_t from = load(now + 8) * begins.now, from_then = load(then + 8) * begins.then;
+  for (size_t i = 0; i < 3; ++i) {
+    const uint64_t sum = load(now + 8 * (first + i)), sum_then = load(then + 8 * (first + i));
+    stamps[i] = to_distance(sum, from) - to_distance(sum_then, from_then);
+    from = sum;
+    from_then = sum_then;
+  }
+}
+
 // n rows that follow one another. before: nullptr for zeros.
 void add_rows(const Area& area, const unsigned char* now, const unsigned char* before, size_t n,
               Begins begins, Differences* differences) noexcept {
@@ -376,14 +415,18 @@ void add_rows(const Area& area, const unsigned char* now, const unsigned char* b
   if (before && !replaced) return differences->add(now, before, n * area.words);
   for (size_t row = 0; row < n; ++row, now += 8 * area.words) {
     const unsigned char* const then = before ? before + row * 8 * area.words : kZeros;
-    if (replaced) {
-      RowWords a(now, replaced), b(then, replaced);
-      a.to_distances(area, begins.now);
-      b.to_distances(area, begins.then);
-      differences->add(a.bytes(), b.bytes(), replaced);
-      differences->add(now + 8 * replaced, then + 8 * replaced, area.words - replaced);
-    } else {
+    if (!replaced) {
       differences->add(now, then, area.words);
+    } else if (area.number == uint16_t(StepTable::regions)) {
+      RegionWords a(now), b(then);
+      a.to_distances();
+      b.to_distances();
+      differences->add(a.bytes(), b.bytes(), kRegionWords);
+      differences->add(now + sizeof a.word, then + sizeof b.word, area.words - kRegionWords);
+    } else {
+      uint64_t stamps[3];
+      stamps_as_differences(now, then, area.stamps(), begins, stamps);
+      differences->add_stamped(now, then, area.stamps(), area.words, stamps);
     }
   }
 }

@@ -93,8 +93,10 @@ void Shard::fold_messages() noexcept {
     m.carry_empty += m.empty.take();
     if (m.largest_period.get() == period)
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
-    m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
-    m.carry_ended += m.ended.take();
+    if (m.call != kWaitedCall) {
+      m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
+      m.carry_ended += m.ended.take();
+    }
     if (carried_messages.add(i)) ++n_carried_messages;
   });
 }

@@ -147,8 +147,23 @@ void add_row(const MessageRow& row, MessageRow* sum) noexcept {
   for (int bin = 0; bin < kSizeBins; ++bin) sum->sizes[bin] += row.sizes[bin];
 }
 
-MessageRow row_of(Shard& s, uint32_t place, uint16_t call, const StampSums& sums) noexcept {
-  const Message& m = s.messages[place];
+// Where all messages have one size, as most often, the counters need no look.
+void take_sizes(Message& m, Carry carry, uint32_t* sizes) noexcept {
+  if (m.carry_bytes == m.carry_count * m.carry_largest) {
+    const int bin = size_bin(m.carry_largest);
+    sizes[bin] = uint32_t(m.carry_count);
+    if (carry == Carry::emptied) m.written_sizes[bin] += uint32_t(m.carry_count);
+    return;
+  }
+  for (int bin = 0; bin < kSizeBins; ++bin) {
+    sizes[bin] = m.sizes[bin].get() - m.written_sizes[bin];
+    if (carry == Carry::emptied) m.written_sizes[bin] += sizes[bin];
+  }
+}
+
+MessageRow row_of(Shard& s, uint32_t place, uint16_t call, Carry carry,
+                  const StampSums& sums) noexcept {
+  Message& m = s.messages[place];
   MessageRow row{};
   row.peer = s.peer_of(place);
   row.call = call;
@@ -157,17 +172,17 @@ MessageRow row_of(Shard& s, uint32_t place, uint16_t call, const StampSums& sums
   row.empty = m.carry_empty;
   row.largest = m.carry_largest;
   if (call == kWaitedCall) return row;
-  const bool all_begun = !m.carry_unknown;
-  const bool all_ended = all_begun && (!kMessageCalls.has[call] || m.carry_ended == m.carry_count);
-  sums.into(m.carry_stamps, row.count, all_begun, all_ended, &row.begun_sum, &row.wait_begin_sum,
-            &row.wait_end_sum);
+  if (!m.carry_unknown) {
+    const bool all_ended = !kMessageCalls.has[call] || m.carry_ended == m.carry_count;
+    sums.into(m.carry_stamps, row.count, true, all_ended, &row.begun_sum, &row.wait_begin_sum,
+              &row.wait_end_sum);
+  }
   if (place >= PERFIELD_CALL_LIMIT) {
     const uint64_t number_and_channel = m.place.get();
     row.number = uint32_t(number_and_channel);
     row.channel = uint32_t(number_and_channel >> 32);
   }
-  for (int bin = 0; bin < kSizeBins; ++bin)
-    row.sizes[bin] = m.sizes[bin].get() - m.written_sizes[bin];
+  take_sizes(m, carry, row.sizes);
   return row;
 }
 
@@ -195,8 +210,19 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const St
       uint16_t call = s.call_of(k);
       if ((call == kWaitedCall) != waits) return;
       r.carried.calls_of_messages.set(call);
-      const MessageRow row = row_of(s, k, call, sums);
-      if (add(row)) {
+      const auto leave = [&] {
+        if (carry == Carry::kept) return;
+        empty(m);
+        s.carried_messages.remove(k);
+        --s.n_carried_messages;
+      };
+      if (waits &&
+          rows.add(WaitRow{s.peer_of(k), 0, m.carry_count, r.clock.span_ns(m.carry_bytes)})) {
+        ++n;
+        return leave();
+      }
+      const MessageRow row = row_of(s, k, call, carry, sums);
+      if (!waits && rows.add(row)) {
         ++n;
       } else {
         MessageRow& o = other[call];
@@ -209,11 +235,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const St
         add_row(row, &o);
         *overflowed += row.count;
       }
-      if (carry == Carry::kept) return;
-      for (int bin = 0; bin < kSizeBins; ++bin) m.written_sizes[bin] += row.sizes[bin];
-      empty(m);
-      s.carried_messages.remove(k);
-      --s.n_carried_messages;
+      leave();
     });
   });
   rows.give(waits ? kKeptForWaits : kKeptForMessages);
