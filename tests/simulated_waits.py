@@ -323,7 +323,7 @@ class Simulation:
         # A late partner posts its receives and sends at nearly the same time: it is a late sender.
         late.sort(key=lambda one: (-one[0], one[1]))
         others = [one for one in late if one[2] != "late_receiver"]
-        if others and others[0][0] >= 0.95 * late[0][0]:
+        if others and others[0][0] >= 0.95 * late[0][0] and others[0][1] == late[0][1]:
             late = others
         if late and late[0][0] > 0:
             time_ns, cause, kind = late[0]

@@ -305,7 +305,7 @@ class _Twin:
         sends = [(i, one) for i, one in late if self.events[i]["kind"] == SEND]
         sign = 1 if some else -1
         top = min(others, key=lambda x: (sign * x[1].ns, x[1].cause, x[0]), default=None)
-        doubt = 0.0
+        doubt, doubtful = 0.0, -1
         only_sends = all(self.events[i]["kind"] == SEND for i in members)
         for is_known in (True, False):
             candidates = [one for one in sends if one[1].is_known == is_known]
@@ -317,10 +317,12 @@ class _Twin:
             if more <= 0:
                 continue
             rest = end - begin - send[1].ns
-            if (is_known or only_sends or more >= rest) and more > CLEARLY * send[1].ns:
+            is_other = is_known and top and top[1].cause != send[1].cause
+            is_clear = is_other or more > CLEARLY * send[1].ns
+            if (is_known or only_sends or more >= rest) and is_clear:
                 top = send
             else:
-                doubt = max(doubt, more)
+                doubt, doubtful = max((doubt, doubtful), (more, send[1].cause), key=lambda x: x[0])
         if top is None or top[1].ns <= 0:
             return None
         i, one = top
@@ -328,8 +330,10 @@ class _Twin:
             return Found(step, rank, -1, one.kind, UNCERTAIN, i, -1, one.ns)
         exact = all_known and doubt <= max(CLEARLY * one.ns, one.uncertainty)
         rivals = [x for _, x in late if x.cause != one.cause and (x.is_known or x.kind != "late_receiver")]
-        sure = one.is_sure and all(one.ns - x.ns >= self.between(one.cause, x.cause) for x in rivals)
-        cause = one.cause if sure else -1
+        sure = one.is_sure and all(
+            -sign * (one.ns - x.ns) >= self.between(one.cause, x.cause) for x in rivals
+        )
+        cause = one.cause if sure and (not exact or doubt == 0 or doubtful == one.cause) else -1
         return Found(step, rank, cause, one.kind, EXACT if exact else BOUND, i, one.cause_event, one.ns)
 
     # Rows of several messages.

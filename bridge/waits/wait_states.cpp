@@ -519,13 +519,13 @@ class Finder {
     return found;
   }
 
-  // Whether no other cause may have come later than the latest one.
-  bool is_latest_for_sure(const Call* calls, size_t n, const Judgement& top) const {
+  // Whether no other cause may have come later than the latest one, or before the earliest.
+  bool is_top_for_sure(const Call* calls, size_t n, const Judgement& top, bool earliest) const {
     for (size_t k = 0; k < n; ++k) {
       const Judgement& judged = of(calls[k]);
       if (judged.standing != Judgement::kWaits || judged.cause == top.cause) continue;
-      if (top.lateness - judged.lateness < uncertainty_between(top.cause, judged.cause))
-        return false;
+      const double lead = (earliest ? -1 : 1) * (top.lateness - judged.lateness);
+      if (lead < uncertainty_between(top.cause, judged.cause)) return false;
     }
     return true;
   }
@@ -569,9 +569,10 @@ class Finder {
       return;
     }
     const Call* top = latest(calls, n, Judgement::kWaits, false, has_waitsome);
-    double doubt = 0;  // waiting beyond top's
+    double doubt = 0;       // waiting beyond top's
+    int32_t doubtful = -1;  // and for whom
     // A late partner sends and posts its receives at nearly the same time: it is a late sender.
-    // Only a send that waited clearly longer than all receives makes it a late receiver.
+    // Only a send that waited clearly longer, or for another rank, makes it a late receiver.
     for (const Judgement::Standing standing : {Judgement::kWaits, Judgement::kWaitsIfRendezvous}) {
       const Call* send = has_waitsome && top ? nullptr : latest(calls, n, standing, true, false);
       if (!send) continue;
@@ -582,10 +583,14 @@ class Finder {
       // receives, too, the receiver must explain more time than is left for a transfer.
       const bool is_shown =
           standing == Judgement::kWaits || only_sends || lateness - shown >= blocked - lateness;
-      if (is_shown && lateness - shown > kClearly * lateness)
+      const bool is_other =
+          standing == Judgement::kWaits && top && of(*send).cause != of(*top).cause;
+      if (is_shown && (is_other || lateness - shown > kClearly * lateness))
         top = send;
-      else
-        doubt = std::max(doubt, lateness - shown);
+      else if (lateness - shown > doubt) {
+        doubt = lateness - shown;
+        doubtful = of(*send).cause;
+      }
     }
     const double waited = top ? std::max(of(*top).lateness, 0.0) : 0;
     const double uncertainty = top ? of(*top).uncertainty : 0;
@@ -597,7 +602,9 @@ class Finder {
         known = std::min(known, uint8_t(kBound));
       const uint8_t exactness = known == kExact ? kExact : kBound;
       (exactness == kExact ? cover.covered.exact_ns : cover.covered.bounded_ns) += blocked;
-      const bool is_sure = judged.is_cause_sure && is_latest_for_sure(calls, n, judged);
+      const bool is_sure = judged.is_cause_sure &&
+                           (exactness == kBound || doubt == 0 || doubtful == judged.cause) &&
+                           is_top_for_sure(calls, n, judged, has_waitsome);
       add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
                  events_[top->event].call, protocol, int64_t(top->event), judged.cause_event,
                  waited, uncertainty + (exactness == kExact ? doubt : 0)},
