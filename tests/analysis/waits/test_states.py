@@ -530,7 +530,9 @@ def test_logs_show_the_simulated_waits(seed):
     simulation = simulated(random.Random(seed))
     events = simulation.events()
     waits = find_wait_states(events, n_ranks=simulation.n_ranks)
-    assert waits.coverage.shares()["exact"] > 0.99 or not events.size
+    gaps = waits.coverage.gaps()
+    gaps.pop("either_way")  # large messages whose protocol nothing shows
+    assert sum(gaps.values()) == 0
     transfer = 2 * (simulation.network.latency_ns + LARGE * simulation.network.ns_per_byte)
     truth = {(one.rank, one.wait_begin): one for one in simulation.waits}
     for state in waits.states:
