@@ -57,6 +57,7 @@ IF_HEADERS_ARE_THERE = {"libperfield_cupti.so"}
 ROOMS = (
     "platform",
     "format",
+    "waits",
     "configuration",
     "fields",
     "run_directory",

@@ -17,6 +17,7 @@ void bind_chance(py::module_& module);
 void bind_constant(py::module_& module);
 void bind_traces(py::module_& module);
 void bind_regimes(py::module_& module);
+void bind_waits(py::module_& module);
 
 namespace {
 
@@ -42,6 +43,7 @@ PYBIND11_MODULE(_bridge, module) {
   bind_traces(module);
   bind_chance(module);
   bind_regimes(module);
+  bind_waits(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

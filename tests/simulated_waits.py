@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulates MPI programs on a simple network, so that every wait, its cause and its length are known.
+
+Each rank is a list of operations, which the functions below make:
+
+    programs = [
+        [compute(10_000_000), send(1), step()],
+        [recv(0), step()],
+    ]
+    simulation = simulate(programs)
+    simulation.events()  # EVENT array: a log of every step
+    simulation.waits     # the truth: one Wait per call that waited for another rank
+
+All times are ns. The network is instantaneous but for Network's few numbers; messages progress without calls.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from call_numbers import CALL
+
+from perfield.analysis.waits import EVENT, KINDS, UNKNOWN
+
+SEND, RECEIVE, COLLECTIVE = 0, 1, 2
+ROOT, SINGLE, MEAN = 1, 2, 4
+
+SYNCHRONOUS = {"ssend", "issend"}
+ONE_TO_N = {"bcast", "scatter", "scatterv", "ibcast", "iscatter", "iscatterv"}
+N_TO_ONE = {"reduce", "gather", "gatherv", "ireduce", "igather", "igatherv"}
+
+
+@dataclass(frozen=True)
+class Network:
+    """What messages and collective operations take."""
+
+    latency_ns: int = 1_000
+    ns_per_byte: float = 0.1
+    overhead_ns: int = 100  # of any call
+    collective_ns: int = 5_000
+    eager_limit: int = 4096  # larger messages wait for their receive
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of one rank."""
+
+    name: str
+    peer: int = -1
+    source: int = -1
+    tag: int = 0
+    bytes: int = 8
+    ns: int = 0
+    call: str = ""
+    communicator: str = "world"
+    root: int = 0
+    requests: tuple[str, ...] = ()
+
+
+def compute(ns: float) -> Operation:
+    """Compute for so long."""
+    return Operation("compute", ns=int(ns))
+
+
+def send(peer: int, bytes: int = 8, tag: int = 0, call: str = "send") -> Operation:
+    """Send, blocking: MPI_Send, or MPI_Ssend as `call`."""
+    return Operation("send", peer, tag=tag, bytes=bytes, call=call)
+
+
+def recv(peer: int, tag: int = 0) -> Operation:
+    """Receive, blocking."""
+    return Operation("recv", source=peer, tag=tag)
+
+
+def isend(peer: int, request: str, bytes: int = 8, tag: int = 0, call: str = "isend") -> Operation:
+    """Start to send."""
+    return Operation("isend", peer, tag=tag, bytes=bytes, call=call, requests=(request,))
+
+
+def irecv(peer: int, request: str, tag: int = 0) -> Operation:
+    """Post a receive."""
+    return Operation("irecv", source=peer, tag=tag, requests=(request,))
+
+
+def wait(*requests: str) -> Operation:
+    """Wait for one request, or for all of several."""
+    return Operation("wait", requests=requests, call="wait" if len(requests) == 1 else "waitall")
+
+
+def sendrecv(peer: int, source: int, bytes: int = 8, tag: int = 0) -> Operation:
+    """Send to one rank and receive from another."""
+    return Operation("sendrecv", peer, source, tag, bytes, call="sendrecv")
+
+
+def collective(call: str, root: int = 0, communicator: str = "world", bytes: int = 8) -> Operation:
+    """Take part in a blocking collective operation, or in a fence. `root` is a rank of the world."""
+    return Operation("collective", bytes=bytes, call=call, communicator=communicator, root=root)
+
+
+def start(call: str, request: str, root: int = 0, communicator: str = "world", bytes: int = 8) -> Operation:
+    """Start a collective operation that does not block: "iallreduce", ..."""
+    return Operation("start", -1, -1, 0, bytes, 0, call, communicator, root, (request,))
+
+
+def step() -> Operation:
+    """Close a step."""
+    return Operation("step")
+
+
+@dataclass
+class Message:
+    """A message, with the stamps of both ends; None until they are known."""
+
+    sender: int
+    receiver: int
+    tag: int
+    number: int
+    bytes: int = 0
+    call: str = ""
+    sent: int | None = None
+    posted: int | None = None
+
+
+@dataclass
+class Gathering:
+    """One collective operation: when each member came."""
+
+    call: str
+    communicator: str
+    number: int
+    root: int
+    begun: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One call in which a rank waited for another: the truth."""
+
+    step: int
+    rank: int
+    cause: int
+    kind: str
+    time_ns: int
+    wait_begin: int
+    wait_end: int
+
+
+@dataclass
+class Request:
+    """What a rank will wait for, or has waited for."""
+
+    kind: int
+    what: Message | Gathering
+    begun: int
+    step: int  # it began
+    bytes: int
+
+
+@dataclass
+class Ended:
+    """A request, and the call that blocked for it."""
+
+    request: Request
+    rank: int
+    wait_begin: int
+    wait_end: int
+    step: int
+    call: str
+
+
+class Deadlock(Exception):
+    """No rank can go on."""
+
+
+class _Rank:
+    def __init__(self, program: Sequence[Operation]):
+        self.program = program
+        self.next = 0
+        self.now = 0
+        self.step = 0
+        self.entered: tuple[int, list[Request]] | None = None  # the call in which it blocks
+        self.open: dict[str, Request] = {}
+        self.sent: dict[tuple[int, int], int] = {}
+        self.posted: dict[tuple[int, int], int] = {}
+        self.joined: dict[str, int] = {}
+
+
+class Simulation:
+    """A simulated run: its truth, and the events that perfield would have of it."""
+
+    def __init__(
+        self, programs: Sequence[Sequence[Operation]], network: Network, members: dict[str, Sequence[int]]
+    ):
+        self.network = network
+        self.n_ranks = len(programs)
+        self.members = {"world": tuple(range(self.n_ranks)), **{k: tuple(v) for k, v in members.items()}}
+        self.waits: list[Wait] = []
+        self.ended: list[Ended] = []
+        self._unfinished: list[tuple[int, Request]] = []
+        self._messages: dict[tuple[int, int, int, int], Message] = {}
+        self._gatherings: dict[tuple[str, int], Gathering] = {}
+        self._ranks = [_Rank(program) for program in programs]
+        self._run()
+        self.end_ns = [rank.now for rank in self._ranks]
+        self.n_steps = max(rank.step for rank in self._ranks)
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            going = False
+            for number, rank in enumerate(self._ranks):
+                while rank.next < len(rank.program) and self._advance(number, rank):
+                    going = True
+        stuck = [i for i, rank in enumerate(self._ranks) if rank.next < len(rank.program)]
+        if stuck:
+            where = [f"rank {i} in {self._ranks[i].program[self._ranks[i].next]}" for i in stuck]
+            raise Deadlock("; ".join(where))
+        for number, rank in enumerate(self._ranks):
+            self._unfinished += [(number, request) for request in rank.open.values()]
+
+    def _advance(self, number: int, rank: _Rank) -> bool:
+        """Run the next operation of a rank; False if it needs what another rank has not done yet."""
+        operation = rank.program[rank.next]
+        if operation.name == "compute":
+            rank.now += operation.ns
+        elif operation.name == "step":
+            rank.step += 1
+        elif operation.name in ("isend", "irecv", "start"):
+            rank.open[operation.requests[0]] = self._begin(number, rank, operation)
+            rank.now += self.network.overhead_ns
+        else:
+            if rank.entered is None:
+                rank.entered = (rank.now, self._needed(number, rank, operation))
+            entered, requests = rank.entered
+            completed = [self._completion(number, request) for request in requests]
+            if None in completed:
+                return False
+            end = max([entered, *completed]) + self.network.overhead_ns
+            self._note(number, rank, requests, entered, end, operation.call or "recv")
+            rank.now = end
+            rank.entered = None
+        rank.next += 1
+        return True
+
+    def _needed(self, number: int, rank: _Rank, operation: Operation) -> list[Request]:
+        """What a blocking operation waits for."""
+        if operation.name == "wait":
+            return [rank.open.pop(name) for name in operation.requests]
+        if operation.name == "sendrecv":
+            return [
+                self._begin(number, rank, operation, "isend"),
+                self._begin(number, rank, operation, "irecv"),
+            ]
+        return [self._begin(number, rank, operation)]
+
+    def _begin(self, number: int, rank: _Rank, operation: Operation, name: str = "") -> Request:
+        name = name or operation.name
+        if name in ("send", "isend"):
+            place = (operation.peer, operation.tag)
+            rank.sent[place] = rank.sent.get(place, 0) + 1
+            message = self._message(number, operation.peer, operation.tag, rank.sent[place])
+            message.sent, message.bytes, message.call = rank.now, operation.bytes, operation.call
+            return Request(SEND, message, rank.now, rank.step, operation.bytes)
+        if name in ("recv", "irecv"):
+            place = (operation.source, operation.tag)
+            rank.posted[place] = rank.posted.get(place, 0) + 1
+            message = self._message(operation.source, number, operation.tag, rank.posted[place])
+            message.posted = rank.now
+            return Request(RECEIVE, message, rank.now, rank.step, 0)
+        joined = rank.joined.get(operation.communicator, 0) + 1
+        rank.joined[operation.communicator] = joined
+        key = (operation.communicator, joined)
+        gathering = self._gatherings.setdefault(
+            key, Gathering(operation.call, operation.communicator, joined, operation.root)
+        )
+        assert (gathering.call, gathering.root) == (operation.call, operation.root), "the program is wrong"
+        gathering.begun[number] = rank.now
+        return Request(COLLECTIVE, gathering, rank.now, rank.step, operation.bytes)
+
+    def _message(self, sender: int, receiver: int, tag: int, number: int) -> Message:
+        key = (sender, receiver, tag, number)
+        return self._messages.setdefault(key, Message(sender, receiver, tag, number))
+
+    def _is_rendezvous(self, message: Message) -> bool:
+        return message.call in SYNCHRONOUS or message.bytes > self.network.eager_limit
+
+    def _completion(self, rank: int, request: Request) -> int | None:
+        """When a request is complete; None if that is not known yet."""
+        what, network = request.what, self.network
+        if isinstance(what, Gathering):
+            return self._completion_of(rank, what)
+        transfer = network.latency_ns + int(what.bytes * network.ns_per_byte)
+        if request.kind == SEND and not self._is_rendezvous(what):
+            return what.sent
+        if what.sent is None or what.posted is None:
+            return None
+        if self._is_rendezvous(what):
+            return max(what.sent, what.posted) + transfer
+        return max(what.sent + transfer, what.posted)
+
+    def _completion_of(self, rank: int, gathering: Gathering) -> int | None:
+        begun, cost = gathering.begun, self.network.collective_ns
+        everyone = len(begun) == len(self.members[gathering.communicator])
+        if gathering.call in ONE_TO_N:
+            if rank == gathering.root:
+                return begun[rank]
+            return max(begun[rank], begun[gathering.root]) + cost if gathering.root in begun else None
+        if gathering.call in N_TO_ONE and rank != gathering.root:
+            return begun[rank]
+        return max(begun.values()) + cost if everyone else None
+
+    def _note(
+        self, number: int, rank: _Rank, requests: list[Request], entered: int, end: int, call: str
+    ) -> None:
+        """Keep what a call waited for, and whether another rank was late."""
+        late = []
+        for request in requests:
+            late += self._lateness(number, request, entered, end)
+            self.ended.append(Ended(request, number, entered, end, rank.step, call))
+        # A late partner posts its receives and sends at nearly the same time: it is a late sender.
+        late.sort(key=lambda one: (-one[0], one[1]))
+        others = [one for one in late if one[2] != "late_receiver"]
+        if others and others[0][0] >= 0.95 * late[0][0] and others[0][1] == late[0][1]:
+            late = others
+        if late and late[0][0] > 0:
+            time_ns, cause, kind = late[0]
+            self.waits.append(Wait(rank.step, number, cause, kind, time_ns, entered, end))
+
+    def _lateness(self, rank: int, request: Request, entered: int, end: int) -> list[tuple[int, int, str]]:
+        """(time waited for it, whom, kind) of one request."""
+        what = request.what
+        if isinstance(what, Gathering):
+            others = {other: begun for other, begun in what.begun.items() if other != rank}
+            if what.call in ONE_TO_N:
+                if rank == what.root:
+                    return []
+                others, kind = {what.root: what.begun[what.root]}, "late_broadcast"
+            elif what.call in N_TO_ONE:
+                if rank != what.root:
+                    return []
+                kind = "early_reduce"
+            else:
+                kind = {"barrier": "barrier", "ibarrier": "barrier", "fence": "late_one_sided"}.get(
+                    what.call, "n_to_n"
+                )
+            if not others:
+                return []
+            last = max(others, key=lambda other: (others[other], -other))
+            return [(min(end, others[last]) - entered, last, kind)]
+        if what.sender == what.receiver:
+            return []
+        if request.kind == RECEIVE:
+            return [(min(end, what.sent) - entered, what.sender, "late_sender")]
+        if self._is_rendezvous(what):
+            return [(min(end, what.posted) - entered, what.receiver, "late_receiver")]
+        return []
+
+    def waited(self, n_steps: int | None = None) -> np.ndarray:
+        """The truth as (n_steps, n_ranks, kinds), ns."""
+        total = np.zeros((n_steps or self.n_steps + 1, self.n_ranks, len(KINDS)))
+        for one in self.waits:
+            total[one.step, one.rank, KINDS.index(one.kind)] += one.time_ns
+        return total
+
+    def events(
+        self, logged: Callable[[int], bool] = lambda step: True, offsets_ns: Sequence[int] | None = None
+    ) -> np.ndarray:
+        """What perfield has of the run: logs of the steps that `logged` names, rows of the others.
+
+        offsets_ns : by how much each rank's clock is ahead.
+        Returns an EVENT array, in the order of ranks, steps and stamps.
+        """
+        offsets = offsets_ns or [0] * self.n_ranks
+        all_events = [self._event(one) for one in self.ended]
+        all_events += [self._open_event(rank, request) for rank, request in self._unfinished]
+        events = np.array([event for event in all_events if event is not None], EVENT)
+        if events.size == 0:
+            return events
+        for name in ("begun", "wait_begin", "wait_end"):
+            known = events[name] != UNKNOWN
+            events[name][known] += np.asarray(offsets)[events["rank"][known]]
+        in_log = np.array([logged(int(one)) for one in events["step"]])
+        events = np.concatenate([events[in_log], _rows_of(events[~in_log])])
+        order = np.lexsort(
+            (events["kind"], events["wait_end"], events["begun"], events["step"], events["rank"])
+        )
+        return events[order]
+
+    def _event(self, one: Ended) -> tuple:
+        request, what = one.request, one.request.what
+        if isinstance(what, Gathering):
+            size = len(self.members[what.communicator])
+            flags = ROOT if what.call in ONE_TO_N | N_TO_ONE and what.root == one.rank else 0
+            name = 1_000 + list(self.members).index(what.communicator)
+            place = (-1, CALL[what.call], COLLECTIVE, flags, name, what.number, 1, size)
+            return (one.step, one.rank, *place, 0, request.bytes, request.begun, one.wait_begin, one.wait_end)
+        is_send = request.kind == SEND
+        peer = what.receiver if is_send else what.sender
+        call = what.call if is_send else one.call
+        # perfield counts a send when it begins and a receive when it has arrived. If a send is waited for in
+        # a later step, its stamps come too late for its entry.
+        stamps = (one.wait_begin, one.wait_end)
+        step = request.step if is_send else one.step
+        if is_send and one.step != request.step:
+            stamps = (UNKNOWN, UNKNOWN)
+        place = (peer, CALL[call], request.kind, 0, what.tag + 1, what.number, 1, 0)
+        return (step, one.rank, *place, 0, what.bytes, request.begun, *stamps)
+
+    def _open_event(self, rank: int, request: Request) -> tuple | None:
+        """Of a send that nobody waited for."""
+        if request.kind != SEND:
+            return None
+        return self._event(Ended(request, rank, UNKNOWN, UNKNOWN, request.step, ""))
+
+
+def _rows_of(events: np.ndarray) -> np.ndarray:
+    """The rows that perfield keeps of the events of steps that it does not log."""
+    rows: dict[tuple, list] = {}
+    for event in events:
+        call = CALL["recv"] if event["kind"] == RECEIVE else event["call"]
+        key = (event["step"], event["rank"], event["kind"], event["peer"], call)
+        if event["kind"] == COLLECTIVE:
+            key += (event["channel"],)
+        rows.setdefault(key, []).append(event)
+    made = np.zeros(len(rows), EVENT)
+    for row, (key, members) in zip(made, rows.items()):
+        # The row keeps the place of the message that was counted last.
+        stamp = "wait_end" if key[2] != SEND else "begun"
+        last = max(members, key=lambda event: (event[stamp], event["number"]))
+        for name in EVENT.names:
+            row[name] = last[name]
+        row["call"] = key[4]
+        row["count"] = len(members)
+        row["flags"] = np.bitwise_or.reduce([event["flags"] for event in members])
+        row["flags"] |= SINGLE if len(members) == 1 else MEAN
+        row["bytes"] = sum(int(event["bytes"]) for event in members)
+        for name in ("begun", "wait_begin", "wait_end"):
+            stamps = [int(event[name]) for event in members]
+            row[name] = UNKNOWN if UNKNOWN in stamps else sum(stamps) // len(stamps)
+    return made
+
+
+def simulate(
+    programs: Sequence[Sequence[Operation]],
+    network: Network | None = None,
+    communicators: dict[str, Sequence[int]] | None = None,
+) -> Simulation:
+    """Run programs, one per rank.
+
+    communicators : members of each beside "world", in world ranks.
+    Raises Deadlock if the programs stop, as MPI's would.
+    """
+    return Simulation(programs, network or Network(), communicators or {})
+
+
+def random_programs(
+    chance: random.Random, n_ranks: int, n_steps: int, phases: int = 3
+) -> list[list[Operation]]:
+    """Programs that exchange, send and gather in random order, after computing for random times."""
+    programs: list[list[Operation]] = [[] for _ in range(n_ranks)]
+
+    def some_time() -> int:
+        return chance.choice([0, 0, 1_000, 30_000, 1_000_000, 20_000_000]) * chance.randint(1, 3)
+
+    for _ in range(n_steps):
+        for _ in range(chance.randint(1, phases)):
+            for program in programs:
+                program.append(compute(some_time()))
+            chance.choice(_PHASES)(chance, programs, some_time)
+        for program in programs:
+            program.append(step())
+    return programs
+
+
+def _some_bytes(chance: random.Random) -> int:
+    return chance.choice([0, 8, 1_000, 100_000])
+
+
+def _exchange(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Each rank with some others, by Irecv, Isend and Waitall in either order."""
+    n_ranks = len(programs)
+    pairs = [(a, b) for a in range(n_ranks) for b in range(a + 1, n_ranks) if chance.random() < 0.6]
+    bytes_, tag, sends_first = _some_bytes(chance), chance.randint(0, 2), chance.random() < 0.3
+    for rank, program in enumerate(programs):
+        others = [a + b - rank for a, b in pairs if rank in (a, b)]
+        receives = [irecv(other, f"r{other}", tag) for other in others]
+        sends = [isend(other, f"s{other}", bytes_, tag) for other in others]
+        program += sends + receives if sends_first else receives + sends
+        if chance.random() < 0.5:
+            program.append(compute(some_time()))
+        if others:
+            program.append(wait(*(one.requests[0] for one in receives + sends)))
+
+
+def _shift(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Sendrecv round the ring."""
+    n_ranks, bytes_ = len(programs), _some_bytes(chance)
+    for rank, program in enumerate(programs):
+        program.append(sendrecv((rank + 1) % n_ranks, (rank - 1) % n_ranks, bytes_))
+
+
+def _one_way(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Several blocking messages from one rank to another."""
+    sender, receiver = chance.sample(range(len(programs)), 2)
+    for _ in range(chance.randint(1, 3)):
+        bytes_, call = _some_bytes(chance), chance.choice(["send", "send", "ssend"])
+        programs[sender] += [compute(some_time()), send(receiver, bytes_, 1, call)]
+        programs[receiver] += [compute(some_time()), recv(sender, 1)]
+
+
+def _gathering(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """A blocking collective operation."""
+    call = chance.choice(
+        ["barrier", "allreduce", "alltoall", "bcast", "reduce", "gather", "scatter", "fence"]
+    )
+    root = chance.randrange(len(programs))
+    for program in programs:
+        program.append(collective(call, root))
+
+
+def _started(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """A collective operation that does not block, with computation before its wait."""
+    call, root = (
+        chance.choice(["ibarrier", "iallreduce", "ibcast", "ireduce"]),
+        chance.randrange(len(programs)),
+    )
+    for program in programs:
+        program += [start(call, "c", root), compute(some_time()), wait("c")]
+
+
+_PHASES = (_exchange, _exchange, _shift, _one_way, _gathering, _started)
