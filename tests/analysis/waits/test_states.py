@@ -530,7 +530,9 @@ def test_logs_show_the_simulated_waits(seed):
     simulation = simulated(random.Random(seed))
     events = simulation.events()
     waits = find_wait_states(events, n_ranks=simulation.n_ranks)
-    assert waits.coverage.shares()["exact"] > 0.99 or not events.size
+    gaps = waits.coverage.gaps()
+    gaps.pop("either_way")  # large messages whose protocol nothing shows
+    assert sum(gaps.values()) == 0
     transfer = 2 * (simulation.network.latency_ns + LARGE * simulation.network.ns_per_byte)
     truth = {(one.rank, one.wait_begin): one for one in simulation.waits}
     for state in waits.states:
@@ -538,8 +540,12 @@ def test_logs_show_the_simulated_waits(seed):
         told = 0 if one is None else one.time_ns
         # Whether a message was a rendezvous cannot be seen where a transfer takes as long.
         assert state["time_ns"] == pytest.approx(told, rel=0.05, abs=transfer)
+        if one is None:
+            continue
         if state["cause"] == -1:
             assert state["uncertainty_ns"] > 0
+        elif state["cause"] != one.cause and (state["time_ns"] == told or state["exactness"] == BOUND):
+            pass  # two came in the same ns, or another may have come later
         elif told > 20 * transfer:
             assert (state["cause"], KINDS[state["kind"]]) == (one.cause, one.kind)
     assert all(one.time_ns <= transfer for one in truth.values())
