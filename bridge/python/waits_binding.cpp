@@ -5,18 +5,25 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "waits/critical_path.hpp"
+#include "waits/delay_costs.hpp"
 #include "waits/events.hpp"
+#include "waits/timeline.hpp"
 #include "waits/wait_states.hpp"
 
 namespace py = pybind11;
+using perfield::waits::Cost;
 using perfield::waits::Covered;
 using perfield::waits::Event;
+using perfield::waits::OnPath;
 using perfield::waits::State;
+using perfield::waits::Timeline;
 
 namespace {
 
@@ -62,6 +69,92 @@ py::dict wait_states(const py::array& given, const Numbers& uncertainty_ns,
   return result;
 }
 
+using States = py::array_t<State, kAsGiven>;
+
+States states_of(const py::array& given, const Events& events) {
+  if (!py::dtype::of<State>().equal(given.dtype()))
+    throw std::invalid_argument("states have dtype " + std::string(py::str(given.dtype())) +
+                                "; expected perfield.analysis.waits.STATE");
+  const States states = States::ensure(given);
+  const State* const all = states.data();
+  for (py::ssize_t i = 0; i < states.size(); ++i)
+    if (all[i].event >= events.size() || all[i].cause_event >= events.size())
+      throw std::invalid_argument("state " + std::to_string(i) + " names an event beyond the " +
+                                  std::to_string(events.size()) +
+                                  " events; pass the events that "
+                                  "it was found in");
+  return states;
+}
+
+py::dict delay_costs(const py::array& given, const py::array& given_states, int64_t most_steps) {
+  const Events events = events_of(given);
+  const States states = states_of(given_states, events);
+  perfield::waits::DelayCosts found;
+  {
+    py::gil_scoped_release released;
+    const Timeline timeline(events.data(), size_t(events.size()), states.data(),
+                            size_t(states.size()));
+    found = perfield::waits::delay_costs(events.data(), states.data(), size_t(states.size()),
+                                         timeline, most_steps);
+  }
+  py::dict result;
+  result["costs"] = array_of(found.costs);
+  result["unbooked_ns"] = found.unbooked_ns;
+  return result;
+}
+
+py::array_t<OnPath> critical_path(const py::array& given, const py::array& given_states) {
+  const Events events = events_of(given);
+  const States states = states_of(given_states, events);
+  std::vector<OnPath> path;
+  {
+    py::gil_scoped_release released;
+    const Timeline timeline(events.data(), size_t(events.size()), states.data(),
+                            size_t(states.size()));
+    path = perfield::waits::critical_path(events.data(), states.data(), timeline);
+  }
+  return array_of(path);
+}
+
+py::dict replay(const py::array& given, const py::array& given_states, const Numbers& factor,
+                bool is_instant) {
+  const Events events = events_of(given);
+  const States states = states_of(given_states, events);
+  std::vector<double> ends, measured, computed;
+  {
+    py::gil_scoped_release released;
+    const Timeline timeline(events.data(), size_t(events.size()), states.data(),
+                            size_t(states.size()));
+    if (factor.size() < timeline.n_ranks()) {
+      py::gil_scoped_acquire acquired;
+      throw std::invalid_argument("factor has " + std::to_string(factor.size()) +
+                                  " values; expected one for each of the " +
+                                  std::to_string(timeline.n_ranks()) + " ranks");
+    }
+    ends =
+        perfield::waits::replay(events.data(), states.data(), timeline, factor.data(), is_instant);
+    int64_t first = 0;
+    bool any = false;
+    for (int32_t rank = 0; rank < timeline.n_ranks(); ++rank) {
+      if (timeline.calls(rank).empty()) continue;
+      const int64_t begin = timeline.extent(rank).first;
+      first = any ? std::min(first, begin) : begin;
+      any = true;
+    }
+    for (int32_t rank = 0; rank < timeline.n_ranks(); ++rank) {
+      const auto [begin, end] = timeline.extent(rank);
+      const bool is_known = !timeline.calls(rank).empty();
+      measured.push_back(is_known ? double(end - first) : 0);
+      computed.push_back(timeline.spent(rank, begin, end).computing);
+    }
+  }
+  py::dict result;
+  result["end_ns"] = array_of(ends);
+  result["measured_ns"] = array_of(measured);
+  result["computing_ns"] = array_of(computed);
+  return result;
+}
+
 }  // namespace
 
 void bind_waits(py::module_& module) {
@@ -79,4 +172,19 @@ void bind_waits(py::module_& module) {
              "explain; wait_states.hpp says how.\n\n"
              "uncertainty_ns : (n_ranks,) of each rank's clock. clock : (n_ranks,) equal where "
              "ranks share one.");
+  PYBIND11_NUMPY_DTYPE(Cost, step, rank, pad, computing_ns, communicating_ns);
+  PYBIND11_NUMPY_DTYPE(OnPath, step, rank, pad, computing_ns, communicating_ns);
+  module.attr("WAIT_COST") = py::dtype::of<Cost>();
+  module.attr("WAIT_PATH") = py::dtype::of<OnPath>();
+  module.def("delay_costs", &delay_costs, py::arg("events"), py::arg("states"),
+             py::arg("most_steps") = 64,
+             "Where the waiting of exact states began: costs (WAIT_COST), and unbooked_ns, the "
+             "waiting without a known cause; delay_costs.hpp says how.");
+  module.def("critical_path", &critical_path, py::arg("events"), py::arg("states"),
+             "The parts of the critical path (WAIT_PATH) by step and rank.");
+  module.def("replay", &replay, py::arg("events"), py::arg("states"), py::arg("factor"),
+             py::arg("is_instant") = false,
+             "When each rank would end (end_ns) if it computed factor[rank] times as long; with "
+             "measured_ns, when it did, and computing_ns, for how long it computed. All are "
+             "(n_ranks,) from the begin of the first rank.");
 }

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 version: str
 WAIT_EVENT: np.dtype[Any]
 WAIT_STATE: np.dtype[Any]
+WAIT_COST: np.dtype[Any]
+WAIT_PATH: np.dtype[Any]
 
 class Columns:
     """Turns step entries into fields: a column each."""
@@ -235,3 +237,10 @@ def unpack_step(packed: bytes, reference: bytes) -> bytes | None: ...
 def wait_states(
     events: ArrayLike, uncertainty_ns: ArrayLike, clock: ArrayLike | None = None
 ) -> dict[str, NDArray[Any]]: ...
+def delay_costs(
+    events: NDArray[np.void], states: NDArray[np.void], most_steps: int = 64
+) -> dict[str, Any]: ...
+def critical_path(events: NDArray[np.void], states: NDArray[np.void]) -> NDArray[np.void]: ...
+def replay(
+    events: NDArray[np.void], states: NDArray[np.void], factor: ArrayLike, is_instant: bool = False
+) -> dict[str, NDArray[np.float64]]: ...

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Why ranks wait: wait states in Scalasca's terms, what they cost, and the critical path."""
 
+from perfield.analysis.waits.costs import COST, DelayCosts, by_region, delay_costs
 from perfield.analysis.waits.coverage import GAPS, Coverage
+from perfield.analysis.waits.efficiency import Efficiency, efficiency
+from perfield.analysis.waits.path import (
+    PATH,
+    CriticalPath,
+    Replayed,
+    critical_path,
+    gain_of_balance,
+    replay,
+)
 from perfield.analysis.waits.states import (
     BOUND,
     EVENT,
@@ -16,14 +26,26 @@ from perfield.analysis.waits.states import (
 
 __all__ = [
     "BOUND",
+    "COST",
     "EVENT",
     "EXACT",
     "GAPS",
     "KINDS",
+    "PATH",
     "STATE",
     "UNCERTAIN",
     "UNKNOWN",
     "Coverage",
+    "CriticalPath",
+    "DelayCosts",
+    "Efficiency",
+    "Replayed",
     "Waits",
+    "by_region",
+    "critical_path",
+    "delay_costs",
+    "efficiency",
     "find_wait_states",
+    "gain_of_balance",
+    "replay",
 ]
