@@ -17,6 +17,7 @@ from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
+from perfield.run.communicators import Communicators, told_communicators
 from perfield.run.clocks import Clocks, in_words
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
@@ -294,6 +295,43 @@ class RunDirectory:
 
         return rows_of_steps(self, "calls", steps)
 
+    def arrivals(self, steps: Steps = None) -> np.ndarray:
+        """When messages were begun, posted and awaited, and collective operations entered, on the common
+        clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by step and rank.
+
+        steps : as for `messages`; None reads all, with 72 bytes for each event. Steps whose log was written
+        (`arrivals_every`) give each message and operation; others a row for each partner, exact where it
+        counts one message. Empty for runs of older versions. docs/waiting.md says more.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.arrivals import read_arrivals
+        from perfield.run.waits import positions_of_steps
+
+        return read_arrivals(self, positions_of_steps(self, steps))
+
+    def wait_states(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """For whom each rank waited, and why, in Scalasca's terms: a row for each call that waited.
+
+        steps and result : as for `messages`. Columns: step, rank (waits), cause (the rank that it waited for;
+        -1: not known), kind (`perfield.analysis.waits.KINDS`), exactness ("exact", "at least", or
+        "uncertain": no longer than the clocks are), call, protocol (of late receivers: "eager",
+        "rendezvous" or "unknown"), time_s, uncertainty_s.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.waits import table_of_steps
+
+        return table_of_steps(self, "wait_states", steps)
+
+    def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """What each rank cost the others: step, rank, time_s of others' waiting that began there and then.
+
+        Waiting is followed back through the ranks that waited themselves, across up to 64 steps. steps and
+        result : as for `messages`.
+        """
+        from perfield.run.waits import table_of_steps
+
+        return table_of_steps(self, "caused_waits", steps)
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
         return self._meshes.mesh(rank, version)
@@ -446,6 +484,52 @@ class RunDirectory:
             found["count"], found["time_s"] = sums["count"], sums["time_s"]
         return found
 
+    @property
+    def tells_arrivals(self) -> np.ndarray:
+        """(n_ranks,) bool, whether a rank has stamps of its messages; False in runs of older versions."""
+        return self._tells_arrivals
+
+    @property
+    def communicators(self) -> Communicators:
+        """What the ranks told of their communicators."""
+        return self._communicators
+
+    @property
+    def clock_errors_ns(self) -> np.ndarray:
+        """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
+        errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
+        return np.where(np.isfinite(errors), errors, np.inf)
+
+    def step_tables(
+        self, positions: Sequence[int]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
+        """All tables of frames' entries, file by file: (index, rank, span) of each entry, and the tables as
+        `_bridge.read_steps` gives them. The index is that of the entry's last step."""
+        parts = [self._rows(position) for position in positions]
+        rows = np.concatenate([np.zeros(0, np.int64), *parts])
+        order = np.argsort(rows, kind="stable")
+        last = np.repeat(self.step_indexes[np.asarray(positions, np.int64)], [len(part) for part in parts])
+        for here, tables in self._streams.steps(rows):
+            places = self._streams.places[here]
+            index = last[order][np.searchsorted(rows[order], here)]
+            yield index, places["rank"].astype(np.int64), places["span"].astype(np.int64), tables
+
+    def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a row
+        per `events` entry. Stamps are those of each rank; `step` is that of the log."""
+        last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
+        first = last - self.spans[positions] + 1
+        at = np.searchsorted(last, self._log_steps)  # positions ascend
+        inside = at < len(last)
+        inside[inside] = self._log_steps[inside] >= first[at[inside]]
+        events, logs = [], []
+        for path, offsets in self._streams.offsets(self._logs[inside]):
+            read = _bridge.read_events(path, offsets)
+            events.append(read["events"])
+            logs.append(read["logs"][read["whole"]])
+        empty = np.zeros(0, np.int64)
+        return (np.concatenate(part) if part else empty for part in (events, logs))
+
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
         chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
@@ -481,7 +565,7 @@ class RunDirectory:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
-        rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds)])
+        rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
         taken._meshes = taken._regions = None
         taken.rank_entries, taken.ends, taken.sites, taken._quantities = [None] * self.n_ranks, {}, {}, []
@@ -490,6 +574,7 @@ class RunDirectory:
         for kind, of_kind in of_kinds:
             taken._kind_rows[kind] = np.arange(begin, begin + len(of_kind))
             begin += len(of_kind)
+        taken._logs = np.arange(begin, begin + len(self._logs))
         taken._measured = taken._every_step = taken._every_rank = rows[:0]
         return vars(taken)
 
@@ -534,6 +619,14 @@ class RunDirectory:
         self._join()
         self._every_step = _newest(streams, closed, rank_first=True)
         self._every_rank = streams.places["rank"][self._every_step]
+
+        self._communicators = told_communicators(of_ranks("communicator"))
+        self._tells_arrivals = np.zeros(size, dtype=bool)
+        self._tells_arrivals[[rank for rank, _ in of_ranks("communicator")]] = True
+        logs = streams.of_type("events")
+        logs = logs[(streams.places["rank"][logs] >= 0) & (streams.places["rank"][logs] < size)]
+        self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]
+        self._log_steps = streams.places["index"][self._logs].astype(np.int64)
 
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)

@@ -65,6 +65,11 @@ class Rows:
             places = self.places[here]
             yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
 
+    def offsets(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Where entries lie, file by file: the path, and the offsets of the entries in it, ascending."""
+        for path, at in self._by_file(rows):
+            yield path, np.sort(self.places["offset"][rows[at]])
+
     def places_of(self, steps: Sequence[np.ndarray]) -> Places:
         """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wait states of many steps, added up: who waited for whom and why, how surely, and whom it cost.
+
+Sums of chunks of steps add up, so a run is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from perfield.analysis.waits.states import KINDS
+
+UNCERTAIN, BOUND, EXACT = 0, 1, 2  # STATE's exactness
+EXACTNESS = ("uncertain", "at least", "exact")  # in words
+LATE = np.dtype(
+    [
+        *(("rank", "i4"), ("cause", "i4"), ("kind", "u1"), ("exactness", "u1")),
+        *(("count", "u8"), ("steps", "u8"), ("time_s", "f8")),
+    ]
+)
+GAPS = (  # why time in MPI is unexplained, as wait_states.hpp numbers it
+    "of messages whose other end is not known",
+    "of messages that cannot be told apart",
+    "of collective operations whose members are not all known",
+    "of rows whose two ends count different messages",
+    "of calls that perfield has no rule for",
+)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of the time in MPI calls that may wait is explained; s, over all ranks.
+
+    mpi_s : in all such calls. exact_s : in calls whose waiting is known, none included. bounded_s : of
+    waiting that is known to last at least so long. uncertain_s : of waits shorter than the clocks are
+    uncertain. gaps_s : (len(GAPS),) of blocked calls that are not explained, by reason.
+    """
+
+    mpi_s: float = 0.0
+    exact_s: float = 0.0
+    bounded_s: float = 0.0
+    uncertain_s: float = 0.0
+    gaps_s: np.ndarray = field(default_factory=lambda: np.zeros(len(GAPS)))
+
+    @property
+    def explained(self) -> float:
+        """Share that is explained, exactly or by a bound, 0 to 1; NaN without time in MPI."""
+        return self.of(self.exact_s + self.bounded_s)
+
+    def of(self, time_s: float) -> float:
+        """What share of the time in MPI a time is, at most 1; NaN without any."""
+        return min(1.0, time_s / self.mpi_s) if self.mpi_s > 0 else float("nan")
+
+    def __add__(self, other: Coverage) -> Coverage:
+        return Coverage(
+            self.mpi_s + other.mpi_s,
+            self.exact_s + other.exact_s,
+            self.bounded_s + other.bounded_s,
+            self.uncertain_s + other.uncertain_s,
+            self.gaps_s + other.gaps_s,
+        )
+
+
+@dataclass(frozen=True)
+class WaitSums:
+    """What waiting came to in some steps.
+
+    n_steps : frames. n_logged : those in which some rank kept a log. late : structured (LATE), a row for each
+    waiting rank, causing rank (-1: not known), kind (index in KINDS) and exactness; count : waits, steps :
+    in how many steps. caused_s : (n_ranks,) s of others' waiting that began on the rank; NaN where a rank
+    tells nothing of its messages. step_s : (n_ranks,) s, how long its steps were. coverage : how much of the
+    time in MPI all that explains. uncertainty_s : (n_ranks,) of the clocks, inf where unknown.
+    """
+
+    n_ranks: int
+    n_steps: int
+    n_logged: int
+    late: np.ndarray
+    caused_s: np.ndarray
+    step_s: np.ndarray
+    coverage: Coverage
+    uncertainty_s: np.ndarray
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known at all; not in runs of older versions."""
+        return bool(np.isfinite(self.caused_s).any())
+
+    def sure(self) -> np.ndarray:
+        """The rows of `late` that hold beyond the clocks' uncertainty."""
+        return self.late[self.late["exactness"] != UNCERTAIN]
+
+
+def late_rows(states: np.ndarray) -> np.ndarray:
+    """Wait states (STATE) added up by waiting rank, causing rank, kind and exactness: a LATE array."""
+    keys = ("rank", "cause", "kind", "exactness")
+    order = np.lexsort([states["step"], *(states[name] for name in reversed(keys))])
+    sorted_ = {name: states[name][order] for name in (*keys, "step")}
+    first = np.zeros(len(order), dtype=bool)
+    first[:1] = True
+    for name in keys:
+        first[1:] |= sorted_[name][1:] != sorted_[name][:-1]
+    new_step = first.copy()
+    new_step[1:] |= sorted_["step"][1:] != sorted_["step"][:-1]
+    begin = np.flatnonzero(first)
+    rows = np.zeros(len(begin), LATE)
+    for name in keys:
+        rows[name] = sorted_[name][begin]
+    if len(begin):
+        rows["count"] = np.diff(np.append(begin, len(order)))
+        rows["steps"] = np.add.reduceat(new_step, begin, dtype=np.int64)
+        rows["time_s"] = np.add.reduceat(states["time_ns"][order], begin) * 1e-9
+    return rows
+
+
+def added_up(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """LATE arrays of different steps as one."""
+    rows = np.concatenate([np.zeros(0, LATE), *parts])
+    keys = ("rank", "cause", "kind", "exactness")
+    order = np.lexsort([rows[name] for name in reversed(keys)])
+    rows = rows[order]
+    first = np.zeros(len(rows), dtype=bool)
+    first[:1] = True
+    for name in keys:
+        first[1:] |= rows[name][1:] != rows[name][:-1]
+    begin = np.flatnonzero(first)
+    total = rows[begin]
+    for name in ("count", "steps", "time_s") if len(begin) else ():
+        total[name] = np.add.reduceat(rows[name], begin)
+    return total
+
+
+def by_kind(late: np.ndarray) -> dict[str, float]:
+    """Seconds of waiting by kind, the largest first; kinds without any are left out. late : LATE."""
+    time_s = np.bincount(late["kind"], late["time_s"], minlength=len(KINDS))
+    order = np.argsort(-time_s, kind="stable")
+    return {KINDS[kind]: float(time_s[kind]) for kind in order.tolist() if time_s[kind] > 0}
