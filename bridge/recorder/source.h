@@ -125,6 +125,59 @@ uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept;
 // for its sender.
 uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept;
 
+// --- messages and collective operations with their stamps ---------------------------------------
+// Stamps are ticks of perfield's clock, as perfield_call_enter and perfield_source_ticks give them;
+// 0: not known. The functions below count what perfield_message, perfield_received and
+// perfield_awaited count, and add the stamps up. In logged steps (`arrivals_every`) they keep each
+// event as well. Call them between enter and leave, if enter gave a stamp.
+// Identifies a message: `number` counts the messages of (sender, receiver, channel) over the whole
+// run, from 1; `channel` is a hash of communicator and tag, the same at both ends. {0, 0}: unknown.
+struct perfield_place {
+  uint32_t channel, number;
+};
+// Counts a message that this rank sends, puts or fetches, at its start. begun: stamp of the call's
+// entry. Returns a token for perfield_send_ended; 0: call that not.
+uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                             struct perfield_place place) noexcept;
+// The program has waited for that message from wait_begin to wait_end (0: now). logged: what
+// perfield_send_begun has returned. Call it at most once for each message, on any thread. Returns
+// wait_end.
+uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
+                             uint64_t wait_end) noexcept;
+// A message that has arrived.
+enum : uint32_t {
+  PERFIELD_ARRIVAL_BLOCKING = 1,  // its wait also counts as waiting for the peer
+  PERFIELD_ARRIVAL_WILDCARD = 2   // posted for any sender or any tag
+};
+struct perfield_arrival {
+  int32_t peer;
+  uint32_t flags;
+  uint64_t bytes;
+  uint64_t posted;                // the receive was posted
+  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
+  struct perfield_place place;
+};
+// Returns wait_end.
+uint64_t perfield_arrived(const struct perfield_arrival* arrival) noexcept;
+// A collective operation that this rank has completed. perfield_call_leave counts the call, its
+// time and its bytes; this counts the operation by its communicator.
+enum : uint32_t { PERFIELD_COLLECTIVE_ROOT = 1 };  // this rank was the root
+struct perfield_collective {
+  perfield_call call;
+  uint32_t communicator;  // its name, as perfield_source_communicator describes it; 0: not named
+  uint32_t number;        // nth collective on that communicator over the run, from 1; 0: unknown
+  uint32_t flags;
+  uint64_t bytes_out, bytes_in;
+  uint64_t begun;                 // the operation was started
+  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
+};
+// Returns wait_end.
+uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
+// Describes the communicator called `name`, once per rank and before its first use. label: what
+// MPI_Comm_get_name says, or "". Not on the hot path; locks.
+void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
+                                  const char* label) noexcept;
+
 // --- quantities ---------------------------------------------------------------------------------
 // A quantity is what a source measures beside regions and MPI calls. Define it once, then add to
 // it.
