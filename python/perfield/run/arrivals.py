@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
 
 SEND, RECEIVE, COLLECTIVE = 0, 1, 2  # kinds of event
-ROOT, FROM_ROW, MEAN, WILDCARD = 1, 2, 4, 8  # flags of an event
+ROOT, FROM_ROW, MEAN, WILDCARD, OVERFLOWED = 1, 2, 4, 8, 16  # flags of an event
 COLLECTIVELY, UNKNOWN_PEER = -1, -3
 UNKNOWN_NS = np.iinfo(np.int64).min
 STAMPS = {"begun": "begun_sum", "wait_begin": "wait_begin_sum", "wait_end": "wait_end_sum"}
@@ -32,25 +32,54 @@ def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
 
     An entry of one step whose log was written gives the log's events, else its rows.
     """
-    logs = run.logs(positions)
+    logged, logs = run.logs(positions)
+    of_log = _events_of_logs(logged, logs, run)
+    logs_of = _key(logs["step"], logs["rank"], run)
     parts, keys = [np.zeros(0, EVENT)], [np.zeros(0, np.int64)]
     for index, ranks, spans, tables in run.step_tables(positions):
-        is_logged = (spans <= 1) & np.isin(_key(index, ranks, run), _key(logs["step"], logs["rank"], run))
+        of_entry = _key(index, ranks, run)
+        is_logged = (spans <= 1) & np.isin(of_entry, logs_of)
+        keys.append(of_entry[is_logged])
         begin_ns = tables["steps"]["begin_ns"].astype(np.int64)
         for name, start in (("messages", "message_start"), ("collectives", "collective_start")):
-            if name not in tables:  # the decoder of an older perfield
-                continue
             n_rows = np.diff(tables[start].astype(np.int64))
-            of_rows = np.repeat(np.arange(len(n_rows)), n_rows)
+            n_rows[is_logged | ~tables["stamped"]] = 0
+            entry = np.repeat(np.arange(len(n_rows)), n_rows)
             rows = tables[name]
-            if is_logged.any():
-                kept = ~is_logged[of_rows]
-                rows, of_rows = rows[kept], of_rows[kept]
-            where = index[of_rows], ranks[of_rows], begin_ns[of_rows]
+            if len(entry) < len(rows):
+                rows = rows[_ranges(tables[start][:-1], n_rows)]
+            where = index[entry], ranks[entry], begin_ns[entry]
             parts.append(events_of_rows(rows, *where, run.communicators))
-        keys.append(_key(index, ranks, run)[(spans <= 1)])
-    of_log = logs[np.isin(_key(logs["step"], logs["rank"], run), np.concatenate(keys))]
+    of_log = of_log[np.isin(_key(of_log["step"], of_log["rank"], run), np.concatenate(keys))]
     return on_common_clock(np.concatenate([*parts, of_log]), run.stamps)
+
+
+def _events_of_logs(logged: np.ndarray, logs: np.ndarray, run: RunDirectory) -> np.ndarray:
+    """Events of logs, and which of them are incomplete: they overflowed, or a part of them is lost."""
+    events = np.zeros(len(logged), EVENT)
+    if not len(logged):
+        return events
+    for name in set(EVENT.names).intersection(logged.dtype.names):
+        events[name] = logged[name]
+    events["count"] = 1
+    of_messages = events["kind"] != COLLECTIVE
+    events["peer"][of_messages & (events["peer"] < 0)] = UNKNOWN_PEER
+    _tell(events, np.flatnonzero(~of_messages), run.communicators)
+    if len(logs):
+        keys, of_key = np.unique(_key(logs["step"], logs["rank"], run), return_inverse=True)
+        lost = np.zeros(len(keys), dtype=bool)
+        lost[of_key[logs["lost"] > 0]] = True
+        lost |= np.bincount(of_key, logs["n"]) < np.bincount(of_key, logs["all"]) / np.bincount(of_key)
+        incomplete = np.isin(_key(events["step"], events["rank"], run), keys[lost])
+        events["flags"][incomplete] |= OVERFLOWED
+    own = of_messages & (events["peer"] == events["rank"])
+    return events[~own] if own.any() else events
+
+
+def _ranges(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """begins[0], begins[0] + 1, ... for each of several ranges, one after another."""
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(begins - before, lengths)
 
 
 def on_common_clock(events: np.ndarray, clocks: Clocks) -> np.ndarray:
@@ -99,7 +128,7 @@ def events_of_rows(
         events["kind"], events["peer"] = COLLECTIVE, COLLECTIVELY
         events["flags"] |= np.where(rows["flags"] & ROOT, ROOT, 0).astype(np.uint8)
         events["channel"], events["bytes"] = rows["communicator"], rows["bytes_out"] + rows["bytes_in"]
-        _tell(events, told)
+        _tell(events, np.arange(len(events)), told)
     for name, sums in STAMPS.items():
         values = rows[sums].view(np.int64) if rows[sums].flags.c_contiguous else rows[sums].astype(np.int64)
         events[name] = _means(values, count, begin_ns, is_one)
@@ -117,11 +146,13 @@ def _means(sums: np.ndarray, count: np.ndarray, begin_ns: np.ndarray, is_one: np
     return means
 
 
-def _tell(events: np.ndarray, told: Communicators) -> None:
+def _tell(events: np.ndarray, which: np.ndarray, told: Communicators) -> None:
     """Gives collective events the sizes of their communicators, and takes away names that are no names."""
-    for name in np.unique(events["channel"]).tolist():
-        here = events["channel"] == name
-        if name in told.clashing:
-            events["channel"][here] = events["number"][here] = 0
-        elif name in told.sizes:
-            events["size"][here] = told.sizes[name]
+    names, of_name = np.unique(events["channel"][which], return_inverse=True)
+    clashing = np.array([name in told.clashing for name in names.tolist()], dtype=bool)
+    sizes = np.array([told.sizes.get(name, 0) for name in names.tolist()], dtype=np.uint32)
+    if not len(names):
+        return
+    events["size"][which] = np.where(clashing, 0, sizes)[of_name]
+    for name in ("channel", "number"):
+        events[name][which] = np.where(clashing[of_name], 0, events[name][which])

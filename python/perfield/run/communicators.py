@@ -31,6 +31,8 @@ def told_communicators(told: Sequence[tuple[int, dict]]) -> Communicators:
         name, size, place = (body.get(key) for key in ("name", "size", "rank"))
         if not all(isinstance(number, int) for number in (name, size, place)) or not 0 <= place < size:
             continue
+        if size == 1:  # MPI_COMM_SELF has one name on all ranks, and nobody waits in it
+            continue
         if (rank, name) in seen or sizes.setdefault(name, size) != size:
             clashing.add(name)
         if place in places.setdefault(name, set()):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from perfield.run.wait_frames import WaitFrames
+
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
@@ -322,6 +324,13 @@ class RunDirectory:
 
         return table_of_steps(self, "wait_states", steps)
 
+    def with_wait_states(self) -> WaitFrames:
+        """The run with more fields in its frames: how long each rank waited by kind of wait state, and how
+        long others waited because of it (`perfield.fields.waits`). Frames of `self` stay without them."""
+        from perfield.run.wait_frames import WaitFrames
+
+        return WaitFrames(self)
+
     def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """What each rank cost the others: step, rank, time_s of others' waiting that began there and then.
 
@@ -527,8 +536,8 @@ class RunDirectory:
             read = _bridge.read_events(path, offsets)
             events.append(read["events"])
             logs.append(read["logs"][read["whole"]])
-        empty = np.zeros(0, np.int64)
-        return (np.concatenate(part) if part else empty for part in (events, logs))
+        no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))
+        return tuple(np.concatenate(part) if part else no_rows for part in (events, logs))
 
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
