@@ -30,7 +30,17 @@ py::array_t<T> array_of(const std::vector<T>& list) {
   return py::array_t<T>(py::ssize_t(list.size()), list.data());
 }
 
-py::dict wait_states(const Events& events, const Numbers& uncertainty_ns, const py::object& clock) {
+// Other layouts are refused: numpy would cast them by position.
+Events events_of(const py::array& given) {
+  if (!py::dtype::of<Event>().equal(given.dtype()))
+    throw std::invalid_argument("events have dtype " + std::string(py::str(given.dtype())) +
+                                "; expected perfield.analysis.waits.EVENT");
+  return Events::ensure(given);
+}
+
+py::dict wait_states(const py::array& given, const Numbers& uncertainty_ns,
+                     const py::object& clock) {
+  const Events events = events_of(given);
   if (events.ndim() != 1 || uncertainty_ns.ndim() != 1)
     throw std::invalid_argument("events and uncertainty_ns need one dimension each, not " +
                                 std::to_string(events.ndim()) + " and " +

@@ -77,7 +77,7 @@ struct State {
   uint8_t exactness;    // Exactness
   uint16_t call;        // of the event that waited
   uint32_t protocol;    // Protocol, of late receivers
-  int64_t event;        // index of the event that waited; -1: several
+  int64_t event;        // index of the event that waited
   int64_t cause_event;  // index of the event waited for, the likeliest where cause is -1; -1: none
   double time_ns;       // waited
   double uncertainty_ns;  // of time_ns

@@ -1,10 +1,856 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // wait_states.cpp - see wait_states.hpp. The terms are those of Scalasca's pattern documentation.
+//
+// First each event is judged alone: how late was the other end? Then the events of one call
+// (Waitall, Sendrecv) are judged together, since a rank waits for the latest of them only.
 #include "waits/wait_states.hpp"
 
-namespace perfield::waits {
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
 
-WaitStates find_wait_states(const Event*, size_t, const Clocks&) { return {}; }
+#include "format/calls.h"
+
+namespace perfield::waits {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr int64_t kUnmatched = -1, kClashing = -2;
+
+// An uncertainty of seconds that cannot be told from the wait itself is kept below this share.
+constexpr double kExactWithin = 0.05;
+// Rows of one pair of ranks and step that are compared; there is one per kind of call.
+constexpr size_t kMostRowsOfPair = 64;
+
+// Stamps of damaged files may be anything; the difference must not overflow.
+int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+
+enum class Pattern : uint8_t { kNone, kAllToAll, kOneToAll, kAllToOne };
+
+struct Collective {
+  Pattern pattern;
+  StateKind kind;
+};
+
+Collective collective_of(uint16_t call) {
+  switch (call) {
+    case PERFIELD_CALL_barrier:
+    case PERFIELD_CALL_ibarrier:
+      return {Pattern::kAllToAll, kBarrier};
+    case PERFIELD_CALL_fence:
+      return {Pattern::kAllToAll, kLateOneSided};
+    case PERFIELD_CALL_allgather:
+    case PERFIELD_CALL_allgatherv:
+    case PERFIELD_CALL_alltoall:
+    case PERFIELD_CALL_alltoallv:
+    case PERFIELD_CALL_alltoallw:
+    case PERFIELD_CALL_allreduce:
+    case PERFIELD_CALL_reduce_scatter:
+    case PERFIELD_CALL_reduce_scatter_block:
+    case PERFIELD_CALL_iallgather:
+    case PERFIELD_CALL_iallgatherv:
+    case PERFIELD_CALL_ialltoall:
+    case PERFIELD_CALL_ialltoallv:
+    case PERFIELD_CALL_ialltoallw:
+    case PERFIELD_CALL_iallreduce:
+    case PERFIELD_CALL_ireduce_scatter:
+    case PERFIELD_CALL_ireduce_scatter_block:
+    case PERFIELD_CALL_comm_create:
+    case PERFIELD_CALL_win_create:
+      return {Pattern::kAllToAll, kNToN};
+    case PERFIELD_CALL_bcast:
+    case PERFIELD_CALL_scatter:
+    case PERFIELD_CALL_scatterv:
+    case PERFIELD_CALL_ibcast:
+    case PERFIELD_CALL_iscatter:
+    case PERFIELD_CALL_iscatterv:
+      return {Pattern::kOneToAll, kLateBroadcast};
+    case PERFIELD_CALL_reduce:
+    case PERFIELD_CALL_gather:
+    case PERFIELD_CALL_gatherv:
+    case PERFIELD_CALL_ireduce:
+    case PERFIELD_CALL_igather:
+    case PERFIELD_CALL_igatherv:
+      return {Pattern::kAllToOne, kEarlyReduce};
+    default:  // scans wait for some ranks only; what a persistent collective does is not known
+      return {Pattern::kNone, kNToN};
+  }
+}
+
+bool is_test(uint16_t call) { return call >= PERFIELD_CALL_test && call <= PERFIELD_CALL_testsome; }
+
+bool is_transfer_of_window(uint16_t call) {
+  return call >= PERFIELD_CALL_put && call <= PERFIELD_CALL_compare_and_swap;
+}
+
+bool is_buffered(uint16_t call) {
+  return call == PERFIELD_CALL_bsend || call == PERFIELD_CALL_ibsend;
+}
+
+bool is_synchronous(uint16_t call) {
+  return call == PERFIELD_CALL_ssend || call == PERFIELD_CALL_issend;
+}
+
+// Whether the call that blocks for the event may block for others at the same time.
+bool may_share_its_call(const Event& event) {
+  if (event.kind == kReceive) return true;
+  if (event.kind == kCollective)
+    return (event.call >= PERFIELD_CALL_ibarrier && event.call <= PERFIELD_CALL_iexscan) ||
+           event.call == PERFIELD_CALL_persistent_collective;
+  return event.call > PERFIELD_CALL_rsend && !is_transfer_of_window(event.call);
+}
+
+bool has_wait(const Event& event) {
+  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
+         event.wait_end >= event.wait_begin;
+}
+
+bool is_row(const Event& event) { return event.flags & (kSingle | kMean); }
+bool is_mean(const Event& event) { return (event.flags & kMean) || event.count != 1; }
+
+// What one event says about the wait in its call.
+struct Judgement {
+  enum Standing : uint8_t { kNone, kWaits, kWaitsIfRendezvous };
+
+  double lateness = kNever;  // of the cause, after the call was entered; at most until it was left
+  double uncertainty = 0;
+  int64_t cause_event = -1;
+  int32_t cause = -1;
+  uint8_t kind = kLateSender;
+  uint8_t gap = kNoPartner;
+  uint8_t known = 0;  // Exactness; 0: nothing, for the reason that gap says
+  Standing standing = kNone;
+  bool is_cause_sure = false;
+
+  void is_unknown(Gap reason) {
+    *this = Judgement();
+    gap = reason;
+  }
+  void waits_for_nobody() {
+    *this = Judgement();
+    known = kExact;
+  }
+};
+
+struct Call {  // an event with the call that blocked for it
+  int64_t begin, end;
+  int32_t rank;
+  size_t event;
+  bool operator<(const Call& other) const {
+    return std::tie(rank, begin, end, event) <
+           std::tie(other.rank, other.begin, other.end, other.event);
+  }
+  bool is_of(const Call& other) const {
+    return rank == other.rank && begin == other.begin && end == other.end;
+  }
+};
+
+struct FoundState {
+  State state;
+  bool may_overlap;  // rows of the same step may hold the same call
+};
+
+struct Cover {
+  Covered covered;
+  double shareable_ns;  // of blocked_ns, in calls that rows may hold, too
+};
+
+struct RowBound {  // of a row with a count above 1
+  State state;     // time_ns is 0 where it shows no waiting
+  double blocked_ns;
+  bool may_overlap;
+  bool is_paired;
+  Gap gap;
+};
+
+bool before(const State& a, const State& b) {
+  return std::tie(a.step, a.rank, a.event) < std::tie(b.step, b.rank, b.event);
+}
+
+using StepOfRank = std::pair<int64_t, int32_t>;
+
+class Finder {
+ public:
+  Finder(const Event* events, size_t n_events, const Clocks& clocks)
+      : events_(events), n_events_(n_events), clocks_(clocks) {}
+
+  WaitStates find() {
+    judgements_.resize(n_events_);
+    match_messages();
+    for (size_t i = 0; i < n_events_; ++i)
+      if (is_usable(events_[i]) && events_[i].kind != kCollective && !is_mean(events_[i]))
+        judge_message(i);
+    partner_ = {};
+    judge_collectives();
+    bound_pairs();
+    bound_collectives();
+    judge_calls();
+    return join();
+  }
+
+ private:
+  bool is_rank(int32_t rank) const { return rank >= 0 && size_t(rank) < clocks_.n_ranks; }
+  bool is_usable(const Event& event) const {
+    return is_rank(event.rank) && event.kind <= kCollective;
+  }
+  bool is_message(const Event& event) const {
+    return is_usable(event) && event.kind != kCollective && is_rank(event.peer) &&
+           !is_transfer_of_window(event.call);
+  }
+  static int32_t sender_of(const Event& event) {
+    return event.kind == kSend ? event.rank : event.peer;
+  }
+  static int32_t receiver_of(const Event& event) {
+    return event.kind == kSend ? event.peer : event.rank;
+  }
+
+  double uncertainty_of(int32_t rank) const {
+    const double ns = clocks_.uncertainty_ns[rank];
+    return std::isfinite(ns) ? std::max(ns, 0.0) : std::numeric_limits<double>::infinity();
+  }
+  // By how much the clocks of two ranks may disagree.
+  double uncertainty_between(int32_t a, int32_t b) const {
+    if (a == b || (clocks_.clock && clocks_.clock[a] == clocks_.clock[b])) return 0;
+    return uncertainty_of(a) + uncertainty_of(b);
+  }
+
+  // ---- messages ----
+  void match_messages() {
+    struct Place {
+      uint64_t ranks, number;
+      size_t event;
+    };
+    std::vector<Place> places;
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (!is_message(e) || is_mean(e) || e.channel == 0 || e.number == 0) continue;
+      places.push_back({uint64_t(sender_of(e)) << 32 | uint32_t(receiver_of(e)),
+                        uint64_t(e.channel) << 32 | e.number, i});
+    }
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      return std::tie(a.ranks, a.number, a.event) < std::tie(b.ranks, b.number, b.event);
+    });
+    partner_.assign(n_events_, kUnmatched);
+    for (size_t first = 0, last; first < places.size(); first = last) {
+      size_t n_sends = 0;
+      for (last = first; last < places.size() && places[last].ranks == places[first].ranks &&
+                         places[last].number == places[first].number;
+           ++last)
+        n_sends += events_[places[last].event].kind == kSend;
+      if (last - first == 2 && n_sends == 1) {
+        partner_[places[first].event] = int64_t(places[first + 1].event);
+        partner_[places[first + 1].event] = int64_t(places[first].event);
+      } else if (last - first > 1) {
+        for (size_t i = first; i < last; ++i) partner_[places[i].event] = kClashing;
+      }
+    }
+  }
+
+  void judge_message(size_t index) {
+    const Event& e = events_[index];
+    Judgement& judged = judgements_[index];
+    if (e.kind == kSend && is_transfer_of_window(e.call)) return judged.is_unknown(kOtherCall);
+    if (e.peer == e.rank || (e.kind == kSend && is_buffered(e.call)) || is_test(e.call))
+      return judged.waits_for_nobody();
+    const int64_t partner = partner_[index];
+    if (partner < 0) return judged.is_unknown(partner == kClashing ? kClash : kNoPartner);
+    const Event& other = events_[partner];
+    if (other.begun == kUnknown) return judged.is_unknown(kNoPartner);
+    if (!has_wait(e)) return;
+    const double until_begun = double(difference(other.begun, e.wait_begin));
+    const double until_end = double(difference(e.wait_end, e.wait_begin));
+    judged.uncertainty = uncertainty_between(e.rank, e.peer);
+    judged.lateness = std::min(until_begun, until_end);
+    judged.cause = e.peer;
+    judged.cause_event = partner;
+    judged.is_cause_sure = true;
+    judged.known = kExact;
+    const bool ended_before = until_end < until_begun - judged.uncertainty;
+    if (e.kind == kReceive) {
+      if (ended_before) return judged.is_unknown(kClash);  // it cannot arrive before it is sent
+      judged.kind = kLateSender;
+      judged.standing = Judgement::kWaits;
+    } else {
+      if (ended_before && is_synchronous(e.call)) return judged.is_unknown(kClash);
+      if (ended_before) return judged.waits_for_nobody();  // eager
+      judged.kind = kLateReceiver;
+      judged.standing = is_synchronous(e.call) ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
+    }
+  }
+
+  // ---- collective operations ----
+  struct Member {
+    uint64_t group[2];
+    int32_t rank;
+    size_t event;
+    bool operator<(const Member& other) const {
+      return std::tie(group[0], group[1], rank, event) <
+             std::tie(other.group[0], other.group[1], other.rank, other.event);
+    }
+    bool is_with(const Member& other) const {
+      return group[0] == other.group[0] && group[1] == other.group[1];
+    }
+  };
+  using Members = std::vector<Member>;
+
+  template <typename Judge>
+  static void for_each_group(Members& members, Judge judge) {
+    std::sort(members.begin(), members.end());
+    for (size_t first = 0, last; first < members.size(); first = last) {
+      for (last = first + 1; last < members.size() && members[last].is_with(members[first]);)
+        ++last;
+      judge(&members[first], last - first);
+    }
+  }
+
+  void judge_collectives() {
+    Members members;
+    std::vector<std::pair<uint32_t, int32_t>> unsized;
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (!is_usable(e) || e.kind != kCollective || e.channel == 0) continue;
+      if (e.size == 0) unsized.push_back({e.channel, e.rank});
+      if (!is_mean(e) && e.number != 0) members.push_back({{e.channel, e.number}, e.rank, i});
+    }
+    std::sort(unsized.begin(), unsized.end());
+    unsized.erase(std::unique(unsized.begin(), unsized.end()), unsized.end());
+    unsized_members_ = std::move(unsized);
+    for_each_group(members, [this](const Member* group, size_t n) { judge_group(group, n); });
+  }
+
+  // How many ranks are members of a communicator whose size is not known, as far as events show.
+  size_t ranks_seen(uint32_t communicator) const {
+    const auto range = std::equal_range(
+        unsized_members_.begin(), unsized_members_.end(), std::make_pair(communicator, 0),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    return size_t(range.second - range.first);
+  }
+
+  void all_unknown(const Member* group, size_t n, Gap gap) {
+    for (size_t k = 0; k < n; ++k) judgements_[group[k].event].is_unknown(gap);
+  }
+
+  // Members of one operation, or of the same operations, by rank.
+  void judge_group(const Member* group, size_t n) {
+    const Event& any = events_[group[0].event];
+    const Collective collective = collective_of(any.call);
+    if (collective.pattern == Pattern::kNone) return all_unknown(group, n, kOtherCall);
+    size_t n_begun = 0, n_roots = 0, root = 0;
+    for (size_t k = 0; k < n; ++k) {
+      const Event& e = events_[group[k].event];
+      if (e.call != any.call || e.size != any.size || e.count != any.count ||
+          (k > 0 && group[k].rank == group[k - 1].rank))
+        return all_unknown(group, n, kClash);
+      n_begun += e.begun != kUnknown;
+      if (e.flags & kRoot) {
+        ++n_roots;
+        root = k;
+      }
+    }
+    if (any.size != 0 && n > any.size) return all_unknown(group, n, kClash);
+    const size_t expected = any.size != 0 ? any.size : ranks_seen(any.channel);
+    const bool is_complete = n_begun == expected;
+    if (collective.pattern == Pattern::kAllToAll)
+      return judge_all_to_all(group, n, collective.kind, is_complete);
+    if (n_roots > 1) return all_unknown(group, n, kClash);
+    // The root of several operations is one rank only if no other rank was root of some of them.
+    if (n_roots == 0 || (is_mean(any) && !(is_complete && any.size != 0)))
+      return all_unknown(group, n, kIncomplete);
+    for (size_t k = 0; k < n; ++k) judgements_[group[k].event].waits_for_nobody();
+    if (collective.pattern == Pattern::kOneToAll) {
+      for (size_t k = 0; k < n; ++k)
+        if (k != root) judge_member(group[k], group[root], collective.kind, kExact, true);
+      return;
+    }
+    const Member* last = last_of(group, n, root);
+    if (!last) return judgements_[group[root].event].is_unknown(kIncomplete);
+    judge_member(group[root], *last, collective.kind,
+                 is_complete && any.size != 0 ? kExact : kBound,
+                 is_complete && is_last_for_sure(group, n, *last, root));
+  }
+
+  void judge_all_to_all(const Member* group, size_t n, StateKind kind, bool is_complete) {
+    const Member* last = last_of(group, n, n);
+    if (!last) return all_unknown(group, n, kIncomplete);
+    const bool is_sure = is_complete && is_last_for_sure(group, n, *last, n);
+    const Exactness known = is_complete && events_[group[0].event].size != 0 ? kExact : kBound;
+    bool is_possible = true;
+    for (size_t k = 0; k < n; ++k) {
+      Judgement& judged = judgements_[group[k].event];
+      if (group[k].event != last->event)
+        judge_member(group[k], *last, kind, known, is_sure);
+      else if (known == kExact)
+        judged.waits_for_nobody();
+      else
+        judged.is_unknown(kIncomplete);
+      is_possible = is_possible && !(judged.known == 0 && judged.gap == kClash);
+    }
+    // Nobody leaves a barrier before all have come; ranks leave other operations if they need
+    // nothing of the last.
+    if (!is_possible && kind == kBarrier) all_unknown(group, n, kClash);
+  }
+
+  // The member that began last, of all but one; the first of equals.
+  const Member* last_of(const Member* group, size_t n, size_t except) const {
+    const Member* last = nullptr;
+    for (size_t k = 0; k < n; ++k) {
+      const int64_t begun = events_[group[k].event].begun;
+      if (k != except && begun != kUnknown && (!last || begun > events_[last->event].begun))
+        last = &group[k];
+    }
+    return last;
+  }
+
+  bool is_last_for_sure(const Member* group, size_t n, const Member& last, size_t except) const {
+    const int64_t begun = events_[last.event].begun;
+    for (size_t k = 0; k < n; ++k) {
+      const Event& e = events_[group[k].event];
+      if (k == except || group[k].event == last.event || e.begun == kUnknown) continue;
+      if (double(difference(begun, e.begun)) < uncertainty_between(last.rank, e.rank)) return false;
+    }
+    return true;
+  }
+
+  void judge_member(const Member& member, const Member& late, StateKind kind, Exactness known,
+                    bool is_cause_sure) {
+    const Event& e = events_[member.event];
+    const Event& other = events_[late.event];
+    Judgement& judged = judgements_[member.event];
+    if (other.begun == kUnknown) return judged.is_unknown(kIncomplete);
+    if (!has_wait(e)) return judged.is_unknown(kNoPartner);
+    const double until_begun = double(difference(other.begun, e.wait_begin));
+    const double until_end = double(difference(e.wait_end, e.wait_begin));
+    judged = Judgement();
+    judged.uncertainty = uncertainty_between(e.rank, other.rank);
+    if (until_end < until_begun - judged.uncertainty) return judged.is_unknown(kClash);
+    judged.lateness = std::min(until_begun, until_end);
+    judged.cause = late.rank;
+    judged.cause_event = int64_t(late.event);
+    judged.kind = kind;
+    judged.standing = Judgement::kWaits;
+    judged.gap = kIncomplete;
+    judged.known = known;
+    judged.is_cause_sure = is_cause_sure;
+  }
+
+  // ---- calls: what the events of one call say together ----
+  void judge_calls() {
+    std::vector<Call> calls;
+    for (size_t i = 0; i < n_events_; ++i)
+      if (is_usable(events_[i]) && !is_mean(events_[i]) && has_wait(events_[i]))
+        calls.push_back({events_[i].wait_begin, events_[i].wait_end, events_[i].rank, i});
+    std::sort(calls.begin(), calls.end());
+    for (size_t first = 0, last; first < calls.size(); first = last) {
+      for (last = first + 1; last < calls.size() && calls[last].is_of(calls[first]);) ++last;
+      judge_call(&calls[first], last - first);
+    }
+  }
+
+  const Judgement& of(const Call& call) const { return judgements_[call.event]; }
+
+  // The event whose other end was latest, or earliest; nullptr if none may wait.
+  const Call* latest(const Call* calls, size_t n, Judgement::Standing standing,
+                     bool earliest) const {
+    const Call* found = nullptr;
+    for (size_t k = 0; k < n; ++k) {
+      const Judgement& judged = of(calls[k]);
+      if (judged.standing != standing || judged.known == 0) continue;
+      const double gain = found ? judged.lateness - of(*found).lateness : 1;
+      const bool is_lower = found && judged.cause < of(*found).cause;
+      if ((earliest ? gain < 0 || !found : gain > 0) || (gain == 0 && is_lower)) found = &calls[k];
+    }
+    return found;
+  }
+
+  // Whether no other cause may have come later than the latest one.
+  bool is_latest_for_sure(const Call* calls, size_t n, const Judgement& top) const {
+    for (size_t k = 0; k < n; ++k) {
+      const Judgement& judged = of(calls[k]);
+      if (judged.standing != Judgement::kWaits || judged.known == 0 || judged.cause == top.cause)
+        continue;
+      if (top.lateness - judged.lateness < uncertainty_between(top.cause, judged.cause))
+        return false;
+    }
+    return true;
+  }
+
+  void judge_call(const Call* calls, size_t n) {
+    const int32_t rank = calls[0].rank;
+    const double blocked = double(difference(calls[0].end, calls[0].begin));
+    int64_t step = events_[calls[0].event].step;
+    bool has_test = false, has_waitsome = false, only_sends = true, may_overlap = false;
+    uint8_t known = kExact, gap = kNoPartner;
+    double possible = 0;                // the longest wait that the clocks allow
+    double possible_if_rendezvous = 0;  // and of sends
+    for (size_t k = 0; k < n; ++k) {
+      const Event& e = events_[calls[k].event];
+      const Judgement& judged = of(calls[k]);
+      step = std::max(step, e.step);
+      has_test = has_test || is_test(e.call);
+      has_waitsome = has_waitsome || e.call == PERFIELD_CALL_waitsome;
+      only_sends = only_sends && e.kind == kSend;
+      may_overlap = may_overlap || may_share_its_call(e);
+      if (judged.known < known) gap = judged.gap;
+      known = std::min(known, judged.known);
+      double& longest =
+          judged.standing == Judgement::kWaitsIfRendezvous ? possible_if_rendezvous : possible;
+      longest = std::max(longest, judged.lateness + judged.uncertainty);
+      if (e.flags & kOverflow) known = std::min(known, uint8_t(kBound));
+    }
+    Cover& cover = cover_of(step, rank);
+    cover.covered.blocked_ns += blocked;
+    if (may_overlap) cover.shareable_ns += blocked;
+    if (has_test) {  // test calls never block
+      cover.covered.exact_ns += blocked;
+      return;
+    }
+    if (may_overlap && known == kExact &&
+        std::binary_search(has_rows_.begin(), has_rows_.end(), StepOfRank(step, rank)))
+      known = kBound;  // rows may hold later partners of this call
+    // MPI_Waitsome returns with the first message; that of an unknown partner may have been it.
+    if (has_waitsome && known != kExact) {
+      cover.covered.gap_ns[gap] += blocked;
+      return;
+    }
+    const Call* top = latest(calls, n, Judgement::kWaits, has_waitsome);
+    const Call* rendezvous =
+        has_waitsome ? nullptr : latest(calls, n, Judgement::kWaitsIfRendezvous, false);
+    double doubt = 0;  // waiting beyond top's, if the message was not eager
+    Protocol protocol = kProtocolUnknown;
+    if (rendezvous) {
+      const double shown = top ? std::max(of(*top).lateness, 0.0) : 0;
+      const double lateness = of(*rendezvous).lateness;
+      if (lateness > shown) {
+        // A call that only sends lasts so long for the receiver alone. Where a call receives, too,
+        // the receiver must explain more of the time than is left for a transfer.
+        if (only_sends || lateness - shown >= blocked - lateness) {
+          top = rendezvous;
+          protocol = kRendezvous;
+        } else {
+          doubt = lateness - shown;
+        }
+      }
+    }
+    const double waited = top ? std::max(of(*top).lateness, 0.0) : 0;
+    const double uncertainty = top ? of(*top).uncertainty : 0;
+    if (top && of(*top).kind == kLateReceiver && protocol == kProtocolUnknown)
+      protocol = kRendezvous;  // MPI_Ssend
+    if (waited > uncertainty) {
+      const Judgement& judged = of(*top);
+      if (doubt > std::max(kExactWithin * waited, uncertainty))
+        known = std::min(known, uint8_t(kBound));
+      const uint8_t exactness = known == kExact ? kExact : kBound;
+      (exactness == kExact ? cover.covered.exact_ns : cover.covered.bounded_ns) += blocked;
+      const bool is_sure = judged.is_cause_sure && is_latest_for_sure(calls, n, judged);
+      add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
+                 events_[top->event].call, protocol, int64_t(top->event), judged.cause_event,
+                 waited, uncertainty + (exactness == kExact ? doubt : 0)},
+                may_overlap);
+      return;
+    }
+    if (waited > 0)
+      add_state({step, rank, -1, of(*top).kind, kUncertain, events_[top->event].call, protocol,
+                 int64_t(top->event), -1, waited, uncertainty},
+                may_overlap);
+    if (known != kExact) {
+      cover.covered.gap_ns[gap] += blocked;
+      return;
+    }
+    if (doubt == 0) possible = std::max(possible, possible_if_rendezvous);
+    const double unsure = std::min(blocked, possible);
+    const double either = std::min(doubt, blocked - unsure);
+    cover.covered.uncertain_ns += unsure;
+    cover.covered.gap_ns[kEitherWay] += either;
+    cover.covered.exact_ns += blocked - unsure - either;
+  }
+
+  void add_state(const State& state, bool may_overlap) { found_.push_back({state, may_overlap}); }
+
+  // Calls come by rank and time, so those of one step come together but for a few.
+  Cover& cover_of(int64_t step, int32_t rank) {
+    if (covers_.empty() || covers_.back().covered.step != step ||
+        covers_.back().covered.rank != rank) {
+      covers_.push_back({});
+      covers_.back().covered.step = step;
+      covers_.back().covered.rank = rank;
+    }
+    return covers_.back();
+  }
+
+  // ---- rows of several messages: bounds, as sum of max(0, x) >= max(0, sum of x) ----
+  void bound_pairs() {
+    struct Row {
+      uint64_t ranks;
+      int64_t step;
+      size_t event;
+    };
+    std::vector<Row> rows;
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (!is_usable(e) || e.kind == kCollective || !(is_row(e) || is_mean(e))) continue;
+      if (is_mean(e) && may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
+      if (is_message(e))
+        rows.push_back({uint64_t(sender_of(e)) << 32 | uint32_t(receiver_of(e)), e.step, i});
+      else if (is_mean(e))
+        add_row(i, nullptr, e.kind == kSend && is_rank(e.peer) ? kOtherCall : kNoPartner, 0);
+    }
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+      return std::tie(a.ranks, a.step, a.event) < std::tie(b.ranks, b.step, b.event);
+    });
+    std::vector<size_t> sends, receives;
+    for (size_t first = 0, last; first < rows.size(); first = last) {
+      sends.clear();
+      receives.clear();
+      bool has_mean = false;
+      for (last = first; last < rows.size() && rows[last].ranks == rows[first].ranks &&
+                         rows[last].step == rows[first].step;
+           ++last) {
+        const Event& e = events_[rows[last].event];
+        has_mean = has_mean || is_mean(e);
+        (e.kind == kSend ? sends : receives).push_back(rows[last].event);
+      }
+      if (has_mean) bound_pair(sends, receives);
+    }
+  }
+
+  // Whether the rows at both ends count the same messages: as many, and the same last one.
+  bool count_the_same(const std::vector<size_t>& sends, const std::vector<size_t>& receives) const {
+    if (sends.empty() || receives.empty() || sends.size() + receives.size() > kMostRowsOfPair)
+      return false;
+    uint64_t n_sent = 0, n_received = 0;
+    for (const size_t i : sends) n_sent += events_[i].count;
+    for (const size_t i : receives) n_received += events_[i].count;
+    if (n_sent != n_received || n_sent == 0) return false;
+    const auto last_number = [this](const std::vector<size_t>& rows, uint32_t channel) {
+      uint32_t number = 0;
+      for (const size_t i : rows)
+        if (events_[i].channel == channel) number = std::max(number, events_[i].number);
+      return number;
+    };
+    for (const size_t i : receives) {
+      const Event& e = events_[i];
+      const uint32_t number = last_number(receives, e.channel);
+      if (e.channel == 0 || number == 0 || number != last_number(sends, e.channel)) return false;
+    }
+    return true;
+  }
+
+  void bound_pair(const std::vector<size_t>& sends, const std::vector<size_t>& receives) {
+    const bool is_paired = count_the_same(sends, receives);
+    const auto all = [this](const std::vector<size_t>& rows, auto condition) {
+      return std::all_of(rows.begin(), rows.end(), [&](size_t i) { return condition(events_[i]); });
+    };
+    const auto has_begun = [](const Event& e) { return e.begun != kUnknown; };
+    const bool to_itself = events_[(sends.empty() ? receives : sends)[0]].peer ==
+                           events_[(sends.empty() ? receives : sends)[0]].rank;
+    // One bound for all rows of this end; the first of them holds it.
+    const auto bound = [&](const std::vector<size_t>& waiting, const std::vector<size_t>& late,
+                           StateKind kind, bool may_wait, Gap gap) {
+      const bool has_bound =
+          is_paired && may_wait && all(waiting, has_wait) && all(late, has_begun);
+      Judgement judged;
+      if (has_bound) {
+        const Event& e = events_[waiting[0]];
+        judged.cause = e.peer;
+        judged.cause_event = int64_t(late[0]);
+        judged.is_cause_sure = true;
+        judged.kind = kind;
+        judged.lateness = sum_of_lateness(waiting, late);
+      }
+      for (size_t k = 0; k < waiting.size(); ++k)
+        if (is_mean(events_[waiting[k]]) || k == 0)
+          add_row(waiting[k], has_bound ? &judged : nullptr, is_paired ? gap : kUnpaired,
+                  k == 0 && has_bound ? judged.lateness : 0);
+    };
+    if (to_itself) {
+      Judgement none;
+      for (const auto* rows : {&sends, &receives})
+        for (const size_t i : *rows)
+          if (is_mean(events_[i])) add_row(i, &none, kNoPartner, 0);
+      return;
+    }
+    if (!receives.empty()) bound(receives, sends, kLateSender, true, kNoPartner);
+    const bool synchronous = all(sends, [](const Event& e) { return is_synchronous(e.call); });
+    if (!sends.empty()) bound(sends, receives, kLateReceiver, synchronous, kEitherWay);
+  }
+
+  // Sum over the messages: how much later they began at the late end than the call that waited.
+  // Less what the clocks and the rounding of means allow, so that it is never too much.
+  double sum_of_lateness(const std::vector<size_t>& waiting,
+                         const std::vector<size_t>& late) const {
+    const Event& any = events_[waiting[0]];
+    double begun = 0, entered = 0, left = 0, n = 0;
+    for (const size_t i : late)
+      begun += double(events_[i].count) * double(difference(events_[i].begun, any.wait_begin));
+    for (const size_t i : waiting) {
+      const Event& e = events_[i];
+      entered += double(e.count) * double(difference(e.wait_begin, any.wait_begin));
+      left += double(e.count) * double(difference(e.wait_end, any.wait_begin));
+      n += double(e.count);
+    }
+    return std::min(begun, left) - entered - n * (1 + uncertainty_between(any.rank, any.peer));
+  }
+
+  void bound_collectives() {
+    Members members;
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (!is_usable(e) || e.kind != kCollective || !(is_row(e) || is_mean(e))) continue;
+      if (is_mean(e) && may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
+      if (is_mean(e))
+        members.push_back({{uint64_t(e.channel) << 32 | e.call, uint64_t(e.step)}, e.rank, i});
+    }
+    for_each_group(members, [this](const Member* group, size_t n) { bound_group(group, n); });
+    std::sort(has_rows_.begin(), has_rows_.end());
+  }
+
+  void bound_group(const Member* group, size_t n) {
+    const Event& any = events_[group[0].event];
+    bool is_same = any.channel != 0 && any.number != 0;
+    for (size_t k = 0; k < n; ++k) {
+      const Event& e = events_[group[k].event];
+      is_same = is_same && e.number == any.number && e.count == any.count;
+    }
+    if (is_same)
+      judge_group(group, n);
+    else
+      all_unknown(group, n, kUnpaired);
+    for (size_t k = 0; k < n; ++k) {
+      const Event& e = events_[group[k].event];
+      const Judgement& judged = judgements_[group[k].event];
+      add_row(group[k].event, judged.known ? &judged : nullptr, Gap(judged.gap),
+              judged.standing == Judgement::kWaits
+                  ? double(e.count) * (judged.lateness - judged.uncertainty - 1)
+                  : 0);
+    }
+  }
+
+  // A row of several, or one that stands for them; judged: nullptr if its waiting is not known.
+  void add_row(size_t index, const Judgement* judged, Gap gap, double bound) {
+    const Event& e = events_[index];
+    if (!has_wait(e)) return;
+    RowBound row{};
+    row.blocked_ns =
+        is_mean(e) ? double(e.count) * double(difference(e.wait_end, e.wait_begin)) : 0;
+    row.may_overlap = may_share_its_call(e);
+    row.is_paired = judged != nullptr;
+    row.gap = gap;
+    row.state = {e.step, e.rank, -1, 0, kBound, e.call, kProtocolUnknown, int64_t(index), -1, 0, 0};
+    if (judged && bound > 0) {
+      row.state.cause = judged->is_cause_sure ? judged->cause : -1;
+      row.state.cause_event = judged->cause_event;
+      row.state.kind = judged->kind;
+      row.state.protocol = judged->kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
+      row.state.time_ns = bound;
+    }
+    rows_.push_back(row);
+  }
+
+  // ---- the whole ----
+  WaitStates join() {
+    const auto in_order = [](const auto& a, const auto& b) { return before(a.state, b.state); };
+    std::sort(found_.begin(), found_.end(), in_order);
+    std::sort(rows_.begin(), rows_.end(), in_order);
+    WaitStates result;
+    result.states.reserve(found_.size());
+    std::sort(covers_.begin(), covers_.end(), [](const Cover& a, const Cover& b) {
+      return std::tie(a.covered.step, a.covered.rank) < std::tie(b.covered.step, b.covered.rank);
+    });
+    size_t found = 0, row = 0, cover = 0;
+    const auto place_of = [](const auto& list, size_t i, auto of) {
+      return i < list.size() ? of(list[i])
+                             : StepOfRank(std::numeric_limits<int64_t>::max(),
+                                          std::numeric_limits<int32_t>::max());
+    };
+    const auto of_state = [](const auto& one) {
+      return StepOfRank(one.state.step, one.state.rank);
+    };
+    const auto of_cover = [](const Cover& one) {
+      return StepOfRank(one.covered.step, one.covered.rank);
+    };
+    while (row < rows_.size() || cover < covers_.size()) {
+      const StepOfRank place =
+          std::min(place_of(rows_, row, of_state), place_of(covers_, cover, of_cover));
+      Cover sum{};
+      sum.covered.step = place.first;
+      sum.covered.rank = place.second;
+      for (; cover < covers_.size() && of_cover(covers_[cover]) == place; ++cover)
+        add(sum, covers_[cover]);
+      const size_t first_found = found, first_row = row;
+      while (found < found_.size() && of_state(found_[found]) == place) ++found;
+      while (row < rows_.size() && of_state(rows_[row]) == place) ++row;
+      join_step(first_found, found, first_row, row, sum, result.states);
+      result.covered.push_back(sum.covered);
+    }
+    return result;
+  }
+
+  static void add(Cover& sum, const Cover& part) {
+    sum.shareable_ns += part.shareable_ns;
+    sum.covered.blocked_ns += part.covered.blocked_ns;
+    sum.covered.exact_ns += part.covered.exact_ns;
+    sum.covered.bounded_ns += part.covered.bounded_ns;
+    sum.covered.uncertain_ns += part.covered.uncertain_ns;
+    for (size_t gap = 0; gap < kGaps; ++gap) sum.covered.gap_ns[gap] += part.covered.gap_ns[gap];
+  }
+
+  // One rank's step. Rows whose messages may have shared a call bound the same time, so only the
+  // largest of them counts, and only if it exceeds what is known of single calls.
+  void join_step(size_t first_found, size_t last_found, size_t first_row, size_t last_row,
+                 Cover& sum, std::vector<State>& states) {
+    const RowBound* most_bound = nullptr;
+    const RowBound* longest = nullptr;
+    bool is_any_paired = false;
+    for (size_t i = first_row; i < last_row; ++i) {
+      const RowBound& row = rows_[i];
+      if (!row.may_overlap) {
+        count_row(sum.covered, row, row.blocked_ns, row.is_paired);
+        continue;
+      }
+      if (!longest || row.blocked_ns > longest->blocked_ns) longest = &row;
+      if (!most_bound || row.state.time_ns > most_bound->state.time_ns) most_bound = &row;
+      is_any_paired = is_any_paired || row.is_paired;
+    }
+    double known = 0;
+    for (size_t i = first_found; i < last_found; ++i)
+      if (found_[i].may_overlap && found_[i].state.exactness != kUncertain)
+        known += found_[i].state.time_ns;
+    const bool use_row = most_bound && most_bound->state.time_ns > known;
+    const size_t first_state = states.size();
+    for (size_t i = first_found; i < last_found; ++i)
+      if (!(use_row && found_[i].may_overlap)) states.push_back(found_[i].state);
+    for (size_t i = first_row; i < last_row; ++i)
+      if (rows_[i].may_overlap ? use_row && &rows_[i] == most_bound : rows_[i].state.time_ns > 0)
+        states.push_back(rows_[i].state);
+    std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+    if (longest)
+      count_row(sum.covered, *longest, std::max(0.0, longest->blocked_ns - sum.shareable_ns),
+                is_any_paired);
+  }
+
+  static void count_row(Covered& covered, const RowBound& row, double blocked_ns, bool is_paired) {
+    covered.blocked_ns += blocked_ns;
+    (is_paired ? covered.bounded_ns : covered.gap_ns[row.gap]) += blocked_ns;
+  }
+
+  const Event* events_;
+  size_t n_events_;
+  Clocks clocks_;
+  std::vector<int64_t> partner_;
+  std::vector<Judgement> judgements_;
+  std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
+  std::vector<StepOfRank> has_rows_;  // sorted: steps with rows that may share calls
+  std::vector<FoundState> found_;
+  std::vector<Cover> covers_;
+  std::vector<RowBound> rows_;
+};
+
+}  // namespace
+
+WaitStates find_wait_states(const Event* events, size_t n_events, const Clocks& clocks) {
+  return Finder(events, n_events, clocks).find();
+}
 
 }  // namespace perfield::waits

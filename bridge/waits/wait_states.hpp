@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // wait_states.hpp - finds for whom ranks waited: matches both ends of messages and all members of
-// collective operations. Takes O(n log n) time for n events and some 100 bytes for each.
+// collective operations. Takes O(n log n) time for n events and at most some 250 bytes for each.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,25 @@ namespace perfield::waits {
 
 // Why blocked time is not explained.
 enum Gap : uint8_t {
-  kNoPartner,   // the other end is not known: no events of it, or no number
-  kClash,       // two events claim one place, or a receive ended before its send began
+  kNoPartner,   // the other end is not known: it has no events, or the message no number
+  kClash,       // events contradict each other: two claim one place, or a wait ended too early
   kIncomplete,  // not all members of the collective are known
-  kUnpaired,    // rows whose two ends count different messages
-  kOtherCall,   // perfield knows no rule for the call
+  kUnpaired,    // rows whose two ends do not count the same messages
+  kEitherWay,   // only a rendezvous would have waited, and nothing shows whether it was one
+  kOtherCall,   // no rule says for whom the call waits
   kGaps
 };
 
 // How much of the time for which a rank was blocked in MPI is explained, in one step. All in ns.
-// What blocked_ns exceeds exact_ns + bounded_ns + uncertain_ns by is unexplained, by Gap.
+// blocked_ns is the sum of exact_ns, bounded_ns, uncertain_ns and gap_ns.
 struct Covered {
   int64_t step;
   int32_t rank;
   uint32_t pad;
   double blocked_ns;    // in calls whose events are known
-  double exact_ns;      // of these, in calls whose waiting is known, 0 included
-  double bounded_ns;    // whose waiting is known to be at least so long
-  double uncertain_ns;  // whose waiting is no longer than the clocks are uncertain
+  double exact_ns;      // in calls whose waiting is known, 0 included
+  double bounded_ns;    // in calls whose waiting is known to be at least so long
+  double uncertain_ns;  // might be waiting, but is no longer than the clocks are uncertain
   double gap_ns[kGaps];
 };
 
@@ -47,7 +48,7 @@ struct Clocks {
   const int64_t* clock;          // n_ranks: equal where ranks share a clock; nullptr: none do
 };
 
-// Never throws but std::bad_alloc. Events of ranks that clocks does not hold are left out.
+// Leaves out events of ranks that clocks does not hold. Throws std::bad_alloc alone.
 WaitStates find_wait_states(const Event* events, size_t n_events, const Clocks& clocks);
 
 }  // namespace perfield::waits
