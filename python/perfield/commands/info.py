@@ -90,7 +90,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
-        if rows and headings.get(name):
+        if headings.get(name) and (rows or name == "wait_causes"):
             print(headings[name])
         print(format_table(rows))
         below = notes if rows else NOTHING

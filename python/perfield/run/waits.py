@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits import KINDS, STATE, wait_states
+from perfield import _bridge
+from perfield.analysis.waits import KINDS, STATE
 from perfield.analysis.waits.sums import EXACTNESS, GAPS, Coverage, WaitSums, added_up, late_rows
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
 from perfield.run.frame import call_names
@@ -60,7 +61,7 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     window = _window(run, positions, _margin(run, len(positions)) if with_causes else CROSSED)
     events = read_arrivals(run, window)
     errors = run.clock_errors_ns
-    found = wait_states(events, errors, run.stamps.nodes)
+    found = _bridge.wait_states(events, errors, run.stamps.nodes)
     last = run.step_indexes
     at_state, kept = _places(found["states"]["step"], last, positions)
     at_covered, kept_covered = _places(found["covered"]["step"], last, positions)
