@@ -126,6 +126,9 @@ struct MessageRow {
 static_assert(sizeof(MessageRow) == 104);
 inline constexpr size_t kOldMessageRow = 40;
 
+// Two sums of stamps as one; 0 means that not all stamps are known, and stays 0.
+inline uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? a + b : 0; }
+
 // The bin of a message's size: below 64 B, 512 B, 4 kB, 32 kB, 256 kB, 2 MB, 16 MB, or larger.
 inline int size_bin(uint64_t bytes) noexcept {
   static constexpr unsigned char kBins[64] = {

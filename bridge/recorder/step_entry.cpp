@@ -135,9 +135,6 @@ class StampSums {
   uint64_t until_, until_ns_, begin_ns_;
 };
 
-// 0: not known of all.
-uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? a + b : 0; }
-
 void add_row(const MessageRow& row, MessageRow* sum) noexcept {
   const bool is_first = !sum->count;
   sum->count += row.count;
