@@ -15,7 +15,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.analysis.waits import KINDS, STATE
-from perfield.analysis.waits.sums import EXACTNESS, GAPS, Coverage, WaitSums, added_up, late_rows
+from perfield.analysis.waits.sums import EXACTNESS, GAPS, UNCERTAIN, Coverage, WaitSums, added_up, late_rows
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
 from perfield.run.frame import call_names
 
@@ -70,12 +70,11 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     is_logged[_places(np.unique(logged_steps), last, positions)[0]] = True
     caused_s = None
     if with_causes:
-        from perfield.analysis.waits.costs import delay_costs
-
-        costs = delay_costs(events, found["states"])
+        states = found["states"]
+        costs = states[(states["cause"] >= 0) & (states["exactness"] != UNCERTAIN)]
         at_cost, kept_costs = _places(costs["step"], last, positions)
         caused_s = np.zeros((len(positions), run.n_ranks))
-        np.add.at(caused_s, (at_cost, costs["rank"][kept_costs]), costs["time_ns"][kept_costs] * 1e-9)
+        np.add.at(caused_s, (at_cost, costs["cause"][kept_costs]), costs["time_ns"][kept_costs] * 1e-9)
         caused_s[:, ~run.tells_arrivals] = np.nan
     return WaitsOfSteps(
         positions=positions,
