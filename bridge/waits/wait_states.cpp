@@ -19,8 +19,10 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr int64_t kUnmatched = -1, kClashing = -2;
 
-// An uncertainty of seconds that cannot be told from the wait itself is kept below this share.
+// A wait is exact if what is not known of it is a smaller share.
 constexpr double kExactWithin = 0.05;
+// No eager MPI_Send takes so long (ns) but where its buffer is full.
+constexpr double kLongerThanCopies = 100000;
 // Rows of one pair of ranks and step that are compared; there is one per kind of call.
 constexpr size_t kMostRowsOfPair = 64;
 
@@ -93,6 +95,12 @@ bool is_synchronous(uint16_t call) {
   return call == PERFIELD_CALL_ssend || call == PERFIELD_CALL_issend;
 }
 
+// Whether MPI chooses between eager and rendezvous by the size.
+bool is_standard(uint16_t call) {
+  return call == PERFIELD_CALL_send || call == PERFIELD_CALL_isend ||
+         call == PERFIELD_CALL_sendrecv || call == PERFIELD_CALL_sendrecv_replace;
+}
+
 // Whether the call that blocks for the event may block for others at the same time.
 bool may_share_its_call(const Event& event) {
   if (event.kind == kReceive) return true;
@@ -123,6 +131,7 @@ struct Judgement {
   uint8_t known = 0;  // Exactness; 0: nothing, for the reason that gap says
   Standing standing = kNone;
   bool is_cause_sure = false;
+  Protocol protocol = kProtocolUnknown;
 
   void is_unknown(Gap reason) {
     *this = Judgement();
@@ -183,6 +192,7 @@ class Finder {
       if (is_usable(events_[i]) && events_[i].kind != kCollective && !is_mean(events_[i]))
         judge_message(i);
     partner_ = {};
+    judge_by_size();
     judge_collectives();
     bound_pairs();
     bound_collectives();
@@ -274,9 +284,53 @@ class Finder {
       judged.standing = Judgement::kWaits;
     } else {
       if (ended_before && is_synchronous(e.call)) return judged.is_unknown(kClash);
-      if (ended_before) return judged.waits_for_nobody();  // eager
+      if (ended_before) {
+        judged.waits_for_nobody();
+        judged.protocol = kEager;
+        return;
+      }
       judged.kind = kLateReceiver;
       judged.standing = is_synchronous(e.call) ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
+    }
+  }
+
+  // Two ends do not always show whether a message was eager, but others of its size may. Nothing
+  // is concluded where sizes contradict each other: a full buffer holds back small messages, too.
+  void judge_by_size() {
+    struct Limits {
+      uint64_t largest_eager = 0;
+      uint64_t smallest_rendezvous = std::numeric_limits<uint64_t>::max();
+      bool has_eager = false;
+    } of_way[2];  // between clocks, and within one: other transports have other limits
+    const auto way_of = [this](const Event& e) {
+      return clocks_.clock && clocks_.clock[e.rank] == clocks_.clock[e.peer];
+    };
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (e.kind != kSend || !is_standard(e.call) || !is_message(e) || e.peer == e.rank) continue;
+      const Judgement& judged = judgements_[i];
+      Limits& limits = of_way[way_of(e)];
+      if (judged.protocol == kEager) {
+        limits.largest_eager = std::max(limits.largest_eager, e.bytes);
+        limits.has_eager = true;
+      } else if (e.call == PERFIELD_CALL_send && judged.standing != Judgement::kNone &&
+                 judged.lateness > std::max(kLongerThanCopies, judged.uncertainty)) {
+        limits.smallest_rendezvous = std::min(limits.smallest_rendezvous, e.bytes);
+      }
+    }
+    for (size_t i = 0; i < n_events_; ++i) {
+      const Event& e = events_[i];
+      if (e.kind != kSend || !is_standard(e.call) || !is_message(e) || is_mean(e)) continue;
+      const Limits& limits = of_way[way_of(e)];
+      if (limits.has_eager && limits.largest_eager >= limits.smallest_rendezvous) continue;
+      Judgement& judged = judgements_[i];
+      const bool is_alone = judged.known == 0 && judged.gap == kNoPartner;
+      if (limits.has_eager && e.bytes <= limits.largest_eager &&
+          (is_alone || judged.standing == Judgement::kWaitsIfRendezvous))
+        judged.waits_for_nobody();
+      else if (e.bytes >= limits.smallest_rendezvous &&
+               judged.standing == Judgement::kWaitsIfRendezvous)
+        judged.standing = Judgement::kWaits;
     }
   }
 
@@ -536,7 +590,7 @@ class Finder {
     const double waited = top ? std::max(of(*top).lateness, 0.0) : 0;
     const double uncertainty = top ? of(*top).uncertainty : 0;
     if (top && of(*top).kind == kLateReceiver && protocol == kProtocolUnknown)
-      protocol = kRendezvous;  // MPI_Ssend
+      protocol = kRendezvous;  // by its call or size
     if (waited > uncertainty) {
       const Judgement& judged = of(*top);
       if (doubt > std::max(kExactWithin * waited, uncertainty))
