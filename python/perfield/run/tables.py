@@ -147,9 +147,9 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     sums = wait_sums(run, np.array(_newest(run), dtype=np.int64))
     pairs_, n_pairs = words.pair_rows(sums, most)
     shown = {"waits": pairs_, "wait_causes": words.cause_rows(sums, most)}
-    covered = sums.coverage
-    numbers = {"mpi_s": covered.mpi_s, "exact_s": covered.exact_s, "bounded_s": covered.bounded_s}
-    numbers |= {"uncertain_s": covered.uncertain_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
+    numbers = {"mpi_s": sums.mpi_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
+    numbers |= {name: None if share != share else share for name, share in sums.shares.items()}
+    numbers["gaps_s"] = {name: time_ns * 1e-9 for name, time_ns in sums.coverage.gaps().items()}
     return shown, words.sentences(sums), {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure())}, n_pairs
 
 

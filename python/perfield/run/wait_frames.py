@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits.sums import UNCERTAIN
+from perfield.analysis.waits.states import UNCERTAIN
 from perfield.fields.waits import CAUSED, OF_KIND
 from perfield.run.changed_frames import ChangedFrames
 from perfield.run.waits import WaitsOfSteps, blocks, waits_of_steps

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield import _bridge
-from perfield.analysis.waits import KINDS, STATE
-from perfield.analysis.waits.sums import EXACTNESS, GAPS, UNCERTAIN, Coverage, WaitSums, added_up, late_rows
+from perfield.analysis.waits.coverage import Coverage
+from perfield.analysis.waits.states import EVENT, KINDS, STATE, UNCERTAIN, find_wait_states
+from perfield.analysis.waits.sums import EXACTNESS, LATE, WaitSums, added_up, covered_in_all, late_rows
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
 from perfield.run.frame import call_names
 
@@ -61,16 +61,17 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     window = _window(run, positions, _margin(run, len(positions)) if with_causes else CROSSED)
     events = read_arrivals(run, window)
     errors = run.clock_errors_ns
-    found = _bridge.wait_states(events, errors, run.stamps.nodes)
+    found = find_wait_states(events, errors, run.stamps.nodes)
+    coverage = found.coverage.covered
     last = run.step_indexes
-    at_state, kept = _places(found["states"]["step"], last, positions)
-    at_covered, kept_covered = _places(found["covered"]["step"], last, positions)
+    at_state, kept = _places(found.states["step"], last, positions)
+    at_covered, kept_covered = _places(coverage["step"], last, positions)
     logged_steps = events["step"][events["flags"] & (FROM_ROW | MEAN) == 0]
     is_logged = np.zeros(len(positions), dtype=bool)
     is_logged[_places(np.unique(logged_steps), last, positions)[0]] = True
     caused_s = None
     if with_causes:
-        states = found["states"]
+        states = found.states
         costs = states[(states["cause"] >= 0) & (states["exactness"] != UNCERTAIN)]
         at_cost, kept_costs = _places(costs["step"], last, positions)
         caused_s = np.zeros((len(positions), run.n_ranks))
@@ -79,9 +80,9 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     return WaitsOfSteps(
         positions=positions,
         events=events,
-        states=found["states"][kept],
+        states=found.states[kept],
         at_state=at_state,
-        covered=found["covered"][kept_covered],
+        covered=coverage[kept_covered],
         at_covered=at_covered,
         is_logged=is_logged,
         caused_s=caused_s,
@@ -110,21 +111,16 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     """
     positions = np.arange(len(run)) if positions is None else np.asarray(positions, dtype=np.int64)
     known = run.tells_arrivals
-    late, coverage, n_logged = np.zeros(0, late_rows(np.zeros(0, STATE)).dtype), Coverage(), 0
+    late, n_logged, mpi_s = np.zeros(0, LATE), 0, 0.0
+    covered = find_wait_states(np.zeros(0, EVENT), n_ranks=run.n_ranks).coverage.covered
     caused_s, step_s = np.where(known, 0.0, np.nan), np.zeros(run.n_ranks)
     for block in blocks(run, positions) if known.any() else ():
         values = run.columns.read(run.places(block), ["step_time_s", "waiting_time_s"])
         step_s += np.nan_to_num(values[:, 0]).sum(axis=0)
+        mpi_s += float(np.nansum(values[:, 1]))
         found = waits_of_steps(run, block, with_causes=True)
         late = added_up([late, late_rows(found.states)])
-        covered = found.covered
-        coverage += Coverage(
-            mpi_s=float(np.nansum(values[:, 1])),
-            exact_s=covered["exact_ns"].sum() * 1e-9,
-            bounded_s=covered["bounded_ns"].sum() * 1e-9,
-            uncertain_s=covered["uncertain_ns"].sum() * 1e-9,
-            gaps_s=covered["gap_ns"].reshape(-1, len(GAPS)).sum(axis=0) * 1e-9,
-        )
+        covered = covered_in_all([covered, found.covered])
         caused_s += np.nan_to_num(found.caused_s).sum(axis=0)
         n_logged += int(found.is_logged.sum())
     return WaitSums(
@@ -134,7 +130,8 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
         late=late,
         caused_s=caused_s,
         step_s=step_s,
-        coverage=coverage,
+        mpi_s=mpi_s,
+        coverage=Coverage(covered),
         uncertainty_s=run.clock_errors_ns * 1e-9,
     )
 

@@ -7,13 +7,13 @@ Sums of chunks of steps add up, so a run is never in memory as a whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.waits.states import KINDS
+from perfield.analysis.waits.coverage import Coverage
+from perfield.analysis.waits.states import KINDS, UNCERTAIN
 
-UNCERTAIN, BOUND, EXACT = 0, 1, 2  # STATE's exactness
 EXACTNESS = ("uncertain", "at least", "exact")  # in words
 LATE = np.dtype(
     [
@@ -21,47 +21,17 @@ LATE = np.dtype(
         *(("count", "u8"), ("steps", "u8"), ("time_s", "f8")),
     ]
 )
-GAPS = (  # why time in MPI is unexplained, as wait_states.hpp numbers it
-    "of messages whose other end is not known",
-    "of messages that cannot be told apart",
-    "of collective operations whose members are not all known",
-    "of rows whose two ends count different messages",
-    "of calls that perfield has no rule for",
-)
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How much of the time in MPI calls that may wait is explained; s, over all ranks.
-
-    mpi_s : in all such calls. exact_s : in calls whose waiting is known, none included. bounded_s : of
-    waiting that is known to last at least so long. uncertain_s : of waits shorter than the clocks are
-    uncertain. gaps_s : (len(GAPS),) of blocked calls that are not explained, by reason.
-    """
-
-    mpi_s: float = 0.0
-    exact_s: float = 0.0
-    bounded_s: float = 0.0
-    uncertain_s: float = 0.0
-    gaps_s: np.ndarray = field(default_factory=lambda: np.zeros(len(GAPS)))
-
-    @property
-    def explained(self) -> float:
-        """Share that is explained, exactly or by a bound, 0 to 1; NaN without time in MPI."""
-        return self.of(self.exact_s + self.bounded_s)
-
-    def of(self, time_s: float) -> float:
-        """What share of the time in MPI a time is, at most 1; NaN without any."""
-        return min(1.0, time_s / self.mpi_s) if self.mpi_s > 0 else float("nan")
-
-    def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(
-            self.mpi_s + other.mpi_s,
-            self.exact_s + other.exact_s,
-            self.bounded_s + other.bounded_s,
-            self.uncertain_s + other.uncertain_s,
-            self.gaps_s + other.gaps_s,
-        )
+def covered_in_all(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """What is covered of several steps and ranks (`wait_states.hpp`) as one row, of step and rank -1."""
+    total = np.zeros(1, parts[0].dtype)
+    total["step"] = total["rank"] = -1
+    for part in parts:
+        for name in part.dtype.names:
+            if name.endswith("_ns"):
+                total[name][0] += part[name].sum(axis=0)
+    return total
 
 
 @dataclass(frozen=True)
@@ -71,8 +41,9 @@ class WaitSums:
     n_steps : frames. n_logged : those in which some rank kept a log. late : structured (LATE), a row for each
     waiting rank, causing rank (-1: not known), kind (index in KINDS) and exactness; count : waits, steps :
     in how many steps. caused_s : (n_ranks,) s of others' waiting that began on the rank; NaN where a rank
-    tells nothing of its messages. step_s : (n_ranks,) s, how long its steps were. coverage : how much of the
-    time in MPI all that explains. uncertainty_s : (n_ranks,) of the clocks, inf where unknown.
+    tells nothing of its messages. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls that may
+    wait, of all ranks. coverage : how much of that is explained, one row. uncertainty_s : (n_ranks,) of the
+    clocks, inf where unknown.
     """
 
     n_ranks: int
@@ -81,6 +52,7 @@ class WaitSums:
     late: np.ndarray
     caused_s: np.ndarray
     step_s: np.ndarray
+    mpi_s: float
     coverage: Coverage
     uncertainty_s: np.ndarray
 
@@ -88,6 +60,16 @@ class WaitSums:
     def is_known(self) -> bool:
         """Whether anything is known at all; not in runs of older versions."""
         return bool(np.isfinite(self.caused_s).any())
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """exact, bounded, uncertain, unexplained: shares of the time in MPI calls that may wait; NaN without."""
+        return self.coverage.shares(self.mpi_s * 1e9)
+
+    @property
+    def explained(self) -> float:
+        """Share of that time that is explained, exactly or by a bound; NaN without any."""
+        return self.shares["exact"] + self.shares["bounded"]
 
     def sure(self) -> np.ndarray:
         """The rows of `late` that hold beyond the clocks' uncertainty."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfield.analysis.waits.states import KINDS
-from perfield.analysis.waits.sums import EXACT, GAPS, UNCERTAIN, WaitSums, by_kind
-from perfield.analysis.words import counted, in_list, in_number, in_percent, in_seconds
+from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
+from perfield.analysis.waits.sums import WaitSums, by_kind
+from perfield.analysis.words import counted, in_list, in_percent, in_seconds
 
 KIND_WORDS = {
     "late_sender": "late sender",
@@ -117,30 +117,17 @@ def who_costs_most(sums: WaitSums) -> str:
 
 
 def _coverage(sums: WaitSums) -> list[str]:
-    found = sums.coverage
-    if not found.mpi_s > 0:
+    if not sums.mpi_s > 0:
         return ["No time was spent in MPI calls that may wait."]
-    exact, bounded, uncertain = (found.of(s) for s in (found.exact_s, found.bounded_s, found.uncertain_s))
-    parts = [f"{in_percent(exact)} is explained exactly"]
-    parts += [f"{in_percent(bounded)} by a lower bound"] if bounded >= LITTLE else []
-    parts += [f"{in_percent(uncertain)} is less than the clocks are uncertain"] if uncertain >= LITTLE else []
-    rest = max(0.0, 1.0 - exact - bounded - uncertain)
-    why = ""
-    if rest >= LITTLE:
-        parts.append(f"{in_percent(rest)} is unexplained")
-        largest = int(found.gaps_s.argmax())
-        why = f", most of it {GAPS[largest]}" if found.gaps_s[largest] > rest * found.mpi_s / 2 else ""
     total = sums.step_s.sum()
-    of_steps = f", {in_percent(found.mpi_s / total)} of their steps" if total > 0 else ""
-    said = f"Ranks spend {in_seconds(found.mpi_s)} in MPI calls that may wait{of_steps}. Of that, "
-    said += f"{in_list(parts, len(parts))}{why}."
+    of_steps = f", {in_percent(sums.mpi_s / total)} of their steps" if total > 0 else ""
+    told = [f"Ranks spend {in_seconds(sums.mpi_s)} in MPI calls that may wait{of_steps}."]
+    told.append(sums.coverage.words(sums.mpi_s * 1e9))
     if sums.n_logged < sums.n_steps:
-        logged = "No step" if not sums.n_logged else in_number(sums.n_logged)
+        logged = f"{sums.n_logged:,} of {counted(sums.n_steps, 'step')}" if sums.n_logged else "No step"
         verb = "were" if sums.n_logged > 1 else "was"
-        said += (
-            f" {logged} of {counted(sums.n_steps, 'step')} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all."
-        )
-    return [said]
+        told.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
+    return told
 
 
 def _clocks(sums: WaitSums) -> list[str]:
