@@ -29,13 +29,15 @@ def write_waiting_run(
     without: Sequence[int] = (),
     span: int = 1,
     world_ranks: Sequence[int] | None = None,
+    busy_in_mpi: Sequence[int] = (),
     **options,
 ) -> Path:
     """Writes the run that perfield would write of a simulation on one node, or on the `hosts` of twin.write_run.
 
     logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
     without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
-    step is logged. world_ranks : what each rank says is its rank in the world. options : of twin.write_run.
+    step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
+    nobody, all but 1 ms of a step. world_ranks : what each rank says is its rank in the world. options : of twin.write_run.
     """
     ranks, n_steps = simulation.n_ranks, simulation.n_steps
     everything = simulation.events(lambda step: True)
@@ -53,7 +55,12 @@ def write_waiting_run(
         values["calls"] = [
             {"call": CALL["waitall"], "time_class": TIME_CLASS["wait"], "count": len(blocked), "ns": in_mpi}
         ]
-        values["regions"] = [twin.region_row(1, max(0, end - begin - in_mpi))]
+        computes = max(0, end - begin - in_mpi)
+        if rank in busy_in_mpi:
+            other = {"call": CALL["comm_create"], "time_class": TIME_CLASS["other"], "count": 1}
+            values["calls"].append(other | {"ns": max(0, computes - 1_000_000)})
+            computes = min(computes, 1_000_000)
+        values["regions"] = [twin.region_row(1, computes)]
         if rank in without:
             values.update(old_messages=True, collectives=[])
         elif span == 1 and logged(entry):
@@ -95,7 +102,7 @@ def _n_entries(n_steps: int, options: dict) -> int:
 
 def _bounds(events: np.ndarray, rank: int, steps: range) -> tuple[int, int]:
     """When the rank began and ended these steps: as late as it left its last call."""
-    own = events[(events["rank"] == rank) & (events["kind"] != 0)]
+    own = events[events["rank"] == rank]  # UNKNOWN is the smallest number
     before = own["wait_end"][own["step"] < steps[0]]
     here = own["wait_end"][own["step"] <= steps[-1]]
     return ORIGIN_NS + int(before.max(initial=0)), ORIGIN_NS + int(here.max(initial=0)) + 1

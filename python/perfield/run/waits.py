@@ -15,7 +15,7 @@ import numpy as np
 
 from perfield.analysis.waits.coverage import Coverage
 from perfield.analysis.waits.states import EVENT, KINDS, STATE, UNCERTAIN, find_wait_states
-from perfield.analysis.waits.sums import EXACTNESS, LATE, WaitSums, added_up, covered_in_all, late_rows
+from perfield.analysis.waits.sums import EXACTNESS, GROUPS, LATE, WaitSums, added_up, covered_in_all, late_rows
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
 from perfield.run.frame import call_names
 
@@ -114,6 +114,10 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     late, n_logged, mpi_s = np.zeros(0, LATE), 0, 0.0
     covered = find_wait_states(np.zeros(0, EVENT), n_ranks=run.n_ranks).coverage.covered
     caused_s, step_s = np.where(known, 0.0, np.nan), np.zeros(run.n_ranks)
+    n_groups = min(GROUPS, len(positions))
+    group = np.arange(len(positions)) * n_groups // max(1, len(positions))
+    caused_of = np.zeros((n_groups, run.n_ranks))
+    done = 0
     for block in blocks(run, positions) if known.any() else ():
         values = run.columns.read(run.places(block), ["step_time_s", "waiting_time_s"])
         step_s += np.nan_to_num(values[:, 0]).sum(axis=0)
@@ -121,7 +125,10 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
         found = waits_of_steps(run, block, with_causes=True)
         late = added_up([late, late_rows(found.states)])
         covered = covered_in_all([covered, found.covered])
-        caused_s += np.nan_to_num(found.caused_s).sum(axis=0)
+        of_steps = np.nan_to_num(found.caused_s)
+        np.add.at(caused_of, group[done : done + len(block)], of_steps)
+        caused_s += of_steps.sum(axis=0)
+        done += len(block)
         n_logged += int(found.is_logged.sum())
     return WaitSums(
         n_ranks=run.n_ranks,
@@ -129,6 +136,7 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
         n_logged=n_logged,
         late=late,
         caused_s=caused_s,
+        caused_of=caused_of,
         step_s=step_s,
         mpi_s=mpi_s,
         coverage=Coverage(covered),

@@ -14,6 +14,7 @@ import numpy as np
 from perfield.analysis.waits.coverage import Coverage
 from perfield.analysis.waits.states import KINDS, UNCERTAIN
 
+GROUPS = 64  # of consecutive steps
 EXACTNESS = ("uncertain", "at least", "exact")  # in words
 LATE = np.dtype(
     [
@@ -41,7 +42,8 @@ class WaitSums:
     n_steps : frames. n_logged : those in which some rank kept a log. late : structured (LATE), a row for each
     waiting rank, causing rank (-1: not known), kind (index in KINDS) and exactness; count : waits, steps :
     in how many steps. caused_s : (n_ranks,) s of others' waiting that began on the rank; NaN where a rank
-    tells nothing of its messages. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls that may
+    tells nothing of its messages. caused_of : (n_groups, n_ranks), the same of groups of consecutive steps, at
+    most GROUPS, for tests against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls that may
     wait, of all ranks. coverage : how much of that is explained, one row. uncertainty_s : (n_ranks,) of the
     clocks, inf where unknown.
     """
@@ -51,6 +53,7 @@ class WaitSums:
     n_logged: int
     late: np.ndarray
     caused_s: np.ndarray
+    caused_of: np.ndarray
     step_s: np.ndarray
     mpi_s: float
     coverage: Coverage
