@@ -19,8 +19,8 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr int64_t kUnmatched = -1, kClashing = -2;
 
-// A wait is exact if what is not known of it is a smaller share.
-constexpr double kExactWithin = 0.05;
+// Smaller shares of a wait decide neither its kind nor whether it is exact.
+constexpr double kClearly = 0.05;
 // No eager MPI_Send takes so long (ns) but where its buffer is full.
 constexpr double kLongerThanCopies = 100000;
 // Rows of one pair of ranks and step that are compared; there is one per kind of call.
@@ -504,28 +504,28 @@ class Finder {
 
   const Judgement& of(const Call& call) const { return judgements_[call.event]; }
 
-  // The event whose other end was latest, or earliest; nullptr if none may wait.
-  const Call* latest(const Call* calls, size_t n, Judgement::Standing standing,
+  // The send, or else the other event, whose other end was latest or earliest; nullptr: none.
+  const Call* latest(const Call* calls, size_t n, Judgement::Standing standing, bool is_send,
                      bool earliest) const {
     const Call* found = nullptr;
     for (size_t k = 0; k < n; ++k) {
       const Judgement& judged = of(calls[k]);
-      if (judged.standing != standing || judged.known == 0) continue;
+      if (judged.standing != standing || (events_[calls[k].event].kind == kSend) != is_send)
+        continue;
       const double gain = found ? judged.lateness - of(*found).lateness : 1;
       const bool is_lower = found && judged.cause < of(*found).cause;
-      if ((earliest ? gain < 0 || !found : gain > 0) || (gain == 0 && is_lower)) found = &calls[k];
+      if (!found || (earliest ? gain < 0 : gain > 0) || (gain == 0 && is_lower)) found = &calls[k];
     }
     return found;
   }
 
-  // Whether no other cause may have come later than the latest one.
-  bool is_latest_for_sure(const Call* calls, size_t n, const Judgement& top) const {
+  // Whether no other cause may have come later than the latest one, or before the earliest.
+  bool is_top_for_sure(const Call* calls, size_t n, const Judgement& top, bool earliest) const {
     for (size_t k = 0; k < n; ++k) {
       const Judgement& judged = of(calls[k]);
-      if (judged.standing != Judgement::kWaits || judged.known == 0 || judged.cause == top.cause)
-        continue;
-      if (top.lateness - judged.lateness < uncertainty_between(top.cause, judged.cause))
-        return false;
+      if (judged.standing != Judgement::kWaits || judged.cause == top.cause) continue;
+      const double lead = (earliest ? -1 : 1) * (top.lateness - judged.lateness);
+      if (lead < uncertainty_between(top.cause, judged.cause)) return false;
     }
     return true;
   }
@@ -568,36 +568,43 @@ class Finder {
       cover.covered.gap_ns[gap] += blocked;
       return;
     }
-    const Call* top = latest(calls, n, Judgement::kWaits, has_waitsome);
-    const Call* rendezvous =
-        has_waitsome ? nullptr : latest(calls, n, Judgement::kWaitsIfRendezvous, false);
-    double doubt = 0;  // waiting beyond top's, if the message was not eager
-    Protocol protocol = kProtocolUnknown;
-    if (rendezvous) {
+    const Call* top = latest(calls, n, Judgement::kWaits, false, has_waitsome);
+    double doubt = 0;       // waiting beyond top's
+    int32_t doubtful = -1;  // and for whom
+    // A late partner sends and posts its receives at nearly the same time: it is a late sender.
+    // Only a send that waited clearly longer, or for another rank, makes it a late receiver.
+    for (const Judgement::Standing standing : {Judgement::kWaits, Judgement::kWaitsIfRendezvous}) {
+      const Call* send = has_waitsome && top ? nullptr : latest(calls, n, standing, true, false);
+      if (!send) continue;
       const double shown = top ? std::max(of(*top).lateness, 0.0) : 0;
-      const double lateness = of(*rendezvous).lateness;
-      if (lateness > shown) {
-        // A call that only sends lasts so long for the receiver alone. Where a call receives, too,
-        // the receiver must explain more of the time than is left for a transfer.
-        if (only_sends || lateness - shown >= blocked - lateness) {
-          top = rendezvous;
-          protocol = kRendezvous;
-        } else {
-          doubt = lateness - shown;
-        }
+      const double lateness = of(*send).lateness;
+      if (lateness <= shown) continue;
+      // Without other evidence, a call that only sends lasts so long for its receivers. Where it
+      // receives, too, the receiver must explain more time than is left for a transfer.
+      const bool is_shown =
+          standing == Judgement::kWaits || only_sends || lateness - shown >= blocked - lateness;
+      const bool is_other =
+          standing == Judgement::kWaits && top && of(*send).cause != of(*top).cause;
+      if (is_shown && (is_other || lateness - shown > kClearly * lateness))
+        top = send;
+      else if (lateness - shown > doubt) {
+        doubt = lateness - shown;
+        doubtful = of(*send).cause;
       }
     }
     const double waited = top ? std::max(of(*top).lateness, 0.0) : 0;
     const double uncertainty = top ? of(*top).uncertainty : 0;
-    if (top && of(*top).kind == kLateReceiver && protocol == kProtocolUnknown)
-      protocol = kRendezvous;  // by its call or size
+    const Protocol protocol =
+        top && of(*top).kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
     if (waited > uncertainty) {
       const Judgement& judged = of(*top);
-      if (doubt > std::max(kExactWithin * waited, uncertainty))
+      if (doubt > std::max(kClearly * waited, uncertainty))
         known = std::min(known, uint8_t(kBound));
       const uint8_t exactness = known == kExact ? kExact : kBound;
       (exactness == kExact ? cover.covered.exact_ns : cover.covered.bounded_ns) += blocked;
-      const bool is_sure = judged.is_cause_sure && is_latest_for_sure(calls, n, judged);
+      const bool is_sure = judged.is_cause_sure &&
+                           (exactness == kBound || doubt == 0 || doubtful == judged.cause) &&
+                           is_top_for_sure(calls, n, judged, has_waitsome);
       add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
                  events_[top->event].call, protocol, int64_t(top->event), judged.cause_event,
                  waited, uncertainty + (exactness == kExact ? doubt : 0)},

@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wait states by plain Python, from their definitions: slow, and short enough to check by reading.
+
+It is the twin of bridge/waits/wait_states.cpp, for events of any order, damaged ones included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from call_numbers import CALL
+
+from perfield.analysis.waits import KINDS, UNKNOWN
+
+ROOT, SINGLE, MEAN, OVERFLOW = 1, 2, 4, 16
+SEND, RECEIVE, COLLECTIVE = 0, 1, 2
+EXACT, BOUND, UNCERTAIN = 2, 1, 0
+CLEARLY = 0.05
+
+NAME = {number: name for name, number in CALL.items()}
+TESTS = {"test", "testall", "testany", "testsome"}
+ONE_SIDED = {name for name, number in CALL.items() if CALL["put"] <= number <= CALL["compare_and_swap"]}
+STANDARD = {"send", "isend", "sendrecv", "sendrecv_replace"}
+ALONE = {"send", "bsend", "ssend", "rsend"}
+ALL_TO_ALL = {
+    *("barrier", "fence", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
+    *("allreduce", "reduce_scatter", "reduce_scatter_block", "comm_create", "win_create"),
+}
+ONE_TO_ALL = {"bcast", "scatter", "scatterv"}
+ALL_TO_ONE = {"reduce", "gather", "gatherv"}
+
+
+@dataclass
+class Found:
+    """One wait state, comparable with a row of STATE."""
+
+    step: int
+    rank: int
+    cause: int
+    kind: str
+    exactness: int
+    event: int
+    cause_event: int
+    time_ns: float
+
+
+@dataclass
+class Late:
+    """By how much another rank was late for one event."""
+
+    ns: float
+    uncertainty: float
+    cause: int
+    cause_event: int
+    kind: str
+    is_sure: bool = True  # that it is the cause
+    is_bound: bool = False
+    is_known: bool = True  # of a send: that it was a rendezvous
+
+
+class _Twin:
+    def __init__(self, events, uncertainty, clock):
+        self.events = [dict(zip(events.dtype.names, one.item())) for one in events]
+        for event in self.events:
+            event["call"] = NAME.get(event["call"], "")
+            event["is_mean"] = bool(event["flags"] & MEAN) or event["count"] != 1
+            event["has_wait"] = (
+                UNKNOWN not in (event["wait_begin"], event["wait_end"])
+                and event["wait_end"] >= event["wait_begin"]
+            )
+        self.uncertainty_ns = uncertainty
+        self.clock = clock
+        self.n_ranks = len(uncertainty)
+        self.late: dict[int, list[Late] | None] = {}  # None: not known
+
+    def usable(self, event):
+        return 0 <= event["rank"] < self.n_ranks and event["kind"] <= COLLECTIVE
+
+    def is_message(self, event):
+        return (
+            self.usable(event)
+            and event["kind"] != COLLECTIVE
+            and 0 <= event["peer"] < self.n_ranks
+            and event["call"] not in ONE_SIDED
+        )
+
+    def between(self, a, b):
+        if a == b or (self.clock is not None and self.clock[a] == self.clock[b]):
+            return 0.0
+        of = [self.uncertainty_ns[rank] for rank in (a, b)]
+        return sum(max(float(one), 0.0) for one in of) if all(map(math.isfinite, of)) else math.inf
+
+    def lateness(self, event, begun, cause, cause_event, kind):
+        """Late, or "clash" if the call was left before the other rank began."""
+        until, end = begun - event["wait_begin"], event["wait_end"] - event["wait_begin"]
+        uncertainty = self.between(event["rank"], cause)
+        if end < until - uncertainty:
+            return "clash"
+        return Late(float(min(until, end)), uncertainty, cause, cause_event, kind)
+
+    # Messages.
+    def judge_messages(self):
+        ends = defaultdict(list)
+        for i, e in enumerate(self.events):
+            if self.is_message(e) and not e["is_mean"] and e["channel"] and e["number"]:
+                pair = (e["rank"], e["peer"]) if e["kind"] == SEND else (e["peer"], e["rank"])
+                ends[(*pair, e["channel"], e["number"])].append(i)
+        partner, clashing, eager, either = {}, set(), [], []
+        for members in ends.values():
+            kinds = sorted(self.events[i]["kind"] for i in members)
+            if kinds == [SEND, RECEIVE]:
+                a, b = members
+                partner[a], partner[b] = b, a
+            elif len(members) > 1:
+                clashing.update(members)
+        alone = []
+        for i, e in enumerate(self.events):
+            if not self.usable(e) or e["kind"] == COLLECTIVE or e["is_mean"]:
+                continue
+            self.late[i] = None
+            if e["kind"] == SEND and e["call"] in ONE_SIDED:
+                continue
+            harmless = e["kind"] == SEND and e["call"] in ("bsend", "ibsend")
+            if e["peer"] == e["rank"] or harmless or e["call"] in TESTS:
+                self.late[i] = []
+                continue
+            if i not in partner or self.events[partner[i]]["begun"] == UNKNOWN:
+                if i not in clashing:
+                    alone.append(i)
+                continue
+            if not e["has_wait"]:
+                continue
+            kind = "late_sender" if e["kind"] == RECEIVE else "late_receiver"
+            late = self.lateness(e, self.events[partner[i]]["begun"], e["peer"], partner[i], kind)
+            synchronous = e["call"] in ("ssend", "issend")
+            if late == "clash":
+                if e["kind"] == SEND and not synchronous:
+                    self.late[i] = []
+                    eager.append(i)
+                continue
+            if e["kind"] == SEND and not synchronous:
+                late.is_known = False
+                either.append(i)
+            self.late[i] = [late]
+        self.judge_by_size(eager, either, alone)
+
+    def way(self, event):
+        return self.clock is not None and self.clock[event["rank"]] == self.clock[event["peer"]]
+
+    def judge_by_size(self, eager, either, alone):
+        for way in (False, True):
+            of_way = {
+                i: self.events[i]
+                for i in eager + either + alone
+                if self.is_message(self.events[i]) and self.way(self.events[i]) == way
+            }
+            of_way = {i: e for i, e in of_way.items() if e["kind"] == SEND and e["call"] in STANDARD}
+            largest = max((of_way[i]["bytes"] for i in eager if i in of_way), default=-1)
+            smallest = math.inf
+            for i in either:
+                if i in of_way and of_way[i]["call"] == "send":
+                    (late,) = self.late[i]
+                    if late.ns > max(100_000, late.uncertainty):
+                        smallest = min(smallest, of_way[i]["bytes"])
+            if largest >= smallest:
+                continue
+            for i in either + alone:
+                if i in of_way and of_way[i]["bytes"] <= largest:
+                    self.late[i] = []
+                elif i in of_way and of_way[i]["bytes"] >= smallest and self.late[i]:
+                    self.late[i][0].is_known = True
+
+    # Collectives.
+    def judge_collectives(self):
+        groups = defaultdict(list)
+        for i, e in enumerate(self.events):
+            if self.usable(e) and e["kind"] == COLLECTIVE and not e["is_mean"]:
+                self.late[i] = None
+                if e["channel"] and e["number"]:
+                    groups[(e["channel"], e["number"])].append(i)
+        for members in groups.values():
+            self.judge_group(members)
+
+    def judge_group(self, members):
+        for i in members:
+            self.late[i] = None
+        es = {i: self.events[i] for i in members}
+        first = es[members[0]]
+        call = first["call"][1:] if first["call"].startswith("i") else first["call"]
+        ranks = {e["rank"]: i for i, e in es.items()}
+        if len(ranks) < len(es) or any(
+            (e["call"], e["size"], e["count"]) != (first["call"], first["size"], first["count"])
+            for e in es.values()
+        ):
+            return
+        if first["size"] and len(es) > first["size"]:
+            return
+        expected = first["size"] or len(
+            {
+                e["rank"]
+                for e in self.events
+                if self.usable(e)
+                and e["kind"] == COLLECTIVE
+                and e["channel"] == first["channel"]
+                and e["size"] == 0
+            }
+        )
+        begun = {rank: es[i]["begun"] for rank, i in ranks.items() if es[i]["begun"] != UNKNOWN}
+        complete = len(begun) == expected
+        exact = complete and first["size"] > 0
+
+        def judge(rank, late_rank, kind, is_bound, is_sure):
+            if late_rank not in begun or not es[ranks[rank]]["has_wait"]:
+                return
+            late = self.lateness(es[ranks[rank]], begun[late_rank], late_rank, ranks[late_rank], kind)
+            if late != "clash":
+                late.is_bound, late.is_sure = is_bound, is_sure
+                self.late[ranks[rank]] = [late]
+
+        def last(of):
+            """The last of some ranks, and whether the clocks are sure of it."""
+            late = max(of, key=lambda rank: (begun[rank], -rank))
+            others = [rank for rank in of if rank != late]
+            return late, all(begun[late] - begun[rank] >= self.between(late, rank) for rank in others)
+
+        roots = [rank for rank, i in ranks.items() if es[i]["flags"] & ROOT]
+        if call in ALL_TO_ALL:
+            if not begun:
+                return
+            kind = {"barrier": "barrier", "fence": "late_one_sided"}.get(call, "n_to_n")
+            late, is_sure = last(begun)
+            for rank in ranks:
+                if rank != late:
+                    judge(rank, late, kind, not exact, is_sure and complete)
+                elif exact:
+                    self.late[ranks[rank]] = []
+            left_early = any(
+                e["has_wait"] and e["wait_end"] < begun[late] - self.between(e["rank"], late)
+                for e in es.values()
+                if e["rank"] != late
+            )
+            if call == "barrier" and left_early:
+                for i in members:
+                    self.late[i] = None
+        elif call in ONE_TO_ALL | ALL_TO_ONE and len(roots) == 1 and (exact or not first["is_mean"]):
+            (root,) = roots
+            for i in members:
+                self.late[i] = []
+            if call in ONE_TO_ALL:
+                for rank in ranks:
+                    if rank != root:
+                        self.late[ranks[rank]] = None
+                        judge(rank, root, "late_broadcast", False, True)
+            else:
+                self.late[ranks[root]] = None
+                others = [rank for rank in begun if rank != root]
+                if others:
+                    late, is_sure = last(others)
+                    judge(root, late, "early_reduce", not exact, is_sure and complete)
+
+    # Calls.
+    def shares_its_call(self, e):
+        if e["kind"] == RECEIVE:
+            return True
+        if e["kind"] == COLLECTIVE:
+            return e["call"].startswith("i") or e["call"] == "persistent_collective"
+        return e["call"] not in ALONE | ONE_SIDED
+
+    def judge_calls(self):
+        calls = defaultdict(list)
+        for i, e in enumerate(self.events):
+            if self.usable(e) and not e["is_mean"] and e["has_wait"]:
+                calls[(e["rank"], e["wait_begin"], e["wait_end"])].append(i)
+        with_rows = {
+            (e["step"], e["rank"])
+            for e in self.events
+            if self.usable(e) and e["is_mean"] and self.shares_its_call(e)
+        }
+        found = []
+        for (rank, begin, end), members in calls.items():
+            es = [self.events[i] for i in members]
+            step = max(e["step"] for e in es)
+            shares = any(self.shares_its_call(e) for e in es)
+            if any(e["call"] in TESTS for e in es):
+                continue
+            all_known = all(
+                self.late[i] is not None and not any(late.is_bound for late in self.late[i]) for i in members
+            )
+            all_known = all_known and not any(e["flags"] & OVERFLOW for e in es)
+            all_known = all_known and not (shares and (step, rank) in with_rows)
+            state = self.judge_call(rank, step, begin, end, members, all_known)
+            if state:
+                found.append((state, shares))
+        return found
+
+    def judge_call(self, rank, step, begin, end, members, all_known):
+        some = any(self.events[i]["call"] == "waitsome" for i in members)
+        if some and not all_known:
+            return None
+        late = [(i, one) for i in members for one in self.late[i] or []]
+        others = [(i, one) for i, one in late if self.events[i]["kind"] != SEND]
+        sends = [(i, one) for i, one in late if self.events[i]["kind"] == SEND]
+        sign = 1 if some else -1
+        top = min(others, key=lambda x: (sign * x[1].ns, x[1].cause, x[0]), default=None)
+        doubt, doubtful = 0.0, -1
+        only_sends = all(self.events[i]["kind"] == SEND for i in members)
+        for is_known in (True, False):
+            candidates = [one for one in sends if one[1].is_known == is_known]
+            if not candidates or (some and top):
+                continue
+            send = min(candidates, key=lambda x: (-x[1].ns, x[1].cause, x[0]))
+            shown = max(top[1].ns, 0.0) if top else 0.0
+            more = send[1].ns - shown
+            if more <= 0:
+                continue
+            rest = end - begin - send[1].ns
+            is_other = is_known and top and top[1].cause != send[1].cause
+            is_clear = is_other or more > CLEARLY * send[1].ns
+            if (is_known or only_sends or more >= rest) and is_clear:
+                top = send
+            else:
+                doubt, doubtful = max((doubt, doubtful), (more, send[1].cause), key=lambda x: x[0])
+        if top is None or top[1].ns <= 0:
+            return None
+        i, one = top
+        if one.ns <= one.uncertainty:
+            return Found(step, rank, -1, one.kind, UNCERTAIN, i, -1, one.ns)
+        exact = all_known and doubt <= max(CLEARLY * one.ns, one.uncertainty)
+        rivals = [x for _, x in late if x.cause != one.cause and (x.is_known or x.kind != "late_receiver")]
+        sure = one.is_sure and all(
+            -sign * (one.ns - x.ns) >= self.between(one.cause, x.cause) for x in rivals
+        )
+        cause = one.cause if sure and (not exact or doubt == 0 or doubtful == one.cause) else -1
+        return Found(step, rank, cause, one.kind, EXACT if exact else BOUND, i, one.cause_event, one.ns)
+
+    # Rows of several messages.
+    def bounds(self):
+        pairs, groups = defaultdict(list), defaultdict(list)
+        for i, e in enumerate(self.events):
+            if not self.usable(e) or not (e["flags"] & (SINGLE | MEAN) or e["is_mean"]):
+                continue
+            if self.is_message(e):
+                pair = (e["rank"], e["peer"]) if e["kind"] == SEND else (e["peer"], e["rank"])
+                pairs[(*pair, e["step"])].append(i)
+            if e["kind"] == COLLECTIVE and e["is_mean"]:
+                groups[(e["channel"], e["call"], e["step"])].append(i)
+        found = []
+        for rows in pairs.values():
+            if any(self.events[i]["is_mean"] for i in rows):
+                found += self.bounds_of_pair(rows)
+        for rows in groups.values():
+            es = [self.events[i] for i in rows]
+            same = len({(e["number"], e["count"]) for e in es}) == 1
+            for i in rows:
+                self.late[i] = None
+            if same and es[0]["channel"] and es[0]["number"]:
+                self.judge_group(rows)
+            for i in rows:
+                for one in self.late[i] or []:
+                    found += self.bound(i, one, self.events[i]["count"] * (one.ns - one.uncertainty - 1))
+        return found
+
+    def bound(self, i, late, ns):
+        e = self.events[i]
+        if ns <= 0 or not e["has_wait"]:
+            return []
+        cause = late.cause if late.is_sure else -1
+        state = Found(e["step"], e["rank"], cause, late.kind, BOUND, i, late.cause_event, ns)
+        return [(state, self.shares_its_call(e))]
+
+    def bounds_of_pair(self, rows):
+        sends = [i for i in rows if self.events[i]["kind"] == SEND]
+        receives = [i for i in rows if self.events[i]["kind"] == RECEIVE]
+        of = lambda rows, name: [self.events[i][name] for i in rows]  # noqa: E731
+        n = sum(of(sends, "count"))
+        if not sends or not receives or n != sum(of(receives, "count")) or n == 0:
+            return []
+        if self.events[rows[0]]["rank"] == self.events[rows[0]]["peer"] or len(rows) > 64:
+            return []
+        for channel in set(of(receives, "channel")):
+            last = [
+                max(
+                    (self.events[i]["number"] for i in one if self.events[i]["channel"] == channel), default=0
+                )
+                for one in (sends, receives)
+            ]
+            if channel == 0 or last[0] != last[1] or last[0] == 0:
+                return []
+
+        def total(rows, name):
+            return sum(self.events[i]["count"] * self.events[i][name] for i in rows)
+
+        found = []
+        for waiting, late, kind in ((receives, sends, "late_sender"), (sends, receives, "late_receiver")):
+            if kind == "late_receiver" and not set(of(sends, "call")) <= {"ssend", "issend"}:
+                continue
+            if UNKNOWN in of(late, "begun") or not all(of(waiting, "has_wait")):
+                continue
+            e = self.events[waiting[0]]
+            ns = min(total(late, "begun"), total(waiting, "wait_end")) - total(waiting, "wait_begin")
+            ns -= n * (1 + self.between(e["rank"], e["peer"]))
+            found += self.bound(waiting[0], Late(ns, 0, e["peer"], late[0], kind), ns)
+        return found
+
+    def find(self):
+        self.judge_messages()
+        self.judge_collectives()
+        bounds = self.bounds()
+        found = self.judge_calls()
+        states = [state for state, shares in found + bounds if not shares]
+        places = {(state.step, state.rank) for state, shares in found + bounds if shares}
+        for place in places:
+            of_calls = [s for s, shares in found if shares and (s.step, s.rank) == place]
+            of_rows = [s for s, shares in bounds if shares and (s.step, s.rank) == place]
+            known = sum(s.time_ns for s in of_calls if s.exactness != UNCERTAIN)
+            most = max(of_rows, key=lambda s: (s.time_ns, -s.event), default=None)
+            states += [most] if most and most.time_ns > known else of_calls
+        return sorted(states, key=lambda s: (s.step, s.rank, s.event))
+
+
+def wait_states_by_definition(events: np.ndarray, uncertainty_ns, clock=None) -> list[Found]:
+    """The wait states of events, by step, rank and event; arguments as of `find_wait_states`."""
+    return _Twin(events, uncertainty_ns, clock).find()
+
+
+def found_states(states: np.ndarray) -> list[Found]:
+    """STATE rows as the twin writes them."""
+    return [
+        Found(
+            int(s["step"]),
+            int(s["rank"]),
+            int(s["cause"]),
+            KINDS[s["kind"]],
+            int(s["exactness"]),
+            int(s["event"]),
+            int(s["cause_event"]),
+            float(s["time_ns"]),
+        )
+        for s in states
+    ]
