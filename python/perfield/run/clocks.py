@@ -110,6 +110,10 @@ class Clocks:
             whole += np.where(known, np.rint(stamps_ns * drift), 0.0).astype(np.int64)
         return whole if known.all() else np.where(known, whole, NO_TIME)
 
+    def shift_and_drift(self, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of ranks: t + shift + drift * t is a stamp t on the common clock, ns; shift is NaN where unknown."""
+        return self._shift[ranks], self._drift[ranks]
+
     @property
     def nodes(self) -> np.ndarray:
         """(n_ranks,) int64, equal where ranks share a node's clock; of its own where nothing is known."""

@@ -306,10 +306,10 @@ class RunDirectory:
         counts one message. Empty for runs of older versions. docs/waiting.md says more.
         Raises KeyError if the run has no such step.
         """
-        from perfield.run.arrivals import read_arrivals
+        from perfield.run.arrivals import in_order, read_arrivals
         from perfield.run.waits import positions_of_steps
 
-        return read_arrivals(self, positions_of_steps(self, steps))
+        return in_order(read_arrivals(self, positions_of_steps(self, steps)))
 
     def wait_states(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """For whom each rank waited, and why, in Scalasca's terms: a row for each call that waited.
@@ -509,19 +509,14 @@ class RunDirectory:
         errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
         return np.where(np.isfinite(errors), errors, np.inf)
 
-    def step_tables(
-        self, positions: Sequence[int]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
-        """All tables of frames' entries, file by file: (index, rank, span) of each entry, and the tables as
-        `_bridge.read_steps` gives them. The index is that of the entry's last step."""
+    def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and where
+        the entry lies (offset, reference_offset, rank, span)."""
         parts = [self._rows(position) for position in positions]
         rows = np.concatenate([np.zeros(0, np.int64), *parts])
-        order = np.argsort(rows, kind="stable")
         last = np.repeat(self.step_indexes[np.asarray(positions, np.int64)], [len(part) for part in parts])
-        for here, tables in self._streams.steps(rows):
-            places = self._streams.places[here]
-            index = last[order][np.searchsorted(rows[order], here)]
-            yield index, places["rank"].astype(np.int64), places["span"].astype(np.int64), tables
+        for path, here in self._streams.by_file(rows):
+            yield path, last[here], self._streams.places[rows[here]]
 
     def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a row
@@ -532,8 +527,9 @@ class RunDirectory:
         inside = at < len(last)
         inside[inside] = self._log_steps[inside] >= first[at[inside]]
         events, logs = [], []
-        for path, offsets in self._streams.offsets(self._logs[inside]):
-            read = _bridge.read_events(path, offsets)
+        rows = self._logs[inside]
+        for path, here in self._streams.by_file(rows):
+            read = _bridge.read_events(path, self._streams.places["offset"][rows[here]])
             events.append(read["events"])
             logs.append(read["logs"][read["whole"]])
         no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))

@@ -65,10 +65,10 @@ class Rows:
             places = self.places[here]
             yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
 
-    def offsets(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """Where entries lie, file by file: the path, and the offsets of the entries in it, ascending."""
+    def by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """The files of some entries, and which of the entries are in each, by their offsets."""
         for path, at in self._by_file(rows):
-            yield path, np.sort(self.places["offset"][rows[at]])
+            yield path, at[np.argsort(self.places["offset"][rows[at]], kind="stable")]
 
     def places_of(self, steps: Sequence[np.ndarray]) -> Places:
         """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
