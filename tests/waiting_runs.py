@@ -9,9 +9,9 @@ from pathlib import Path
 import events_twin
 import numpy as np
 import simulated_waits
-import twin
 from call_numbers import CALL, TIME_CLASS
 
+import twin
 from perfield.analysis.waits import UNKNOWN
 
 ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
@@ -32,12 +32,13 @@ def write_waiting_run(
     busy_in_mpi: Sequence[int] = (),
     **options,
 ) -> Path:
-    """Writes the run that perfield would write of a simulation on one node, or on the `hosts` of twin.write_run.
+    """Writes the run that perfield would write of a simulation, on one node or on `hosts` of twin.write_run.
 
     logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
     without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
     step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
-    nobody, all but 1 ms of a step. world_ranks : what each rank says is its rank in the world. options : of twin.write_run.
+    nobody, all but 1 ms of a step. world_ranks : what each rank says is its rank in the world. options : of
+    twin.write_run.
     """
     ranks, n_steps = simulation.n_ranks, simulation.n_steps
     everything = simulation.events(lambda step: True)
@@ -74,7 +75,9 @@ def write_waiting_run(
 
     options = {"mesh": False, "regions": ("solve",)} | options
     rest = {name: value for name, value in options.items() if name != "change_rank"}
-    twin.write_run(path, ranks, n_entries, sum_every=span, change_step=change_step, change_rank=change_rank, **rest)
+    twin.write_run(
+        path, ranks, n_entries, sum_every=span, change_step=change_step, change_rank=change_rank, **rest
+    )
     streams = sorted((path / "stream").glob("*.pf"))
     hosts = options.get("hosts", ("node0",))
     for rank in range(ranks):
@@ -115,7 +118,9 @@ def _stamp(value: int) -> int:
 def _logged(events: np.ndarray) -> list[dict]:
     found = []
     for event in events:
-        row = {name: int(event[name]) for name in ("kind", "flags", "call", "peer", "channel", "number", "bytes")}
+        row = {
+            name: int(event[name]) for name in ("kind", "flags", "call", "peer", "channel", "number", "bytes")
+        }
         found.append(row | {name: _stamp(event[name]) for name in STAMPS})
     return found
 
@@ -138,7 +143,13 @@ def _message_rows(events: np.ndarray) -> list[dict]:
         stamp = "wait_end" if call == RECV else "begun"
         last = max(members, key=lambda event: (event[stamp], event["number"]))
         sizes = [int(event["bytes"]) for event in members]
-        row = {"peer": peer, "call": call, "count": len(members), "bytes": sum(sizes), "empty": sizes.count(0)}
+        row = {
+            "peer": peer,
+            "call": call,
+            "count": len(members),
+            "bytes": sum(sizes),
+            "empty": sizes.count(0),
+        }
         row |= {"largest": max(sizes), "number": int(last["number"]), "channel": int(last["channel"])}
         found.append(row | _sums(members) | twin.sizes_of(*sizes))
     return found
@@ -150,7 +161,12 @@ def _collective_rows(events: np.ndarray) -> list[dict]:
         rows.setdefault((int(event["channel"]), int(event["call"])), []).append(event)
     found = []
     for (name, call), members in rows.items():
-        row = {"communicator": name, "call": call, "count": len(members), "number": int(members[-1]["number"])}
+        row = {
+            "communicator": name,
+            "call": call,
+            "count": len(members),
+            "number": int(members[-1]["number"]),
+        }
         row |= {"flags": int(any(event["flags"] & 1 for event in members))}
         row |= {"bytes_out": sum(int(event["bytes"]) for event in members), "bytes_in": 0}
         found.append(row | _sums(members))

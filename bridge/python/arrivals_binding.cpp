@@ -57,8 +57,8 @@ void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event eve
   events->push_back(event);
 }
 
-void add_events(const perfield::StepView& step, int64_t index, int32_t rank,
-                const RankClock& clock, std::vector<Event>* events) {
+void add_events(const perfield::StepView& step, int64_t index, int32_t rank, const RankClock& clock,
+                std::vector<Event>* events) {
   Event event{};
   event.step = index;
   event.rank = rank;
@@ -98,8 +98,7 @@ py::array read_arrivals(const std::string& path, const Offsets& offsets, const O
                   [&](size_t at, const unsigned char* body, size_t bytes) {
                     perfield::StepView view{};
                     if (!body || !perfield::view_step(body, bytes, &view)) return;
-                    add_events(view, step[at], int32_t(rank[at]), {shift[at], drifts[at]},
-                               &events);
+                    add_events(view, step[at], int32_t(rank[at]), {shift[at], drifts[at]}, &events);
                   });
   }
   return to_array(std::move(events));

@@ -41,7 +41,9 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
     assert lines[1] == "Ranks spend 600 ms in MPI calls that may wait, 71 % of their steps."
     assert lines[2].startswith("Of the time in blocking MPI calls, ") and "explained exactly" in lines[2]
     assert lines[3] == "Ranks wait 600 ms: 600 ms for messages that were not sent yet."
-    assert lines[4].startswith("Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks; rank ")
+    assert lines[4].startswith(
+        "Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks; rank "
+    )
     assert lines[4].endswith("waits 200 ms for it (late sender, in 10 steps).")
     header, row = lines[5].split(), lines[6].split()
     assert header == ["rank", "caused_s", "share", "waits_s", "through", "kind", "time_s", "steps"]
@@ -73,7 +75,9 @@ def test_uncertain_clocks_are_told_where_they_hide_waiting(tmp_path, printed):
     hosts = ("a", "b", "c", "d")
     path = write_waiting_run(tmp_path / "run", star(), hosts=hosts, change_rank=unsynchronised)
     lines = printed(path, "--waits").splitlines()
-    assert any("too short to name who is late: the clocks of the ranks agree within 100 ms only" in s for s in lines)
+    assert any(
+        "too short to name who is late: the clocks of the ranks agree within 100 ms only" in s for s in lines
+    )
     assert not any(line.startswith("Rank 2 costs") for line in lines)
 
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wait states of runs: who waited for whom, in which steps, as tables, fields of frames and sums."""
 
-
 from functools import partial
 
 import numpy as np
 import pytest
-import twin
 from simulated_waits import (
     KINDS,
     collective,
@@ -22,6 +20,7 @@ from simulated_waits import (
 from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
 
 import perfield
+import twin
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED, WAIT_NAMES
 from perfield.run import waits
 from perfield.run.per_step import per_step
@@ -278,5 +277,3 @@ def test_damaged_entries_of_communicators_and_logs_are_left_out(tmp_path):
     run = perfield.open(path)
     assert len(run.arrivals()) == len(perfield.open(path).arrivals()) > 0
     assert run.communicators.sizes == {1000: 4} and not run.communicators.clashing
-
-

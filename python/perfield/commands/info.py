@@ -194,12 +194,12 @@ def _wait_states(
     found["wait_causes"], found["waits"] = shown["wait_causes"], shown["waits"]
     headings["wait_causes"] = "\n".join(sentences)
     notes["wait_causes"] = (
-        "caused_s: others' waiting that begins on this rank; share: of the time of all ranks; waits_s: its own;\n"
-        f"through: the rank that waits longest for it, why, how long, and in how many steps; over {frames}"
+        "caused_s: others' waiting that begins on this rank; share: of the time of all ranks;\n"
+        f"waits_s: its own; through: the rank that waits longest for it, why, how long, and in how many steps; over {frames}"
     )
     notes["waits"] = (
-        f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time, over {frames};\n"
-        "how: exact, or at least so much; - where nobody can be named"
+        f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time,\n"
+        f"over {frames}; how: exact, or at least so much; - where nobody can be named"
     )
     if arguments.json:
         found |= {**numbers, "wait_sentences": sentences}

@@ -19,7 +19,7 @@ _MEANINGS = {
     LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
     COLLECTIVE: "time that the rank waited in collective operations for ranks that were not there; likewise",
     ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
-    CAUSED: "time that other ranks waited and that began on this rank in this step, through any chain of ranks",
+    CAUSED: "time that other ranks waited and that began on this rank in this step, through any chain",
     CRITICAL: "time of the step on the critical path of the run that was this rank's",
 }
 

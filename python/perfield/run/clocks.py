@@ -111,7 +111,7 @@ class Clocks:
         return whole if known.all() else np.where(known, whole, NO_TIME)
 
     def shift_and_drift(self, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of ranks: t + shift + drift * t is a stamp t on the common clock, ns; shift is NaN where unknown."""
+        """Of ranks: t + shift + drift * t is a stamp t on the common clock in ns; NaN where unknown."""
         return self._shift[ranks], self._drift[ranks]
 
     @property
@@ -119,7 +119,10 @@ class Clocks:
         """(n_ranks,) int64, equal where ranks share a node's clock; of its own where nothing is known."""
         number: dict[str, int] = {}
         return np.array(
-            [-1 - rank if name is None else number.setdefault(name, len(number)) for rank, name in enumerate(self.node)],
+            [
+                -1 - rank if name is None else number.setdefault(name, len(number))
+                for rank, name in enumerate(self.node)
+            ],
             dtype=np.int64,
         )
 

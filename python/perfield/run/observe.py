@@ -11,8 +11,8 @@ import numpy as np
 from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed
 from perfield.run.pairs import added_up
 from perfield.run.run import RunDirectory
-from perfield.run.waits import wait_sums
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
+from perfield.run.waits import wait_sums
 from perfield.topology import placement_of, used_devices
 
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps

@@ -17,8 +17,8 @@ from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
-from perfield.run.communicators import Communicators, told_communicators
 from perfield.run.clocks import Clocks, in_words
+from perfield.run.communicators import Communicators, told_communicators
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -510,8 +510,8 @@ class RunDirectory:
         return np.where(np.isfinite(errors), errors, np.inf)
 
     def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-        """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and where
-        the entry lies (offset, reference_offset, rank, span)."""
+        """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and
+        where the entry lies (offset, reference_offset, rank, span)."""
         parts = [self._rows(position) for position in positions]
         rows = np.concatenate([np.zeros(0, np.int64), *parts])
         last = np.repeat(self.step_indexes[np.asarray(positions, np.int64)], [len(part) for part in parts])
@@ -519,8 +519,8 @@ class RunDirectory:
             yield path, last[here], self._streams.places[rows[here]]
 
     def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a row
-        per `events` entry. Stamps are those of each rank; `step` is that of the log."""
+        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a
+        row per `events` entry. Stamps are those of each rank; `step` is that of the log."""
         last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
         first = last - self.spans[positions] + 1
         at = np.searchsorted(last, self._log_steps)  # positions ascend

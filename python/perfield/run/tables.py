@@ -150,7 +150,12 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     numbers = {"mpi_s": sums.mpi_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
     numbers |= {name: None if share != share else share for name, share in sums.shares.items()}
     numbers["gaps_s"] = {name: time_ns * 1e-9 for name, time_ns in sums.coverage.gaps().items()}
-    return shown, words.sentences(sums), {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure())}, n_pairs
+    return (
+        shown,
+        words.sentences(sums),
+        {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure())},
+        n_pairs,
+    )
 
 
 def _step_number(frame: Frame) -> int | None:

@@ -7,7 +7,7 @@ step, and a delay many ends; so each block is looked at together with steps befo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,15 @@ import numpy as np
 
 from perfield.analysis.waits.coverage import Coverage
 from perfield.analysis.waits.states import EVENT, KINDS, STATE, UNCERTAIN, find_wait_states
-from perfield.analysis.waits.sums import EXACTNESS, GROUPS, LATE, WaitSums, added_up, covered_in_all, late_rows
+from perfield.analysis.waits.sums import (
+    EXACTNESS,
+    GROUPS,
+    LATE,
+    WaitSums,
+    added_up,
+    covered_in_all,
+    late_rows,
+)
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
 from perfield.run.frame import call_names
 
@@ -37,8 +45,8 @@ class WaitsOfSteps:
     """Why ranks waited in some frames.
 
     positions : of the frames. at_state, at_covered : index into positions, of each wait state and each row of
-    what is covered. states : structured (STATE), indices of events as they lie in `events`. covered : how much
-    of the blocked time is explained, by step and rank. caused_s : (n_positions, n_ranks) s of others' waiting
+    what is covered. states : structured (STATE), indices of events as they lie in `events`. covered : how
+    much of the blocked time is explained, by step and rank. caused_s : (n_positions, n_ranks) s of others' waiting
     that began there; None where nobody asked. is_logged : (n_positions,) whether some rank kept a log.
     """
 
@@ -145,7 +153,10 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
 
 
 def positions_of_steps(run: RunDirectory, steps: Steps) -> np.ndarray:
-    """Positions of the frames with these step indexes, ascending; None: of all. KeyError if there are none."""
+    """Positions of the frames with these step indexes, ascending; None: of all.
+
+    Raises KeyError if the run has no such step.
+    """
     from perfield.run.dataframes import positions_of
 
     return np.arange(len(run)) if steps is None else np.unique(positions_of(run, steps))
@@ -163,7 +174,9 @@ def table_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame 
     everything = np.arange(len(run))
     chunks = list(blocks(run, everything)) if run.tells_arrivals.any() else []
     chunks = chunks or [everything[:0]]
-    return dd.from_map(_table, chunks, snapshot=snapshot, table=table, meta=_table(everything[:0], snapshot, table))
+    return dd.from_map(
+        _table, chunks, snapshot=snapshot, table=table, meta=_table(everything[:0], snapshot, table)
+    )
 
 
 def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:

@@ -65,9 +65,7 @@ def test_rank_that_computes_longer_is_an_imbalance_and_no_late_rank(tmp_path):
 def test_lateness_that_moves_by_chance_is_no_late_rank(tmp_path):
     chance = np.random.default_rng(7)
     who = chance.integers(0, 4, 40)
-    path = write_waiting_run(
-        tmp_path / "run", star(lambda number: who[number]), busy_in_mpi=range(4)
-    )
+    path = write_waiting_run(tmp_path / "run", star(lambda number: who[number]), busy_in_mpi=range(4))
     observed, found = told_of(path)
     assert observed.waiting.explained > 0.9 and not found
 

@@ -26,8 +26,8 @@ ENOUGH = 0.5  # of the time in MPI that must be explained; below, another rank m
 
 REMEDIES = {
     "late_sender": "Look at what this rank does before it sends, and post its sends earlier.",
-    "late_receiver": "Post the receives of this rank earlier (MPI_Irecv before computing), or let the others send "
-    "without blocking.",
+    "late_receiver": "Post the receives of this rank earlier (MPI_Irecv before computing), or let the others "
+    "send without blocking.",
     "late_one_sided": "Look at what this rank does before it closes its epoch; lock or post earlier.",
 }
 OF_COLLECTIVES = (
@@ -50,10 +50,10 @@ def find(observed: Observed) -> Iterator[Finding]:
     share = sums.caused_s[rank] / sums.mpi_s
     yield Finding(
         kind="late rank",
-        words=f"Rank {rank} costs the others {in_seconds(sums.caused_s[rank])} of waiting, {in_percent(share)} of "
-        f"all time in MPI, although it computes no longer than others. Rank {longest['rank']} waits "
-        f"{in_seconds(longest['time_s'])} for it ({KIND_WORDS[kind]}, in {counted(int(longest['steps']), 'step')})"
-        f"{others}.",
+        words=f"Rank {rank} costs the others {in_seconds(sums.caused_s[rank])} of waiting, "
+        f"{in_percent(share)} of all time in MPI, although it computes no longer than others. "
+        f"Rank {longest['rank']} waits {in_seconds(longest['time_s'])} for it ({KIND_WORDS[kind]}, in "
+        f"{counted(int(longest['steps']), 'step')}){others}.",
         saved_s=saved_s(sums, rank),
         remedy=REMEDIES.get(kind, OF_COLLECTIVES),
         picture=Picture("heat_map", "waiting_time_s"),

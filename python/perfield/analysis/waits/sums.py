@@ -42,10 +42,10 @@ class WaitSums:
     n_steps : frames. n_logged : those in which some rank kept a log. late : structured (LATE), a row for each
     waiting rank, causing rank (-1: not known), kind (index in KINDS) and exactness; count : waits, steps :
     in how many steps. caused_s : (n_ranks,) s of others' waiting that began on the rank; NaN where a rank
-    tells nothing of its messages. caused_of : (n_groups, n_ranks), the same of groups of consecutive steps, at
-    most GROUPS, for tests against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls that may
-    wait, of all ranks. coverage : how much of that is explained, one row. uncertainty_s : (n_ranks,) of the
-    clocks, inf where unknown.
+    tells nothing of its messages. caused_of : (n_groups, n_ranks), the same of groups of consecutive steps,
+    at most GROUPS, for tests against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls
+    that may wait, of all ranks. coverage : how much of that is explained, one row. uncertainty_s : (n_ranks,)
+    of the clocks, inf where unknown.
     """
 
     n_ranks: int
@@ -66,7 +66,7 @@ class WaitSums:
 
     @property
     def shares(self) -> dict[str, float]:
-        """exact, bounded, uncertain, unexplained: shares of the time in MPI calls that may wait; NaN without."""
+        """exact, bounded, uncertain, unexplained: shares of the time in calls that may wait; NaN without."""
         return self.coverage.shares(self.mpi_s * 1e9)
 
     @property

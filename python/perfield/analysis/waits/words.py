@@ -112,7 +112,9 @@ def who_costs_most(sums: WaitSums) -> str:
     through = ""
     if row["through"] is not None:
         steps = counted(row["steps"], "step")
-        through = f"; rank {row['through']} waits {in_seconds(row['time_s'])} for it ({row['kind']}, in {steps})"
+        through = (
+            f"; rank {row['through']} waits {in_seconds(row['time_s'])} for it ({row['kind']}, in {steps})"
+        )
     return f"Rank {row['rank']} costs the others {in_seconds(row['caused_s'])} of waiting{share}{through}."
 
 
@@ -140,9 +142,7 @@ def _clocks(sums: WaitSums) -> list[str]:
         how = "nothing synchronises the clocks of some nodes"
     else:
         how = f"the clocks of the ranks agree within {in_seconds(float(known.max(initial=0.0)))} only"
-    return [
-        f"Waits of {in_seconds(unsure['time_s'].sum())} more are too short to name who is late: {how}."
-    ]
+    return [f"Waits of {in_seconds(unsure['time_s'].sum())} more are too short to name who is late: {how}."]
 
 
 def _share(part: float, whole: float) -> float | None:
