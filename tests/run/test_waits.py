@@ -264,6 +264,8 @@ def test_snapshots_read_arrivals_in_other_processes(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", ring(), lambda step: step % 2 == 0))
     received = pickle.loads(pickle.dumps(Snapshot(run))).run
     assert (received.arrivals() == run.arrivals()).all()
+    assert (received.clock_errors_ns == run.clock_errors_ns).all()
+    assert told(run.wait_states().compute(scheduler="processes")) == told(run.wait_states(slice(None)))
 
 
 def test_damaged_entries_of_communicators_and_logs_are_left_out(tmp_path):

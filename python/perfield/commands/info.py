@@ -195,7 +195,8 @@ def _wait_states(
     headings["wait_causes"] = "\n".join(sentences)
     notes["wait_causes"] = (
         "caused_s: others' waiting that begins on this rank; share: of the time of all ranks;\n"
-        f"waits_s: its own; through: the rank that waits longest for it, why, how long, and in how many steps; over {frames}"
+        "waits_s: its own; through: the rank that waits longest for it, why, how long, in how many steps;\n"
+        f"over {frames}"
     )
     notes["waits"] = (
         f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time,\n"

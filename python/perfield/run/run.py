@@ -501,13 +501,18 @@ class RunDirectory:
     @property
     def communicators(self) -> Communicators:
         """What the ranks told of their communicators."""
+        if self._communicators is None:
+            told = self._streams.json("communicator")
+            self._communicators = told_communicators([one for one in told if 0 <= one[0] < self.n_ranks])
         return self._communicators
 
     @property
     def clock_errors_ns(self) -> np.ndarray:
         """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
-        errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
-        return np.where(np.isfinite(errors), errors, np.inf)
+        if self._clock_errors_ns is None:
+            errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
+            self._clock_errors_ns = np.where(np.isfinite(errors), errors, np.inf)
+        return self._clock_errors_ns
 
     def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and
@@ -569,6 +574,8 @@ class RunDirectory:
     def frames_only(self) -> dict[str, Any]:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
+        taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
+        taken._communicators = self.communicators
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
@@ -625,9 +632,10 @@ class RunDirectory:
         self._every_step = _newest(streams, closed, rank_first=True)
         self._every_rank = streams.places["rank"][self._every_step]
 
-        self._communicators = told_communicators(of_ranks("communicator"))
-        self._tells_arrivals = np.zeros(size, dtype=bool)
-        self._tells_arrivals[[rank for rank, _ in of_ranks("communicator")]] = True
+        self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
+        self._communicators: Communicators | None = None  # likewise
+        told = streams.places["rank"][streams.of_type("communicator")]
+        self._tells_arrivals = np.isin(np.arange(size), told)
         logs = streams.of_type("events")
         logs = logs[(streams.places["rank"][logs] >= 0) & (streams.places["rank"][logs] < size)]
         self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]

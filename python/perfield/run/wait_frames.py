@@ -11,7 +11,7 @@ import numpy as np
 from perfield.analysis.waits.states import UNCERTAIN
 from perfield.fields.waits import CAUSED, OF_KIND
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.waits import WaitsOfSteps, blocks, waits_of_steps
+from perfield.run.waits import FOLLOWED, WaitsOfSteps, blocks_of, waits_of_steps
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
@@ -30,7 +30,8 @@ class WaitFrames(ChangedFrames):
     def __init__(self, run: RunDirectory):
         super().__init__(run)
         self._known = run.tells_arrivals.any()
-        self._blocks = list(blocks(run, np.arange(len(run)))) if self._known else []
+        self._plan = blocks_of(run)
+        self._blocks = list(self._plan.of(np.arange(len(run)))) if self._known else []
         self._begins = np.array([block[0] for block in self._blocks], dtype=np.int64)
         self._block = -1
         self._values: dict[str, np.ndarray] = {}
@@ -42,15 +43,18 @@ class WaitFrames(ChangedFrames):
         number %= len(self._run)
         block = int(np.searchsorted(self._begins, number, side="right")) - 1
         if block != self._block:
-            self._values = wait_fields(self._run, self._blocks[block])
+            self._values = wait_fields(self._run, self._blocks[block], self._plan.followed)
             self._block = block
         row = number - int(self._begins[block])
         return replace(frame, values=frame.values | {name: v[row] for name, v in self._values.items()})
 
 
-def wait_fields(run: RunDirectory, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """The fields of waiting in the frames at some positions, which ascend: (n_positions, n_ranks) by name."""
-    found = waits_of_steps(run, positions, with_causes=True)
+def wait_fields(run: RunDirectory, positions: np.ndarray, followed: int = FOLLOWED) -> dict[str, np.ndarray]:
+    """The fields of waiting in the frames at some positions, which ascend: (n_positions, n_ranks) by name.
+
+    followed : frames on either side across which delays are followed.
+    """
+    found = waits_of_steps(run, positions, followed)
     shape = len(positions), run.n_ranks
     waited = run.columns.read(run.places(positions), [_WAITING])[:, 0]
     explained = np.zeros(shape)

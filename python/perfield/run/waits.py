@@ -46,8 +46,8 @@ class WaitsOfSteps:
 
     positions : of the frames. at_state, at_covered : index into positions, of each wait state and each row of
     what is covered. states : structured (STATE), indices of events as they lie in `events`. covered : how
-    much of the blocked time is explained, by step and rank. caused_s : (n_positions, n_ranks) s of others' waiting
-    that began there; None where nobody asked. is_logged : (n_positions,) whether some rank kept a log.
+    much of the blocked time is explained, by step and rank. is_logged : (n_positions,) whether some rank kept
+    a log. caused_s : (n_positions, n_ranks) s of others' waiting that began there; None where nobody asked.
     """
 
     positions: np.ndarray
@@ -60,13 +60,13 @@ class WaitsOfSteps:
     caused_s: np.ndarray | None
 
 
-def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool = False) -> WaitsOfSteps:
+def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | None = None) -> WaitsOfSteps:
     """Why ranks waited in the frames at some positions, which ascend.
 
-    with_causes : whether to follow delays to where they began, which takes more steps around.
+    followed : across how many frames to follow delays to where they began; None: nobody asks for that.
     """
     positions = np.asarray(positions, dtype=np.int64)
-    window = _window(run, positions, _margin(run, len(positions)) if with_causes else CROSSED)
+    window = _window(run, positions, CROSSED if followed is None else followed)
     events = read_arrivals(run, window)
     errors = run.clock_errors_ns
     found = find_wait_states(events, errors, run.stamps.nodes)
@@ -78,7 +78,7 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     is_logged = np.zeros(len(positions), dtype=bool)
     is_logged[_places(np.unique(logged_steps), last, positions)[0]] = True
     caused_s = None
-    if with_causes:
+    if followed is not None:
         states = found.states
         costs = states[(states["cause"] >= 0) & (states["exactness"] != UNCERTAIN)]
         at_cost, kept_costs = _places(costs["step"], last, positions)
@@ -97,11 +97,28 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, with_causes: bool =
     )
 
 
-def blocks(run: RunDirectory, positions: np.ndarray) -> Iterator[np.ndarray]:
-    """Positions of frames in parts that hold about a million events each."""
-    size = max(1, EVENTS_AT_ONCE // events_per_frame(run))
-    for begin in range(0, len(positions), size):
-        yield positions[begin : begin + size]
+@dataclass(frozen=True)
+class Blocks:
+    """How a run is read in bounded memory.
+
+    size : frames of a block, which holds about EVENTS_AT_ONCE events. followed : frames on either side of a
+    block across which delays are followed: FOLLOWED, or fewer where that would take more than another block.
+    """
+
+    size: int
+    followed: int
+
+    def of(self, positions: np.ndarray) -> Iterator[np.ndarray]:
+        """The positions of frames in blocks."""
+        for begin in range(0, len(positions), self.size):
+            yield positions[begin : begin + self.size]
+
+
+def blocks_of(run: RunDirectory) -> Blocks:
+    """How to read a run. Looks at a few frames."""
+    events = events_per_frame(run)
+    size = max(1, EVENTS_AT_ONCE // events)
+    return Blocks(size, int(np.clip((2 * EVENTS_AT_ONCE // events - size) // 2, CROSSED, FOLLOWED)))
 
 
 def events_per_frame(run: RunDirectory) -> int:
@@ -126,11 +143,12 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     group = np.arange(len(positions)) * n_groups // max(1, len(positions))
     caused_of = np.zeros((n_groups, run.n_ranks))
     done = 0
-    for block in blocks(run, positions) if known.any() else ():
+    plan = blocks_of(run)
+    for block in plan.of(positions) if known.any() else ():
         values = run.columns.read(run.places(block), ["step_time_s", "waiting_time_s"])
         step_s += np.nan_to_num(values[:, 0]).sum(axis=0)
         mpi_s += float(np.nansum(values[:, 1]))
-        found = waits_of_steps(run, block, with_causes=True)
+        found = waits_of_steps(run, block, plan.followed)
         late = added_up([late, late_rows(found.states)])
         covered = covered_in_all([covered, found.covered])
         of_steps = np.nan_to_num(found.caused_s)
@@ -172,7 +190,7 @@ def table_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame 
     import dask.dataframe as dd
 
     everything = np.arange(len(run))
-    chunks = list(blocks(run, everything)) if run.tells_arrivals.any() else []
+    chunks = list(blocks_of(run).of(everything)) if run.tells_arrivals.any() else []
     chunks = chunks or [everything[:0]]
     return dd.from_map(
         _table, chunks, snapshot=snapshot, table=table, meta=_table(everything[:0], snapshot, table)
@@ -206,18 +224,12 @@ def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:
 def _caused(run: RunDirectory, positions: np.ndarray) -> dict[str, np.ndarray]:
     rows = np.zeros(0, CAUSED)
     if len(positions) and run.tells_arrivals.any():
-        caused_s = waits_of_steps(run, positions, with_causes=True).caused_s
+        caused_s = waits_of_steps(run, positions, blocks_of(run).followed).caused_s
         step, rank = np.nonzero(np.nan_to_num(caused_s) > 0)
         rows = np.zeros(len(step), CAUSED)
         rows["step"], rows["rank"] = run.step_indexes[positions[step]], rank
         rows["time_s"] = caused_s[step, rank]
     return {name: rows[name] for name in CAUSED.names}
-
-
-def _margin(run: RunDirectory, n_positions: int) -> int:
-    """How many frames to look at on either side: as many as delays are followed, if memory allows."""
-    most = 2 * EVENTS_AT_ONCE // events_per_frame(run) - n_positions
-    return int(np.clip(most // 2, CROSSED, FOLLOWED))
 
 
 def _window(run: RunDirectory, positions: np.ndarray, margin: int) -> np.ndarray:
