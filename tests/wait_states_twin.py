@@ -291,12 +291,12 @@ class _Twin:
             )
             all_known = all_known and not any(e["flags"] & OVERFLOW for e in es)
             all_known = all_known and not (shares and (step, rank) in with_rows)
-            state = self.judge_call(rank, step, begin, end, members, all_known)
+            state = self.judge_call(rank, step, begin, end, members, all_known, shares)
             if state:
                 found.append((state, shares))
         return found
 
-    def judge_call(self, rank, step, begin, end, members, all_known):
+    def judge_call(self, rank, step, begin, end, members, all_known, shares):
         some = any(self.events[i]["call"] == "waitsome" for i in members)
         if some and not all_known:
             return None
@@ -319,7 +319,8 @@ class _Twin:
             rest = end - begin - send[1].ns
             is_other = is_known and top and top[1].cause != send[1].cause
             is_clear = is_other or more > CLEARLY * send[1].ns
-            if (is_known or only_sends or more >= rest) and is_clear:
+            is_shown = (all_known or not shares) and (only_sends or more >= rest)
+            if (is_known or is_shown) and is_clear:
                 top = send
             else:
                 doubt, doubtful = max((doubt, doubtful), (more, send[1].cause), key=lambda x: x[0])

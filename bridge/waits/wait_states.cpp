@@ -560,9 +560,11 @@ class Finder {
       cover.covered.exact_ns += blocked;
       return;
     }
-    if (may_overlap && known == kExact &&
-        std::binary_search(has_rows_.begin(), has_rows_.end(), StepOfRank(step, rank)))
-      known = kBound;  // rows may hold later partners of this call
+    // Rows may hold later partners of this call.
+    const bool is_bound_by_rows =
+        may_overlap && known == kExact &&
+        std::binary_search(has_rows_.begin(), has_rows_.end(), StepOfRank(step, rank));
+    if (is_bound_by_rows) known = kBound;
     // MPI_Waitsome returns with the first message; that of an unknown partner may have been it.
     if (has_waitsome && known != kExact) {
       cover.covered.gap_ns[gap] += blocked;
@@ -581,8 +583,10 @@ class Finder {
       if (lateness <= shown) continue;
       // Without other evidence, a call that only sends lasts so long for its receivers. Where it
       // receives, too, the receiver must explain more time than is left for a transfer.
+      // Where others may be in the call, too, it shows nothing.
       const bool is_shown =
-          standing == Judgement::kWaits || only_sends || lateness - shown >= blocked - lateness;
+          standing == Judgement::kWaits || ((known == kExact || !may_overlap) &&
+                                            (only_sends || lateness - shown >= blocked - lateness));
       const bool is_other =
           standing == Judgement::kWaits && top && of(*send).cause != of(*top).cause;
       if (is_shown && (is_other || lateness - shown > kClearly * lateness))
@@ -616,7 +620,7 @@ class Finder {
                  int64_t(top->event), -1, waited, uncertainty},
                 may_overlap);
     if (known != kExact) {
-      cover.covered.gap_ns[gap] += blocked;
+      (is_bound_by_rows ? cover.covered.bounded_ns : cover.covered.gap_ns[gap]) += blocked;
       return;
     }
     if (doubt == 0) possible = std::max(possible, possible_if_rendezvous);

@@ -555,8 +555,10 @@ def test_bounds_of_rows_never_exceed_the_simulated_waits(seed, every):
     for state in waits.states[waits.states["exactness"] == BOUND]:
         same = waits.states[(waits.states["step"] == state["step"]) & (waits.states["rank"] == state["rank"])]
         bounds = same[same["exactness"] == BOUND]
-        transfer = simulation.network.latency_ns * (bounds["kind"] == KINDS.index("late_receiver")).sum()
-        assert bounds["time_ns"].sum() <= truth[state["step"], state["rank"]].sum() + transfer
+        # The truth counts a partner that sent and posted late from its send, which may be a little earlier.
+        late_receivers = bounds["time_ns"][bounds["kind"] == KINDS.index("late_receiver")].sum()
+        most = truth[state["step"], state["rank"]].sum() + 0.05 * late_receivers
+        assert bounds["time_ns"].sum() <= most
 
 
 def damaged(events, chance):
