@@ -23,6 +23,7 @@ import perfield
 import twin
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED, WAIT_NAMES
 from perfield.run import waits
+from perfield.run.communicators import told_communicators
 from perfield.run.per_step import per_step
 
 MS = 1_000_000
@@ -127,6 +128,11 @@ def test_members_of_communicators_are_known_and_clashing_names_are_not_used(tmp_
     of_collectives = events[events["kind"] == 2]
     assert not of_collectives["channel"].any() and not of_collectives["number"].any()
     assert "n_to_n" not in set(clashing.wait_states(slice(None))["kind"])
+
+
+def test_self_has_one_name_on_all_ranks_and_clashes_with_nothing():
+    told = [(rank, {"name": 7, "size": 1, "rank": 0, "label": ""}) for rank in range(3)]
+    assert not told_communicators(told).clashing
 
 
 def test_log_that_overflowed_says_so_in_its_events(tmp_path):
