@@ -10,7 +10,7 @@ from perfield.fields.table import Field
 
 LATE_SENDER, LATE_RECEIVER = "wait_late_sender_time_s", "wait_late_receiver_time_s"
 COLLECTIVE, ONE_SIDED = "wait_collective_time_s", "wait_one_sided_time_s"
-CAUSED, CRITICAL = "caused_wait_time_s", "critical_path_time_s"
+CAUSED = "caused_wait_time_s"
 
 _IN_RUNS = "ranks keep stamps of messages; `run.with_wait_states()` adds it"
 _ABSENT = "the rank keeps no stamps, or nothing of its time in MPI is explained"
@@ -19,8 +19,7 @@ _MEANINGS = {
     LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
     COLLECTIVE: "time that the rank waited in collective operations for ranks that were not there; likewise",
     ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
-    CAUSED: "time that other ranks waited and that began on this rank in this step, through any chain",
-    CRITICAL: "time of the step on the critical path of the run that was this rank's",
+    CAUSED: "time that other ranks waited for this rank; it is told in the steps in which they waited",
 }
 
 WAIT_FIELDS: tuple[Field, ...] = tuple(
@@ -33,7 +32,7 @@ WAIT_FIELDS: tuple[Field, ...] = tuple(
         over_steps="sum",
         over_threads="process",
         in_runs=_IN_RUNS,
-        absent="the step was not logged" if name == CRITICAL else _ABSENT,
+        absent=_ABSENT,
     )
     for name, meaning in _MEANINGS.items()
 )

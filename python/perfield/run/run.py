@@ -332,10 +332,10 @@ class RunDirectory:
         return WaitFrames(self)
 
     def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """What each rank cost the others: step, rank, time_s of others' waiting that began there and then.
+        """What each rank cost the others: step, rank, time_s that others waited for it in that step.
 
-        Waiting is followed back through the ranks that waited themselves, across up to 64 steps. steps and
-        result : as for `messages`.
+        A rank that was late because it waited itself is not told from one that was late by itself: look at
+        both in `wait_states`. steps and result : as for `messages`.
         """
         from perfield.run.waits import table_of_steps
 
