@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from perfield.topology import Placement, UsedDevices
+
+if TYPE_CHECKING:
+    from perfield.analysis.waits.sums import WaitSums
 
 PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
@@ -40,6 +43,7 @@ class Observed:
     span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
     begin_s, end_s : float64 (n_rows, n_columns), when each rank began its first step of a row, and ended its
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
+    waiting : why ranks waited, in all frames; None where nobody asked.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -62,6 +66,7 @@ class Observed:
     span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     begin_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    waiting: WaitSums | None = None
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
@@ -102,7 +107,8 @@ class Observed:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
         "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
-        which can be compared. "messages": whether ranks of the world exchanged any.
+        which can be compared. "messages": whether ranks of the world exchanged any. "wait_states": whether
+        ranks kept stamps of them, so that it is known why they waited.
         """
         if name == "steps":
             return self.n_steps > 1
@@ -110,6 +116,8 @@ class Observed:
             return self.neighbours is not None
         if name == "messages":
             return len(self.known_messages) > 0
+        if name == "wait_states":
+            return self.waiting is not None and self.waiting.is_known
         if name in STAMPS:
             return bool(np.isfinite(getattr(self, name)).any())
         return (

@@ -49,6 +49,14 @@ The words in the columns of the table only describe what that code does. Then re
 `perfield fields --markdown > docs/fields.md`.
 """
 
+WAITS_INTRODUCTION = """
+## Fields of wait states
+These need what all ranks did in a step, so they are computed when a run is read, and only for those who ask:
+`perfield render --fields caused_wait_time_s`, or in Python the frames of `run.with_wait_states()`. A program
+does not see them (`perfield_values`). [waiting.md](waiting.md) explains them, and what "at least" means here.
+The table is `python/perfield/fields/waits.py`.
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the choice of layout."""
@@ -60,15 +68,19 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
     from perfield.commands.info import format_table
     from perfield.fields import table as fields
+    from perfield.fields.waits import WAIT_FIELDS
 
     if arguments.markdown:
         print(INTRODUCTION)
         print(fields.as_markdown())
+        print(WAITS_INTRODUCTION)
+        print(fields.as_markdown(WAIT_FIELDS))
         return 0
-    shown = fields.FIELDS
+    shown = (*fields.FIELDS, *WAIT_FIELDS)
     if arguments.run:
         import perfield
 
-        shown = perfield.open(arguments.run).columns.kinds.values()
+        run = perfield.open(arguments.run)
+        shown = (*run.columns.kinds.values(), *(WAIT_FIELDS if run.tells_arrivals.any() else ()))
     print(format_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown]))
     return 0

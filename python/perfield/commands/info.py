@@ -32,6 +32,9 @@ LEVELS = ("node", "switch", "package", "numa", "core", "step")
 BY_HELP = """\
 statistics over the ranks of each part of the machine, the largest mean first, or of each step,
 in their order: min, mean, std, max, imbalance"""
+WAITS_HELP = """\
+why ranks wait: how much of the time in MPI is explained, which N ranks cost the others most, and the N
+longest waits: who waits for whom, and why (10). docs/waiting.md explains the kinds"""
 MOST_GROUPS = 20  # that are printed; --json has all
 
 # Words for the numbers that stand in place of a rank, as a target of messages or waits.
@@ -63,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=10,
         type=_number,
-        help="the N pairs with the longest waits: who waits for whom (10)",
+        help=WAITS_HELP,
     )
     add("--by", choices=LEVELS, help=BY_HELP)
     add("--fields", metavar="NAMES", default="compute_time_s", help="the fields of --by (compute_time_s)")
@@ -87,11 +90,11 @@ def execute(arguments: argparse.Namespace) -> int:
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
-        if rows and headings.get(name):
+        if headings.get(name) and (rows or name == "wait_causes"):
             print(headings[name])
         print(format_table(rows))
         below = notes if rows else NOTHING
-        if name in below:
+        if below.get(name):
             print(f"({below[name]})")
     return 0
 
@@ -159,7 +162,9 @@ def _tables(
         found["messages"], n_pairs = tables.messages(run, arguments.messages)
         shown = len(found["messages"])
         notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
-    if arguments.waits is not None:
+    if arguments.waits is not None and run.tells_arrivals.any():
+        _wait_states(run, arguments, found, headings, notes, frames)
+    elif arguments.waits is not None:
         found["waits"], n_pairs, covered = tables.waits(run, arguments.waits)
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
@@ -172,6 +177,33 @@ def _tables(
         columns = ("level", "id", "x", "y", "z", "parent")
         found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
     return found, headings, notes
+
+
+def _wait_states(
+    run: RunDirectory,
+    arguments: argparse.Namespace,
+    found: dict[str, Any],
+    headings: dict[str, str],
+    notes: dict[str, str],
+    frames: str,
+) -> None:
+    """Adds the tables of wait states, the sentences above the first, and the notes below each."""
+    from perfield.run import tables
+
+    shown, sentences, numbers, n_pairs = tables.wait_states(run, arguments.waits)
+    found["wait_causes"], found["waits"] = shown["wait_causes"], shown["waits"]
+    headings["wait_causes"] = "\n".join(sentences)
+    notes["wait_causes"] = (
+        "caused_s: how long others wait for this rank; share: of the time of all ranks;\n"
+        "waits_s: its own; through: the rank that waits longest for it, why, how long, in how many steps;\n"
+        f"over {frames}"
+    )
+    notes["waits"] = (
+        f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time,\n"
+        f"over {frames}; how: exact, or at least so much; - where nobody can be named"
+    )
+    if arguments.json:
+        found |= {**numbers, "wait_sentences": sentences}
 
 
 def _by(

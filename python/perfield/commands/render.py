@@ -112,6 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
+    from perfield.fields.waits import WAIT_NAMES
     from perfield.output.telling import REGIMES, RHYTHM
 
     run = opened(run_path(arguments.run), arguments.span)
@@ -119,6 +120,10 @@ def execute(arguments: argparse.Namespace) -> int:
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
         run = RhythmFrames(run)
+    if WAIT_NAMES.intersection(words(arguments.fields or "")):
+        from perfield.run.wait_frames import WaitFrames
+
+        run = WaitFrames(run)
     wants_regimes = arguments.regimes or arguments.regimes_of is not None
     if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
         from perfield.run.regime_frames import RegimeFrames

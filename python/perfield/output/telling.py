@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED
 from perfield.output.survey import COMPUTING, cost_field, waiting_of
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 REGIONS = 4  # those that balancing would help most
 RHYTHM = ("phase_steps", "phase_gradient_steps", "order_parameter")  # where asked for
 REGIMES = ("regime_shade", "slow_share", "regime", "regime_probability")  # likewise
+WAITS = (CAUSED, LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED)  # likewise
 OTHERS = (  # the most telling first
     *RHYTHM,
     *REGIMES,
+    *WAITS,
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),
     *("resident_bytes", "io_write_bytes", "involuntary_switches", "rank"),
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 PAIR_S = 1e-6  # a stamp counts from a pair of clocks that is read within this time
+NO_TIME = np.iinfo(np.int64).min  # a stamp that is not known
 NODE, EXCHANGE, REALTIME, TRACE, UNKNOWN = "same node", "exchange", "realtime", "trace", "unknown"
 
 
@@ -96,6 +97,34 @@ class Clocks:
         ranks = np.asarray(ranks, dtype=np.int64)
         stamps = np.asarray(stamps_ns).astype(np.float64)
         return (stamps * (1.0 + self._drift[ranks]) + self._shift[ranks]) * 1e-9
+
+    def common_ns(self, ranks: np.ndarray, stamps_ns: np.ndarray) -> np.ndarray:
+        """The same as whole nanoseconds, int64, for stamps that are compared; NO_TIME where unknown.
+
+        ranks : int64 (n,). stamps_ns : int64 (n,), or NO_TIME.
+        """
+        shift, drift = self._shift[ranks], self._drift[ranks]
+        known = np.isfinite(shift) & (stamps_ns != NO_TIME)
+        whole = np.where(known, shift, 0.0).astype(np.int64) + stamps_ns
+        if drift.any():
+            whole += np.where(known, np.rint(stamps_ns * drift), 0.0).astype(np.int64)
+        return whole if known.all() else np.where(known, whole, NO_TIME)
+
+    def shift_and_drift(self, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of ranks: t + shift + drift * t is a stamp t on the common clock in ns; NaN where unknown."""
+        return self._shift[ranks], self._drift[ranks]
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """(n_ranks,) int64, equal where ranks share a node's clock; of its own where nothing is known."""
+        number: dict[str, int] = {}
+        return np.array(
+            [
+                -1 - rank if name is None else number.setdefault(name, len(number))
+                for rank, name in enumerate(self.node)
+            ],
+            dtype=np.int64,
+        )
 
     def uncertainty_s(self, ranks: np.ndarray, stamps_ns: np.ndarray) -> np.ndarray:
         """The largest error of `common_s` against the clock of the reference's node; NaN: unknown."""

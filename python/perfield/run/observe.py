@@ -12,6 +12,7 @@ from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed
 from perfield.run.pairs import added_up
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
+from perfield.run.waits import wait_sums
 from perfield.topology import placement_of, used_devices
 
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
@@ -29,7 +30,7 @@ def observe(
     """Reads fields of all frames, each entry once.
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out. "begin_s"
-    or "end_s" : reads when ranks began and ended their steps.
+    or "end_s" : reads when ranks began and ended their steps. "wait_states" : reads why ranks waited, too.
     neighbours : as in `Observed`. comparable : whether to read only steps that all ranks of the largest group
     closed; else all steps are read, and absent ranks are NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
@@ -63,6 +64,7 @@ def observe(
         placement=placement,
         devices=used_devices(placement, run.ends),
         neighbours=neighbours,
+        waiting=wait_sums(run) if "wait_states" in names else None,
         regions={region.field: region.name for region in run.known_regions},
         n_uneven=collected.n_uneven,
         n_left_out=len(run) - collected.n_uneven - collected.n_steps,

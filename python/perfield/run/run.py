@@ -18,6 +18,7 @@ from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
+from perfield.run.communicators import Communicators, told_communicators
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     import dask.dataframe as dd
     import pandas as pd
     import xarray as xr
+
+    from perfield.run.wait_frames import WaitFrames
 
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
@@ -294,6 +297,50 @@ class RunDirectory:
 
         return rows_of_steps(self, "calls", steps)
 
+    def arrivals(self, steps: Steps = None) -> np.ndarray:
+        """When messages were begun, posted and awaited, and collective operations entered, on the common
+        clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by step and rank.
+
+        steps : as for `messages`; None reads all, with 72 bytes for each event. Steps whose log was written
+        (`arrivals_every`) give each message and operation; others a row for each partner, exact where it
+        counts one message. Empty for runs of older versions. docs/waiting.md says more.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.arrivals import in_order, read_arrivals
+        from perfield.run.waits import positions_of_steps
+
+        return in_order(read_arrivals(self, positions_of_steps(self, steps)))
+
+    def wait_states(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """For whom each rank waited, and why, in Scalasca's terms: a row for each call that waited.
+
+        steps and result : as for `messages`. Columns: step, rank (waits), cause (the rank that it waited for;
+        -1: not known), kind (`perfield.analysis.waits.KINDS`), exactness ("exact", "at least", or
+        "uncertain": no longer than the clocks are), call, protocol (of late receivers: "eager",
+        "rendezvous" or "unknown"), time_s, uncertainty_s.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.waits import table_of_steps
+
+        return table_of_steps(self, "wait_states", steps)
+
+    def with_wait_states(self) -> WaitFrames:
+        """The run with more fields in its frames: how long each rank waited by kind of wait state, and how
+        long others waited because of it (`perfield.fields.waits`). Frames of `self` stay without them."""
+        from perfield.run.wait_frames import WaitFrames
+
+        return WaitFrames(self)
+
+    def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """What each rank cost the others: step, rank, time_s that others waited for it in that step.
+
+        A rank that was late because it waited itself is not told from one that was late by itself: look at
+        both in `wait_states`. steps and result : as for `messages`.
+        """
+        from perfield.run.waits import table_of_steps
+
+        return table_of_steps(self, "caused_waits", steps)
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
         return self._meshes.mesh(rank, version)
@@ -446,6 +493,53 @@ class RunDirectory:
             found["count"], found["time_s"] = sums["count"], sums["time_s"]
         return found
 
+    @property
+    def tells_arrivals(self) -> np.ndarray:
+        """(n_ranks,) bool, whether a rank has stamps of its messages; False in runs of older versions."""
+        return self._tells_arrivals
+
+    @property
+    def communicators(self) -> Communicators:
+        """What the ranks told of their communicators."""
+        if self._communicators is None:
+            told = self._streams.json("communicator")
+            self._communicators = told_communicators([one for one in told if 0 <= one[0] < self.n_ranks])
+        return self._communicators
+
+    @property
+    def clock_errors_ns(self) -> np.ndarray:
+        """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
+        if self._clock_errors_ns is None:
+            errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
+            self._clock_errors_ns = np.where(np.isfinite(errors), errors, np.inf)
+        return self._clock_errors_ns
+
+    def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and
+        where the entry lies (offset, reference_offset, rank, span)."""
+        parts = [self._rows(position) for position in positions]
+        rows = np.concatenate([np.zeros(0, np.int64), *parts])
+        last = np.repeat(self.step_indexes[np.asarray(positions, np.int64)], [len(part) for part in parts])
+        for path, here in self._streams.by_file(rows):
+            yield path, last[here], self._streams.places[rows[here]]
+
+    def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a
+        row per `events` entry. Stamps are those of each rank; `step` is that of the log."""
+        last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
+        first = last - self.spans[positions] + 1
+        at = np.searchsorted(last, self._log_steps)  # positions ascend
+        inside = at < len(last)
+        inside[inside] = self._log_steps[inside] >= first[at[inside]]
+        events, logs = [], []
+        rows = self._logs[inside]
+        for path, here in self._streams.by_file(rows):
+            read = _bridge.read_events(path, self._streams.places["offset"][rows[here]])
+            events.append(read["events"])
+            logs.append(read["logs"][read["whole"]])
+        no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))
+        return tuple(np.concatenate(part) if part else no_rows for part in (events, logs))
+
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
         chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
@@ -480,8 +574,10 @@ class RunDirectory:
     def frames_only(self) -> dict[str, Any]:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
+        taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
+        taken._communicators = self.communicators
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
-        rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds)])
+        rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
         taken._meshes = taken._regions = None
         taken.rank_entries, taken.ends, taken.sites, taken._quantities = [None] * self.n_ranks, {}, {}, []
@@ -490,6 +586,7 @@ class RunDirectory:
         for kind, of_kind in of_kinds:
             taken._kind_rows[kind] = np.arange(begin, begin + len(of_kind))
             begin += len(of_kind)
+        taken._logs = np.arange(begin, begin + len(self._logs))
         taken._measured = taken._every_step = taken._every_rank = rows[:0]
         return vars(taken)
 
@@ -534,6 +631,15 @@ class RunDirectory:
         self._join()
         self._every_step = _newest(streams, closed, rank_first=True)
         self._every_rank = streams.places["rank"][self._every_step]
+
+        self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
+        self._communicators: Communicators | None = None  # likewise
+        told = streams.places["rank"][streams.of_type("communicator")]
+        self._tells_arrivals = np.isin(np.arange(size), told)
+        logs = streams.of_type("events")
+        logs = logs[(streams.places["rank"][logs] >= 0) & (streams.places["rank"][logs] < size)]
+        self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]
+        self._log_steps = streams.places["index"][self._logs].astype(np.int64)
 
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)

@@ -65,6 +65,11 @@ class Rows:
             places = self.places[here]
             yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
 
+    def by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """The files of some entries, and which of the entries are in each, by their offsets."""
+        for path, at in self._by_file(rows):
+            yield path, at[np.argsort(self.places["offset"][rows[at]], kind="stable")]
+
     def places_of(self, steps: Sequence[np.ndarray]) -> Places:
         """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
@@ -197,7 +202,7 @@ class Streams(Rows):
         """The same of some entries. rows : their row numbers in `places`."""
         keys = self._keys(rows)
         unread = [n for n, key in enumerate(keys) if key not in self._json]
-        parsed = _parsed_once if name in ("region", "quantity") else _parsed
+        parsed = _PARSED.get(name, _parsed)
         for n, body in zip(unread, self.bodies(rows[unread])):
             try:
                 self._json[keys[n]] = parsed(body)
@@ -309,6 +314,20 @@ def _parsed(body: bytes | None) -> dict:
 @lru_cache(maxsize=4096)  # where each rank has its own, they are equal
 def _parsed_once(body: bytes | None) -> dict:
     return _parsed(body)
+
+
+def _parsed_communicator(body: bytes | None) -> dict:
+    """Names of communicators are numbers, unlike all other names."""
+    values = _parsed(body)
+    try:
+        name = parse_json((body or b"{}").decode("utf-8", "replace")).get("name")
+    except (ValueError, AttributeError):
+        return values
+    is_name = isinstance(name, int) and not isinstance(name, bool) and 0 <= name < 1 << 32
+    return {**values, "name": name} if is_name else values
+
+
+_PARSED = {"region": _parsed_once, "quantity": _parsed_once, "communicator": _parsed_communicator}
 
 
 def _gaps(places: np.ndarray) -> list[str]:

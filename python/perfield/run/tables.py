@@ -136,6 +136,28 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
     return rows, len(sums), covered
 
 
+def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], list[str], dict, int]:
+    """Why ranks waited in the newest 1000 frames: tables `waits` (pairs) and `wait_causes` (ranks), as
+    `perfield.analysis.waits.words` makes them, each with at most so many rows; sentences; the coverage and
+    the seconds of each kind of wait as plain numbers; and how many pairs there are."""
+    from perfield.analysis.waits import words
+    from perfield.analysis.waits.sums import by_kind
+    from perfield.run.waits import wait_sums
+
+    sums = wait_sums(run, np.array(_newest(run), dtype=np.int64))
+    pairs_, n_pairs = words.pair_rows(sums, most)
+    shown = {"waits": pairs_, "wait_causes": words.cause_rows(sums, most)}
+    numbers = {"mpi_s": sums.mpi_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
+    numbers |= {name: None if share != share else share for name, share in sums.shares.items()}
+    numbers["gaps_s"] = {name: time_ns * 1e-9 for name, time_ns in sums.coverage.gaps().items()}
+    return (
+        shown,
+        words.sentences(sums),
+        {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure())},
+        n_pairs,
+    )
+
+
 def _step_number(frame: Frame) -> int | None:
     return frame.label if frame.kind == "step" else None
 

@@ -37,6 +37,7 @@ from perfield.analysis.findings import (
     steps_get_slower,
     time_per_call,
     tiny_messages,
+    wait_causes,
     waited_for,
     wavefront,
 )
@@ -68,6 +69,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
     slow_nodes,
     imbalance_place,
+    wait_causes,
     waited_for,
     idle_wave,
     slow_regime,
@@ -85,11 +87,11 @@ QUESTIONS: tuple[ModuleType, ...] = (
     wavefront,
     noise,
 )
-LATE = "rank that all wait for"
+LATE = ("rank that all wait for", "late rank")
 # Ranks that are slow for one of the causes are told once.
 SLOW = "slow regime"
 CAUSES = frozenset({"shared cores", "far memory", "moved ranks", SLOW})
-CONSEQUENCES = frozenset({"imbalance", "imbalance by cost per cell", "imbalance follows the machine", LATE})
+CONSEQUENCES = frozenset({"imbalance", "imbalance by cost per cell", "imbalance follows the machine", *LATE})
 # What slow phases look like to those who look at all steps together.
 OF_SLOW = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 # A late rank comes behind files that explain it.
@@ -134,7 +136,7 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
 
     def place(finding: Finding) -> tuple[float, bool]:
         saved_s = finding.saved_s or 0.0
-        behind = [cost_s for cost_s in files if finding.kind == LATE and saved_s / 2 <= cost_s < saved_s]
+        behind = [cost_s for cost_s in files if finding.kind in LATE and saved_s / 2 <= cost_s < saved_s]
         return -min([saved_s, *behind]), bool(behind)
 
     return sorted(told, key=place)

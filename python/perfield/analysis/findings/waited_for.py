@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings import empty_messages, late_rank, tiny_messages
+from perfield.analysis.findings import empty_messages, late_rank, tiny_messages, wait_causes
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
@@ -18,7 +18,12 @@ LIKES = late_rank.LIKES
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are told."""
+    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are told.
+
+    Where both ends of messages are known, they tell on whom waiting begins, and this question is theirs.
+    """
+    if wait_causes.is_explained(observed):
+        return
     late = late_rank.late_rank(observed)
     if late is None or empty_messages.late_rank_of(observed) or tiny_messages.late_rank_of(observed):
         return

@@ -21,8 +21,8 @@ GAPS = {
 
 def _percent(share: float) -> str:
     """A share in words: neither 0 % nor 100 % unless it is exactly that."""
-    if share <= 0 or share >= 1:
-        return f"{100 * min(max(share, 0), 1):.0f} %"
+    if share <= 1e-9 or share >= 1 - 1e-9:  # sums of many times are rounded
+        return f"{100 * round(min(max(share, 0), 1)):.0f} %"
     if share < 0.005:
         return "less than 1 %"
     return f"{min(round(100 * share), 99):.0f} %"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rank on which others' waiting begins, by the stamps of both ends of their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.chance import differences
+from perfield.analysis.explanation import rank_waited_for
+from perfield.analysis.findings import empty_messages, late_rank, tiny_messages
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.imbalance import imbalance_to_tell
+from perfield.analysis.observed import Observed, once
+from perfield.analysis.waits.states import KINDS as WAIT_KINDS
+from perfield.analysis.waits.sums import WaitSums
+from perfield.analysis.waits.words import KIND_WORDS
+from perfield.analysis.words import counted, in_percent, in_seconds
+
+QUESTION = "Does the waiting of the others begin on one rank?"
+KINDS = ("late rank",)
+NEEDS = ("wait_states", "steps")
+LIKES = late_rank.LIKES
+ENOUGH = 0.5  # of the time in MPI that must be explained; below, another rank may be the cause
+
+REMEDIES = {
+    "late_sender": "Look at what this rank does before it sends, and post its sends earlier.",
+    "late_receiver": "Post the receives of this rank earlier (MPI_Irecv before computing), or let the others "
+    "send without blocking.",
+    "late_one_sided": "Look at what this rank does before it closes its epoch; lock or post earlier.",
+}
+OF_COLLECTIVES = (
+    "Look at what this rank does before the collective operation; if nobody needs the result at once, a "
+    "non-blocking operation hides the waiting."
+)
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are told."""
+    rank = late(observed)
+    if rank is None or empty_messages.late_rank_of(observed) or tiny_messages.late_rank_of(observed):
+        return
+    sums = observed.waiting
+    of_rank = sums.sure()[sums.sure()["cause"] == rank]
+    longest = of_rank[of_rank["time_s"].argmax()]
+    kind = WAIT_KINDS[longest["kind"]]
+    waiting = np.unique(of_rank["rank"])
+    others = f", and so do {counted(len(waiting) - 1, 'more rank')}" if len(waiting) > 1 else ""
+    share = sums.caused_s[rank] / sums.mpi_s
+    yield Finding(
+        kind="late rank",
+        words=f"Rank {rank} costs the others {in_seconds(sums.caused_s[rank])} of waiting, "
+        f"{in_percent(share)} of all time in MPI, although it computes no longer than others. "
+        f"Rank {longest['rank']} waits {in_seconds(longest['time_s'])} for it ({KIND_WORDS[kind]}, in "
+        f"{counted(int(longest['steps']), 'step')}){others}.",
+        saved_s=saved_s(sums, rank),
+        remedy=REMEDIES.get(kind, OF_COLLECTIVES),
+        picture=Picture("heat_map", "waiting_time_s"),
+        ranks=np.array([rank], np.int64),
+        pairs=np.array([[rank, int(one)] for one in waiting], np.int64),
+        chance=differences(sums.caused_of).chance,
+    )
+
+
+def is_explained(observed: Observed) -> bool:
+    """Whether enough of the time in MPI is explained to say on whom waiting begins."""
+    return observed.has("wait_states") and observed.waiting.explained >= ENOUGH
+
+
+@once
+def late(observed: Observed) -> int | None:
+    """The rank on which waiting begins beyond chance; None where nobody stands out, too little is explained,
+    or an imbalance or files explain the rank."""
+    if not is_explained(observed):
+        return None
+    sums = observed.waiting
+    rank = rank_waited_for(np.nan_to_num(sums.caused_of), float(np.nansum(sums.caused_s)), sums.mpi_s)
+    if rank is None or not (sums.sure()["cause"] == rank).any():
+        return None
+    cost_s = saved_s(sums, rank)
+    if cost_s < WORTH_TELLING * observed.elapsed_s:
+        return None
+    columns = np.flatnonzero(observed.ranks == rank)
+    if sums.sure()["time_s"][sums.sure()["rank"] == rank].sum() >= cost_s / 2:  # it passes waiting on
+        return None
+    imbalance = imbalance_to_tell(observed, WORTH_TELLING)
+    if imbalance is not None and np.isin(columns, imbalance[0].found.most).any():
+        return None
+    files = float(np.nansum(observed.of("io_time_s")[:, columns], dtype=float))
+    return None if files >= late_rank.MOSTLY * cost_s else int(rank)
+
+
+def saved_s(sums: WaitSums, rank: int) -> float:
+    """How much shorter the steps would be without the lateness of a rank, at most: as long as the rank that
+    waits longest for it does, and at least what all others wait on average."""
+    of_rank = sums.sure()[sums.sure()["cause"] == rank]
+    waits_s = np.bincount(of_rank["rank"], of_rank["time_s"], minlength=sums.n_ranks)
+    return float(max(waits_s.max(initial=0.0), sums.caused_s[rank] / max(1, sums.n_ranks - 1)))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sums of wait states as rows of tables and in sentences: who costs whom how much, and what is not known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
+from perfield.analysis.waits.sums import WaitSums, by_kind
+from perfield.analysis.words import counted, in_list, in_percent, in_seconds
+
+KIND_WORDS = {
+    "late_sender": "late sender",
+    "late_receiver": "late receiver",
+    "barrier": "barrier",
+    "n_to_n": "n-to-n",
+    "late_broadcast": "late broadcast",
+    "early_reduce": "early reduce",
+    "late_one_sided": "late one-sided",
+}
+# "7 ranks wait 6.3 s ... for messages that were not sent yet"
+WHY = {
+    "late_sender": "for messages that were not sent yet",
+    "late_receiver": "in sends whose receives were not posted yet",
+    "barrier": "at barriers that not all had reached",
+    "n_to_n": "in collective operations that need all ranks",
+    "late_broadcast": "for the root of broadcasts and scatters",
+    "early_reduce": "as the root of reductions and gathers",
+    "late_one_sided": "in one-sided synchronisation",
+}
+LITTLE = 0.005  # a share below which a part of the time is not told
+
+
+def pair_rows(sums: WaitSums, most: int) -> tuple[list[dict], int]:
+    """The pairs in which one rank waited longest for another, by kind; and how many there are.
+
+    A row has rank (waits), waits_for (None: not known), kind, time_s, share (of the waiting rank's steps),
+    count (calls), steps (in which), how ("exact", or "at least" where some of it is a bound).
+    """
+    late = sums.sure()
+    keys = np.unique(late[["rank", "cause", "kind"]])
+    of_key = np.searchsorted(keys, late[["rank", "cause", "kind"]]) if len(late) else np.zeros(0, np.int64)
+    time_s = np.bincount(of_key, late["time_s"], minlength=len(keys))
+    rows = []
+    for number in np.argsort(-time_s, kind="stable")[:most].tolist():
+        here = late[of_key == number]
+        rank, cause, kind = keys[number].tolist()
+        rows.append(
+            {
+                "rank": rank,
+                "waits_for": cause if cause >= 0 else None,
+                "kind": KIND_WORDS[KINDS[kind]],
+                "time_s": float(time_s[number]),
+                "share": _share(time_s[number], sums.step_s[rank]),
+                "count": int(here["count"].sum()),
+                "steps": int(here["steps"].sum()),
+                "how": "exact" if (here["exactness"] == EXACT).all() else "at least",
+            }
+        )
+    return rows, len(keys)
+
+
+def cause_rows(sums: WaitSums, most: int) -> list[dict]:
+    """The ranks that cost the others most, and through whom.
+
+    A row has rank, caused_s (seconds of others' waiting that begin on it), share (of all ranks' steps),
+    waits_s (how long it waits itself); and the rank that waits longest for it: through, kind, time_s, steps.
+    """
+    late = sums.sure()
+    total = sums.step_s.sum()
+    rows = []
+    for rank in np.argsort(-np.nan_to_num(sums.caused_s), kind="stable")[:most].tolist():
+        if not sums.caused_s[rank] > 0:
+            break
+        of_rank = late[late["cause"] == rank]
+        longest = of_rank[of_rank["time_s"].argmax()] if len(of_rank) else None
+        rows.append(
+            {
+                "rank": rank,
+                "caused_s": float(sums.caused_s[rank]),
+                "share": _share(sums.caused_s[rank], total),
+                "waits_s": float(late["time_s"][late["rank"] == rank].sum()),
+                "through": None if longest is None else int(longest["rank"]),
+                "kind": None if longest is None else KIND_WORDS[KINDS[longest["kind"]]],
+                "time_s": None if longest is None else float(longest["time_s"]),
+                "steps": None if longest is None else int(longest["steps"]),
+            }
+        )
+    return rows
+
+
+def sentences(sums: WaitSums) -> list[str]:
+    """How much is explained, what waiting costs by kind, who costs most and through whom, and what the clocks
+    hide. The first sentence always says how much of the time in MPI is explained."""
+    told = [*_coverage(sums)]
+    waiting = by_kind(sums.sure())
+    if waiting:
+        at_least = "" if (sums.sure()["exactness"] == EXACT).all() else "at least "
+        parts = [f"{in_seconds(time_s)} {WHY[kind]}" for kind, time_s in waiting.items()]
+        told.append(f"Ranks wait {at_least}{in_seconds(sum(waiting.values()))}: {in_list(parts, 4)}.")
+    told += [who_costs_most(sums)] if who_costs_most(sums) else []
+    return told + _clocks(sums)
+
+
+def who_costs_most(sums: WaitSums) -> str:
+    """The rank that costs the others most, and through whom, as a sentence; "" if nobody does."""
+    rows = cause_rows(sums, 1)
+    if not rows:
+        return ""
+    row = rows[0]
+    share = "" if row["share"] is None else f", {in_percent(row['share'])} of the time of all ranks"
+    through = ""
+    if row["through"] is not None:
+        steps = counted(row["steps"], "step")
+        through = (
+            f"; rank {row['through']} waits {in_seconds(row['time_s'])} for it ({row['kind']}, in {steps})"
+        )
+    return f"Rank {row['rank']} costs the others {in_seconds(row['caused_s'])} of waiting{share}{through}."
+
+
+def _coverage(sums: WaitSums) -> list[str]:
+    if not sums.mpi_s > 0:
+        return ["No time was spent in MPI calls that may wait."]
+    total = sums.step_s.sum()
+    of_steps = f", {in_percent(sums.mpi_s / total)} of their steps" if total > 0 else ""
+    told = [f"Ranks spend {in_seconds(sums.mpi_s)} in MPI calls that may wait{of_steps}."]
+    told.append(sums.coverage.words(sums.mpi_s * 1e9))
+    if sums.n_logged < sums.n_steps:
+        logged = f"{sums.n_logged:,} of {counted(sums.n_steps, 'step')}" if sums.n_logged else "No step"
+        verb = "were" if sums.n_logged > 1 else "was"
+        told.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
+    return told
+
+
+def _clocks(sums: WaitSums) -> list[str]:
+    unsure = sums.late[sums.late["exactness"] == UNCERTAIN]
+    waiting = sums.late["time_s"].sum()
+    if not len(unsure) or not unsure["time_s"].sum() >= LITTLE * waiting:
+        return []
+    known = sums.uncertainty_s[np.isfinite(sums.uncertainty_s)]
+    if len(known) < len(sums.uncertainty_s):
+        how = "nothing synchronises the clocks of some nodes"
+    else:
+        how = f"the clocks of the ranks agree within {in_seconds(float(known.max(initial=0.0)))} only"
+    return [f"Waits of {in_seconds(unsure['time_s'].sum())} more are too short to name who is late: {how}."]
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole > 0 else None

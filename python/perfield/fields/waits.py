@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fields of wait states: they need all ranks of a step, so they are computed when a run is read.
+
+The terms are those of Scalasca's pattern documentation; docs/waiting.md explains each.
+"""
+
+from __future__ import annotations
+
+from perfield.fields.table import Field
+
+LATE_SENDER, LATE_RECEIVER = "wait_late_sender_time_s", "wait_late_receiver_time_s"
+COLLECTIVE, ONE_SIDED = "wait_collective_time_s", "wait_one_sided_time_s"
+CAUSED = "caused_wait_time_s"
+
+_IN_RUNS = "ranks keep stamps of messages; `run.with_wait_states()` adds it"
+_ABSENT = "the rank keeps no stamps, or nothing of its time in MPI is explained"
+_MEANINGS = {
+    LATE_SENDER: "time that the rank waited for messages that were not sent yet; at least so much",
+    LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
+    COLLECTIVE: "time that the rank waited in collective operations for ranks that were not there; likewise",
+    ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
+    CAUSED: "time that other ranks waited for this rank; it is told in the steps in which they waited",
+}
+
+WAIT_FIELDS: tuple[Field, ...] = tuple(
+    Field(
+        name=name,
+        unit="s",
+        meaning=meaning,
+        direction="lower",
+        source="computed",
+        over_steps="sum",
+        over_threads="process",
+        in_runs=_IN_RUNS,
+        absent=_ABSENT,
+    )
+    for name, meaning in _MEANINGS.items()
+)
+WAIT_NAMES = frozenset(_MEANINGS)
+# The field that holds the waiting of each kind, in the order of `perfield.analysis.waits.KINDS`.
+OF_KIND = (LATE_SENDER, LATE_RECEIVER, *[COLLECTIVE] * 4, ONE_SIDED)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield info --waits of runs whose ranks keep stamps of their messages."""
+
+import json
+
+import pytest
+from simulated_waits import compute, irecv, isend, simulate, step, wait
+from waiting_runs import write_waiting_run
+
+from perfield import commands
+
+MS = 1_000_000
+
+
+def star(n_steps=10):
+    """Ranks 0, 1 and 3 receive from rank 2, which comes 20 ms later."""
+    programs = [[] for _ in range(4)]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [compute(21 * MS if rank == 2 else MS)]
+            if rank == 2:
+                program += [isend(0, "a"), isend(1, "b"), isend(3, "c"), wait("a", "b", "c")]
+            else:
+                program += [irecv(2, "r"), wait("r")]
+            program += [step()]
+    return simulate(programs)
+
+
+@pytest.fixture
+def printed(capsys):
+    def call(path, *words):
+        assert commands.main(["info", str(path), *map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, printed):
+    lines = printed(write_waiting_run(tmp_path / "run", star()), "--waits").splitlines()
+    assert lines[0] == "wait_causes"
+    assert lines[1] == "Ranks spend 600 ms in MPI calls that may wait, 71 % of their steps."
+    assert lines[2].startswith("Of the time in blocking MPI calls, ") and "explained exactly" in lines[2]
+    assert lines[3] == "Ranks wait 600 ms: 600 ms for messages that were not sent yet."
+    assert lines[4].startswith(
+        "Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks; rank "
+    )
+    assert lines[4].endswith("waits 200 ms for it (late sender, in 10 steps).")
+    header, row = lines[5].split(), lines[6].split()
+    assert header == ["rank", "caused_s", "share", "waits_s", "through", "kind", "time_s", "steps"]
+    assert row[0] == "2" and float(row[1]) == pytest.approx(0.6, rel=1e-3)
+
+
+def test_pairs_tell_rank_cause_kind_and_how_surely(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star(), lambda number: False)
+    told = json.loads(printed(path, "--waits", 2, "--json"))
+    assert [(row["waits_for"], row["kind"], row["steps"], row["how"]) for row in told["waits"]] == [
+        (2, "late sender", 10, "exact")
+    ] * 2
+    assert told["wait_kinds"] == pytest.approx({"late_sender": 0.6}, rel=1e-3)
+    coverage = told["wait_coverage"]
+    assert coverage["exact"] > 0.99 and coverage["n_logged"] == 0 and coverage["n_steps"] == 10
+    assert any("No step" in sentence for sentence in told["wait_sentences"])
+
+
+def test_pairs_without_a_known_cause_are_dashes_and_bounds_say_so(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star(), span=5)
+    rows = json.loads(printed(path, "--waits", "--json"))["waits"]
+    assert rows and {row["how"] for row in rows} == {"at least"}
+
+
+def test_uncertain_clocks_are_told_where_they_hide_waiting(tmp_path, printed):
+    def unsynchronised(rank, values):
+        values["realtime_error_ns"] = 50 * MS
+
+    hosts = ("a", "b", "c", "d")
+    path = write_waiting_run(tmp_path / "run", star(), hosts=hosts, change_rank=unsynchronised)
+    lines = printed(path, "--waits").splitlines()
+    assert any(
+        "too short to name who is late: the clocks of the ranks agree within 100 ms only" in s for s in lines
+    )
+    assert not any(line.startswith("Rank 2 costs") for line in lines)
+
+
+def test_runs_of_older_versions_show_whom_calls_name(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star(), without=range(4))
+    assert printed(path, "--waits").startswith("(none)")
+    assert "wait_causes" not in json.loads(printed(path, "--waits", "--json"))
+
+
+def test_help_says_what_the_option_shows(capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["info", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "why ranks wait: how much of the time in MPI is explained" in text
+
+
+def test_fields_of_a_run_list_those_of_waiting_only_where_they_are_known(tmp_path, capsys):
+    for name, without in (("new", ()), ("old", range(4))):
+        path = write_waiting_run(tmp_path / name, star(2), without=without)
+        assert commands.main(["fields", str(path)]) == 0
+        assert ("caused_wait_time_s" in capsys.readouterr().out) == (name == "new")

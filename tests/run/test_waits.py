@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wait states of runs: who waited for whom, in which steps, as tables, fields of frames and sums."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from simulated_waits import (
+    KINDS,
+    collective,
+    compute,
+    irecv,
+    isend,
+    recv,
+    send,
+    simulate,
+    step,
+    wait,
+)
+from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
+
+import perfield
+import twin
+from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED, WAIT_NAMES
+from perfield.run import waits
+from perfield.run.communicators import told_communicators
+from perfield.run.per_step import per_step
+
+MS = 1_000_000
+
+
+def ring(n_steps=8, ranks=4, late=2):
+    """Each rank sends to the next, then all meet; one rank computes 20 ms, the others 1 ms."""
+    programs = [[] for _ in range(ranks)]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [compute(20 * MS if rank == late else MS)]
+            program += [isend((rank + 1) % ranks, "s"), irecv((rank - 1) % ranks, "r"), wait("s", "r")]
+            program += [collective("allreduce"), step()]
+    return simulate(programs)
+
+
+def alternating(n_steps=4):
+    """Rank 1 is late for the first message of a step, rank 0 for the second: in sums that cancels."""
+    programs = [[], []]
+    for _ in range(n_steps):
+        programs[0] += [compute(MS), recv(1), compute(11 * MS), send(1), step()]
+        programs[1] += [compute(11 * MS), send(0), compute(MS), recv(0), step()]
+    return simulate(programs)
+
+
+def pairs(simulation):
+    """The truth: s by (step, rank, cause, kind)."""
+    found = {}
+    for one in simulation.waits:
+        key = one.step, one.rank, one.cause, one.kind
+        found[key] = found.get(key, 0.0) + one.time_ns * 1e-9
+    return found
+
+
+def told(table):
+    """The same of a table of wait states."""
+    sums = table.groupby(["step", "rank", "cause", "kind"])["time_s"].sum()
+    return {key: value for key, value in sums.items() if value > 0}
+
+
+@pytest.mark.parametrize("logged", [True, False], ids=["logged", "rows of one message"])
+def test_who_waited_for_whom_is_exact_in_logs_and_in_rows_of_one_message(tmp_path, logged):
+    simulation = ring()
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: logged))
+    table = run.wait_states(slice(None))
+    assert set(table["exactness"]) == {"exact"}
+    assert told(table) == pytest.approx(pairs(simulation), abs=1e-9)
+
+
+def test_sums_of_several_messages_give_bounds_and_logs_the_truth(tmp_path):
+    simulation = alternating(n_steps=4)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: step == 2))
+    table, truth = run.wait_states(slice(None)), pairs(simulation)
+    in_log = table[table["step"] == 2]
+    assert told(in_log) == pytest.approx({key: v for key, v in truth.items() if key[0] == 2}, abs=1e-9)
+    of_steps = table.groupby(["step", "rank"])["time_s"].sum()
+    for (index, rank), time_s in of_steps.items():
+        assert time_s <= sum(v for key, v in truth.items() if key[:2] == (index, rank)) + 1e-9
+
+
+def test_events_are_on_the_common_clock_and_sorted(tmp_path):
+    def later(rank, values):
+        values["monotonic_ns"] = MONOTONIC_NS + 7 * MS * rank
+
+    simulation = ring(n_steps=3)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, change_rank=later))
+    events = run.arrivals()
+    key = events["step"] * run.n_ranks + events["rank"]
+    assert (np.diff(key) >= 0).all() and set(events["count"].tolist()) == {1}
+    truth = simulation.events()
+    for rank in range(4):
+        expected = truth["begun"][truth["rank"] == rank].min() + ORIGIN_NS + 7 * MS * rank
+        assert events["begun"][events["rank"] == rank].min() == expected
+
+
+def test_arrivals_of_a_step_are_those_of_all_steps(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(n_steps=4), lambda step: step % 2 == 0))
+    everything = run.arrivals()
+    for index in range(4):
+        assert (run.arrivals(index) == everything[everything["step"] == index]).all()
+    assert (run.arrivals([3, 1])["step"] == np.repeat([1, 3], 12)).all()
+    with pytest.raises(KeyError, match="step 99 is not in"):
+        run.arrivals(99)
+
+
+def test_rows_of_logged_steps_are_not_counted_twice(tmp_path):
+    simulation = ring(n_steps=4)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: step == 1))
+    events = run.arrivals()
+    assert len(events) == len(simulation.events())
+    from_row = events["flags"] & 2 > 0
+    assert set(events["step"][from_row].tolist()) == {0, 2, 3}
+
+
+def test_members_of_communicators_are_known_and_clashing_names_are_not_used(tmp_path):
+    simulation = ring(n_steps=2)
+    sound = perfield.open(write_waiting_run(tmp_path / "sound", simulation))
+    events = sound.arrivals()
+    assert set(events["size"][events["kind"] == 2].tolist()) == {4}
+    clashing = perfield.open(write_waiting_run(tmp_path / "clash", simulation, world_ranks=[0, 1, 1, 0]))
+    events = clashing.arrivals()
+    of_collectives = events[events["kind"] == 2]
+    assert not of_collectives["channel"].any() and not of_collectives["number"].any()
+    assert "n_to_n" not in set(clashing.wait_states(slice(None))["kind"])
+
+
+def test_self_has_one_name_on_all_ranks_and_clashes_with_nothing():
+    told = [(rank, {"name": 7, "size": 1, "rank": 0, "label": ""}) for rank in range(3)]
+    assert not told_communicators(told).clashing
+
+
+def test_log_that_overflowed_says_so_in_its_events(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(n_steps=2), lost=3))
+    assert (run.arrivals()["flags"] & 16).all()
+
+
+def test_whole_run_and_its_steps_have_the_same_states_in_any_blocks(tmp_path, monkeypatch):
+    simulation = alternating(n_steps=9)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
+    whole = told(run.wait_states(slice(None)))
+    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    assert run.wait_states().npartitions == 9
+    assert told(run.wait_states().compute()) == pytest.approx(whole)
+    sums = waits.wait_sums(run)
+    assert sums.late["time_s"].sum() == pytest.approx(sum(whole.values()))
+
+
+def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_path, monkeypatch):
+    programs = [[], []]
+    for _ in range(4):  # the send of each step is received in the next one
+        programs[0] += [compute(15 * MS), send(1), step()]
+    programs[1] += [step()]
+    for _ in range(4):
+        programs[1] += [compute(MS), recv(0), step()]
+    simulation = simulate(programs)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
+    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    table = run.wait_states().compute()
+    assert told(table) == pytest.approx(pairs(simulation), abs=1e-9) and len(table)
+
+
+def test_fields_of_frames_hold_the_waiting_by_kind(tmp_path):
+    simulation = ring()
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
+    truth = simulation.waited(len(run)) * 1e-9
+    frames = run.with_wait_states()
+    kinds = [[KINDS.index("late_sender")], [KINDS.index("late_receiver")]]
+    kinds += [[KINDS.index(name) for name in ("barrier", "n_to_n", "late_broadcast", "early_reduce")]]
+    kinds += [[KINDS.index("late_one_sided")]]
+    for number, frame in enumerate(frames.frames()):
+        for name, columns in zip((LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED), kinds):
+            assert frame.values[name] == pytest.approx(truth[number][:, columns].sum(axis=1), abs=1e-9)
+    assert not WAIT_NAMES.intersection(run.frame(0).values)
+
+
+def test_fields_of_a_frame_do_not_depend_on_blocks(tmp_path, monkeypatch):
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring()))
+    whole = [frame.values for frame in run.with_wait_states().frames()]
+    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    one_by_one = run.with_wait_states()
+    for number in (5, 0, -1, 3):
+        for name in (LATE_SENDER, COLLECTIVE):
+            assert one_by_one.frame(number).values[name] == pytest.approx(whole[number][name], abs=1e-12)
+
+
+def test_run_of_an_older_version_has_no_events_and_no_fields(tmp_path):
+    path = write_waiting_run(tmp_path / "run", ring(), without=range(4))
+    run = perfield.open(path)
+    assert not run.tells_arrivals.any()
+    assert len(run.arrivals()) == 0 and run.wait_states(slice(None)).empty
+    assert run.wait_states().compute().empty and run.caused_waits().compute().empty
+    assert not WAIT_NAMES.intersection(run.with_wait_states().frame(0).values)
+    assert not waits.wait_sums(run).is_known
+
+
+def test_partner_without_stamps_is_absent_and_its_messages_unexplained(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(), without=[2]))
+    values = run.with_wait_states().frame(3).values
+    assert np.isnan(values[LATE_SENDER][2]) and np.isnan(values[CAUSED][2])
+    assert not (run.wait_states(slice(None))["cause"] == 2).any()
+    sums = waits.wait_sums(run)
+    assert np.isnan(sums.caused_s[2]) and sums.shares["unexplained"] > 0.3
+
+
+def test_nothing_is_said_of_a_run_that_never_waits(tmp_path):
+    programs = [[compute(MS), step()] * 3 for _ in range(2)]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
+    values = run.with_wait_states().frame(1).values
+    assert values[LATE_SENDER].tolist() == [0, 0] and np.nan_to_num(values[CAUSED]).tolist() == [0, 0]
+    assert np.isnan(waits.wait_sums(run).explained)
+
+
+def unsynchronised(rank, values, error_ns=50 * MS):
+    """Nodes that only CLOCK_REALTIME compares, which is uncertain by more than any wait lasts."""
+    values["realtime_error_ns"] = error_ns
+
+
+def test_uncertain_clocks_name_nobody(tmp_path):
+    clocks = {"hosts": ("a", "b", "c", "d"), "change_rank": unsynchronised}
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(), **clocks))
+    table = run.wait_states(slice(None))
+    assert len(table) and set(table["exactness"]) <= {"uncertain"}
+    assert not np.nan_to_num(run.with_wait_states().frame(2).values[LATE_SENDER]).any()
+    assert waits.wait_sums(run).shares["exact"] < 0.01
+
+
+def test_clocks_that_nothing_synchronises_are_infinitely_uncertain(tmp_path):
+    clocks = {"hosts": ("a", "b"), "change_rank": partial(unsynchronised, error_ns=-1)}
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(), **clocks))
+    assert np.isinf(run.clock_errors_ns[2:]).all()
+    of_others = run.wait_states(slice(None)).query("rank < 2 and cause >= 2")
+    assert set(of_others["exactness"]) <= {"uncertain"}
+
+
+def test_entries_that_add_up_steps_give_bounds(tmp_path):
+    simulation = ring(n_steps=8)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, span=4))
+    sums = waits.wait_sums(run)
+    assert len(run) == 2 and (run.spans == 4).all()
+    truth = sum(pairs(simulation).values())
+    assert 0 <= sums.late["time_s"].sum() <= truth + 1e-9
+    mean = per_step(run.with_wait_states()).frame(1).values[COLLECTIVE]
+    assert mean == pytest.approx(run.with_wait_states().frame(1).values[COLLECTIVE] / 4)
+
+
+def test_ranks_at_different_rates_are_matched_by_the_numbers_of_messages(tmp_path):
+    programs = [[], []]
+    for _ in range(6):  # rank 1 closes two steps while rank 0 closes one
+        programs[0] += [compute(20 * MS), send(1), step()]
+        programs[1] += [compute(MS), recv(0), step(), compute(MS), step()]
+    simulation = simulate(programs)
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
+    table = run.wait_states(slice(None))
+    late = table[(table["rank"] == 1) & (table["cause"] == 0)]
+    truth = sum(v for (_, rank, cause, _), v in pairs(simulation).items() if (rank, cause) == (1, 0))
+    assert late["time_s"].sum() == pytest.approx(truth, rel=0.05)
+
+
+def test_snapshots_read_arrivals_in_other_processes(tmp_path):
+    import pickle
+
+    from perfield.run.snapshot import Snapshot
+
+    run = perfield.open(write_waiting_run(tmp_path / "run", ring(), lambda step: step % 2 == 0))
+    received = pickle.loads(pickle.dumps(Snapshot(run))).run
+    assert (received.arrivals() == run.arrivals()).all()
+    assert (received.clock_errors_ns == run.clock_errors_ns).all()
+    assert told(run.wait_states().compute(scheduler="processes")) == told(run.wait_states(slice(None)))
+
+
+def test_damaged_entries_of_communicators_and_logs_are_left_out(tmp_path):
+    path = write_waiting_run(tmp_path / "run", ring(n_steps=2))
+    stream = next((path / "stream").glob("*.pf"))
+    writer = twin.Writer(stream, 0)
+    writer.sequence = 100
+    for body in ({"name": "x"}, {"name": 1000}, {"name": -1, "size": 2, "rank": 0}, {"size": 4, "rank": 9}):
+        writer.add("communicator", twin.json_body(body))
+    writer.add("events", b"\xff" * 64, index=1)
+    run = perfield.open(path)
+    assert len(run.arrivals()) == len(perfield.open(path).arrivals()) > 0
+    assert run.communicators.sizes == {1000: 4} and not run.communicators.clashing

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run directories of simulated programs (simulated_waits), whose waits and their causes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import events_twin
+import numpy as np
+import simulated_waits
+from call_numbers import CALL, TIME_CLASS
+
+import twin
+from perfield.analysis.waits import UNKNOWN
+
+ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
+MONOTONIC_NS = 5_000_000_000
+WORLD = 1000  # the simulation's name of its world
+RECV, COLLECTIVE = 12, 2
+STAMPS = ("begun", "wait_begin", "wait_end")
+
+
+def write_waiting_run(
+    path: Path,
+    simulation: simulated_waits.Simulation,
+    logged: Callable[[int], bool] = lambda step: True,
+    lost: int = 0,
+    without: Sequence[int] = (),
+    span: int = 1,
+    world_ranks: Sequence[int] | None = None,
+    busy_in_mpi: Sequence[int] = (),
+    **options,
+) -> Path:
+    """Writes the run that perfield would write of a simulation, on one node or on `hosts` of twin.write_run.
+
+    logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
+    without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
+    step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
+    nobody, all but 1 ms of a step. world_ranks : what each rank says is its rank in the world. options : of
+    twin.write_run.
+    """
+    ranks, n_steps = simulation.n_ranks, simulation.n_steps
+    everything = simulation.events(lambda step: True)
+    n_entries = -(-n_steps // span)
+    logs = {}
+
+    def change_step(rank: int, entry: int, values: dict) -> None:
+        steps = range(entry * span, (entry + 1) * span)
+        own = everything[(everything["rank"] == rank) & np.isin(everything["step"], steps)]
+        begin, end = _bounds(everything, rank, steps)
+        blocked = np.unique(own[["wait_begin", "wait_end"]][own["wait_begin"] != UNKNOWN])
+        values.update(messages=_message_rows(own), collectives=_collective_rows(own), waits=[], quantities=[])
+        values.update(begin_ns=begin, end_ns=end, measured_ns=end - begin, perfield_ns=0, mesh_version=0)
+        in_mpi = int((blocked["wait_end"] - blocked["wait_begin"]).sum())
+        values["calls"] = [
+            {"call": CALL["waitall"], "time_class": TIME_CLASS["wait"], "count": len(blocked), "ns": in_mpi}
+        ]
+        computes = max(0, end - begin - in_mpi)
+        if rank in busy_in_mpi:
+            other = {"call": CALL["comm_create"], "time_class": TIME_CLASS["other"], "count": 1}
+            values["calls"].append(other | {"ns": max(0, computes - 1_000_000)})
+            computes = min(computes, 1_000_000)
+        values["regions"] = [twin.region_row(1, computes)]
+        if rank in without:
+            values.update(old_messages=True, collectives=[])
+        elif span == 1 and logged(entry):
+            logs[rank, entry] = _logged(own)
+
+    def change_rank(rank: int, values: dict) -> None:
+        values["monotonic_ns"] = MONOTONIC_NS
+        own_change = options.get("change_rank")
+        if own_change:
+            own_change(rank, values)
+
+    options = {"mesh": False, "regions": ("solve",)} | options
+    rest = {name: value for name, value in options.items() if name != "change_rank"}
+    twin.write_run(
+        path, ranks, n_entries, sum_every=span, change_step=change_step, change_rank=change_rank, **rest
+    )
+    streams = sorted((path / "stream").glob("*.pf"))
+    hosts = options.get("hosts", ("node0",))
+    for rank in range(ranks):
+        if rank in without:
+            continue
+        host = hosts[rank * len(hosts) // ranks]
+        stream = next(one for one in streams if one.name.startswith(f"{host}-"))
+        writer = twin.Writer(stream, rank)
+        writer.sequence = _n_entries(n_entries, options)
+        place = rank if world_ranks is None else world_ranks[rank]
+        told = {"name": WORLD, "size": ranks, "rank": place, "label": "MPI_COMM_WORLD"}
+        writer.add("communicator", twin.json_body(told))
+        for step in range(n_steps):
+            if (rank, step) in logs:
+                body = events_twin.pack_events(logs[rank, step], lost=(lost, 0, 0))
+                writer.add("events", body, index=step)
+    return path
+
+
+def _n_entries(n_steps: int, options: dict) -> int:
+    """How many entries the twin has written of each rank: rank, regions, quantities, setup, steps and end."""
+    ended = 2 if options.get("ended", True) else 0
+    return 1 + len(options["regions"]) + len(twin.QUANTITIES) + 1 + n_steps + ended
+
+
+def _bounds(events: np.ndarray, rank: int, steps: range) -> tuple[int, int]:
+    """When the rank began and ended these steps: as late as it left its last call."""
+    own = events[events["rank"] == rank]  # UNKNOWN is the smallest number
+    before = own["wait_end"][own["step"] < steps[0]]
+    here = own["wait_end"][own["step"] <= steps[-1]]
+    return ORIGIN_NS + int(before.max(initial=0)), ORIGIN_NS + int(here.max(initial=0)) + 1
+
+
+def _stamp(value: int) -> int:
+    return 0 if value == UNKNOWN else int(value) + ORIGIN_NS
+
+
+def _logged(events: np.ndarray) -> list[dict]:
+    found = []
+    for event in events:
+        row = {
+            name: int(event[name]) for name in ("kind", "flags", "call", "peer", "channel", "number", "bytes")
+        }
+        found.append(row | {name: _stamp(event[name]) for name in STAMPS})
+    return found
+
+
+def _sums(members: list) -> dict[str, int]:
+    sums = {}
+    for name in STAMPS:
+        stamps = [_stamp(event[name]) for event in members]
+        sums[f"{name}_sum"] = 0 if 0 in stamps else sum(stamps) % 2**64
+    return sums
+
+
+def _message_rows(events: np.ndarray) -> list[dict]:
+    rows: dict[tuple[int, int], list] = {}
+    for event in events[events["kind"] != COLLECTIVE]:
+        call = RECV if event["kind"] == 1 else int(event["call"])
+        rows.setdefault((int(event["peer"]), call), []).append(event)
+    found = []
+    for (peer, call), members in rows.items():
+        stamp = "wait_end" if call == RECV else "begun"
+        last = max(members, key=lambda event: (event[stamp], event["number"]))
+        sizes = [int(event["bytes"]) for event in members]
+        row = {
+            "peer": peer,
+            "call": call,
+            "count": len(members),
+            "bytes": sum(sizes),
+            "empty": sizes.count(0),
+        }
+        row |= {"largest": max(sizes), "number": int(last["number"]), "channel": int(last["channel"])}
+        found.append(row | _sums(members) | twin.sizes_of(*sizes))
+    return found
+
+
+def _collective_rows(events: np.ndarray) -> list[dict]:
+    rows: dict[tuple[int, int], list] = {}
+    for event in events[events["kind"] == COLLECTIVE]:
+        rows.setdefault((int(event["channel"]), int(event["call"])), []).append(event)
+    found = []
+    for (name, call), members in rows.items():
+        row = {
+            "communicator": name,
+            "call": call,
+            "count": len(members),
+            "number": int(members[-1]["number"]),
+        }
+        row |= {"flags": int(any(event["flags"] & 1 for event in members))}
+        row |= {"bytes_out": sum(int(event["bytes"]) for event in members), "bytes_in": 0}
+        found.append(row | _sums(members))
+    return found
