@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
@@ -18,6 +19,7 @@ from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
+from perfield.run.collectives import Communicator, collective_rows, communicators_of, of_one_frame
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -64,6 +66,7 @@ class RunDirectory:
         self._streams = Streams(self.path / "stream", self.path / "analysis", run_id, until)
         self._meshes = StoredMeshes(Streams(self.path / "mesh", self.path / "analysis", run_id))
         self._regions = RegionTable()
+        self._communicators: tuple[int, list[Communicator]] | None = None  # until somebody asks
         self._digest()
         if not any(self.rank_entries):
             raise RunError(why_empty(self.path, self.info, self._streams))
@@ -294,6 +297,37 @@ class RunDirectory:
 
         return rows_of_steps(self, "calls", steps)
 
+    def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
+
+        communicator : its name, see `communicators`. bytes_out, bytes_in : what the rank gives and gets.
+        Empty for runs of older versions. steps and result : as for `messages`.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "collectives", steps)
+
+    def message_sizes(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """How many messages of each size a rank sent to each other: step, source, target, call, and a column
+        for each of eight bins: to_63_B, to_511_B, ... (larger than the bin before), larger.
+
+        Messages of runs of older versions have no row. steps and result : as for `messages`.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "message_sizes", steps)
+
+    @property
+    def communicators(self) -> list[Communicator]:
+        """The communicators that ranks described so far, the largest first; empty for older versions."""
+        rows = self._streams.of_type("communicator")
+        if self._communicators is None or self._communicators[0] != len(rows):
+            names = self._streams.places["index"][rows].tolist()  # a "name" is a text in all other entries
+            described = zip(names, self._streams.json("communicator"))
+            found = communicators_of((name, *of_rank) for name, of_rank in described)
+            self._communicators = len(rows), found
+        return list(self._communicators[1])
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
         return self._meshes.mesh(rank, version)
@@ -445,6 +479,13 @@ class RunDirectory:
             found = found[begin]
             found["count"], found["time_s"] = sums["count"], sums["time_s"]
         return found
+
+    def collective_rows(self, positions: Sequence[int]) -> np.ndarray:
+        """Collective operations in frames, structured: `step` (index into positions), `rank`, `communicator`,
+        `call` (its number), `count`, `bytes_out` and `bytes_in`; sorted by these."""
+        rows = [self._rows(position) for position in positions]
+        which = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        return collective_rows(self._streams, np.concatenate([np.zeros(0, np.int64), *rows]), which)
 
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
@@ -630,8 +671,10 @@ class RunDirectory:
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
-        partial = self._is_partial(index, rows, kind == "step")
-        return build_frame(kind, index, partial, self._columns, read, self._alike, self.stamps)
+        open_ = self._is_partial(index, rows, kind == "step")
+        described = len(self._streams.of_type("communicator")) > 0
+        of_frame = partial(of_one_frame, self._streams.only(rows, 1), described)
+        return build_frame(kind, index, open_, self._columns, read, self._alike, self.stamps, of_frame)
 
     def _is_partial(self, index: int, rows: np.ndarray, of_steps: bool) -> bool:
         """Whether these steps are still open: some rank of their groups has neither closed the last one nor a
