@@ -22,9 +22,8 @@ COLLECTIVE_ROWS = np.dtype(
     [("step", "i8"), ("rank", "i4"), ("communicator", "u4"), ("call", "i4")]
     + [(name, "u8") for name in ("count", "bytes_out", "bytes_in")]
 )
-# The bins of messages by size, in bytes: each ends before these, the last one is open.
-SIZE_ENDS = tuple(64 * 8**n for n in range(7))
-SIZE_WORDS = ("up to 63 B", "511 B", "4 kB", "32 kB", "256 kB", "2 MB", "16 MB", "larger")
+# The bins of messages by size: the largest message of each; bins end before 64 * 8**n bytes.
+SIZE_WORDS = ("63 B", "511 B", "4 kB", "32 kB", "256 kB", "2 MB", "16 MB", "larger")
 SIZES = ("to_63_B", "to_511_B", "to_4_kB", "to_32_kB", "to_256_kB", "to_2_MB", "to_16_MB", "larger")
 _MOST_MEMBERS = 1 << 24  # larger sizes are damaged
 _LISTED = 4  # parts of a list of ranks, in words
