@@ -34,6 +34,7 @@ STATIC = ("switches", "links", "devices", "collectives")  # have the same cells;
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
+WARNING, LINE = 0.075, 0.028  # height of the warning above two lines of words, and of each further line
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
 REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
@@ -239,7 +240,7 @@ class Names:
             bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
         self._labels = Labels(view, bounds)
         self._frames = Frames(view)
-        self._warning = self._text(0.075, 22, BEYOND)
+        self._warning = self._text(WARNING, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
@@ -306,7 +307,10 @@ class Names:
             avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
-        self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
+        words = in_lines(filter(None, self._explained(layers)), self._view)
+        self._legend.Text = words
+        higher = LINE * max(0, words.count("\n") - 1)  # the warning stands above all lines of the words
+        pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
     def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
         """The names of the ranks, or in an overview of the nodes, with the largest values."""

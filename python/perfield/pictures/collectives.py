@@ -298,7 +298,7 @@ class _Sums:
             parts += [f"{len(most) - NAMED_CALLS} more"] * (len(most) > NAMED_CALLS)
             told.append(f"{about.words}: {', '.join(parts) or 'nothing'}")
         left_out = float(others["bytes_out"].sum() + others["bytes_in"].sum())
-        words = f"{WORDS}; from the top: {'; '.join(told)}"
+        words = f"{WORDS}; both together, from the top: {'; '.join(told)}"
         if left_out > 0:
             words += f"; not drawn: {in_bytes(left_out)} in communicators of one rank, or not described"
         return words
