@@ -20,7 +20,8 @@ from perfield.run.collectives import communicators_of
 
 def layer(path, overview: bool | None = None, described=collective_runs.descriptions, **options):
     """The layer of the first step, and its scene."""
-    run = perfield.open(collective_runs.write_run(path / "run", described, hosts=("a", "b"), **options))
+    options = {"hosts": ("a", "b"), **options}
+    run = perfield.open(collective_runs.write_run(path / "run", described, **options))
     scene = topology_scene(run, overview=overview)
     return topology(run, run.frame(0), scene).layers()["collectives"], scene
 
@@ -83,6 +84,12 @@ def test_rails_join_only_the_ranks_of_one_communicator(tmp_path):
     assert lines == 1 + 4
     nodes = vtk_to_numpy(shown.GetPointData().GetArray("node_id"))
     assert nodes[: 2 * lines].reshape(-1, 2).tolist() == [[0, 1]] * 5
+
+
+def test_there_is_no_rail_where_another_communicator_lies_between(tmp_path):
+    shown, _ = layer(tmp_path, hosts=("a",))  # columns are 0 and 4, 1 and 5, ...
+    rails = column(shown, "direction") == IS_RAIL
+    assert set(column(shown, "row")[rails]) == {0, 1}
 
 
 def test_communicators_beyond_a_number_share_a_row():
