@@ -19,6 +19,7 @@ from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
 from mesh_values import nameable
+from palette import PALETTE
 from processes import of_first
 from scene import FREE, Pictures, aim, set_title
 from ticks import amount, unit_for
@@ -27,11 +28,13 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices"),
+    *("switches", "links", "devices", "collectives"),
 )
-STATIC = ("switches", "links", "devices")  # the same at all steps; not shown if a run has none
+STATIC = ("switches", "links", "devices", "collectives")  # have the same cells; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
+COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
+WARNING, LINE = 0.075, 0.018  # height of the warning above two lines of words, and of each further line
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
 REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
@@ -96,7 +99,9 @@ class Layers:
             elif name in self._displays:
                 self._displays[name].Visibility = 0
         colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
-        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH}).items():
+        for name, rgb in (
+            colours | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH, "collectives": COLLECTIVE}
+        ).items():
             self._plain(name, rgb)
         if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
             self._displays["messages"].Opacity = FAINT
@@ -235,7 +240,7 @@ class Names:
             bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
         self._labels = Labels(view, bounds)
         self._frames = Frames(view)
-        self._warning = self._text(0.075, 22, BEYOND)
+        self._warning = self._text(WARNING, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
@@ -302,7 +307,10 @@ class Names:
             avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
-        self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
+        words = in_lines(filter(None, self._explained(layers)), self._view)
+        self._legend.Text = words
+        higher = LINE * max(0, words.count("\n") - 1)  # the warning stands above all lines of the words
+        pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
     def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
         """The names of the ranks, or in an overview of the nodes, with the largest values."""
@@ -348,6 +356,7 @@ class Names:
             yield WORDS
         yield self._rows
         yield _words(layers["messages"], "in_words")
+        yield _words(layers["collectives"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
         text = pv.Text(registrationName="words", Text="")

@@ -17,6 +17,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject
 from vtkmodules.vtkFiltersCore import vtkArrayCalculator
 
 from perfield.pictures import topology
+from perfield.run.collectives import COLLECTIVES, Communicator
 from perfield.topology import Device, Machine, Network, Part, place
 
 N_NODES, PER_NODE, COMM_OFFSET = 6, 4, 5.0
@@ -34,8 +35,11 @@ FIRST_ROTATION = (
 )
 
 
-def picture(comm_offset: float = COMM_OFFSET):
-    """A ring of ranks on six nodes; each also sends to the same rank of the next node."""
+def picture(comm_offset: float = COMM_OFFSET, collectives: bool = False):
+    """A ring of ranks on six nodes; each also sends to the same rank of the next node.
+
+    collectives : also show the layer of collective operations, of the world.
+    """
     parts = [Part("package", 0, 0, PER_NODE)]
     parts += [Part(level, i, i, i + 1) for level in ("core", "pu") for i in range(PER_NODE)]
     gpu = Device("GPU", "0000:01:00.0", ("cuda0",), 0, PER_NODE)
@@ -52,10 +56,15 @@ def picture(comm_offset: float = COMM_OFFSET):
     frame = SimpleNamespace(kind="step", label=0, values={"isend_bytes": np.ones(n_ranks)}, messages=messages)
     ends = {0: {"devices": [{"file": "/dev/nvidia0", "pci": gpu.pci}]}}
     run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=[], ends=ends)
+    run.communicators = [Communicator(7, n_ranks, np.arange(n_ranks), np.arange(n_ranks), "world")]
+    frame.collectives = np.array([(r, 7, "alltoall", 1, 80, 80) for r in range(n_ranks)], COLLECTIVES)
+    without = [] if collectives else ["collectives"]
     hosts = [f"n{i}" for i in range(N_NODES)]
     network = Network(("left", "right", "spine"), ((0, 2), (1, 2)), {host: host > "n2" for host in hosts})
     placement = place(ranks, dict.fromkeys(hosts, node), network)
-    return topology(run, frame, placement=placement, comm_offset=comm_offset, periodic_BC=True)
+    return topology(
+        run, frame, placement=placement, comm_offset=comm_offset, periodic_BC=True, without=without
+    )
 
 
 def calculated(dataset, formula: str):
@@ -92,7 +101,7 @@ def moved(shown, *formulas: str) -> dict[str, np.ndarray]:
 
 
 def test_every_point_of_every_layer_carries_its_node():
-    shown = picture()
+    shown = picture(collectives=True)
     z = points(shown.planes)[::4, 2]
     for name, dataset in shown.layers().items():
         assert len(nodes(dataset)) == dataset.GetNumberOfPoints() > 0

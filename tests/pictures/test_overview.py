@@ -182,4 +182,13 @@ def test_switches_are_bars_above_their_nodes_with_the_values_below_them(tmp_path
 
 def test_layers_can_be_left_out_of_an_overview(tmp_path):
     layers = shown(tmp_path, 70, without=("messages", "planes")).layers()
-    assert set(layers) == {"machine", "ranks", "measurements", "labels", "switches", "links", "devices"}
+    assert set(layers) == {
+        "machine",
+        "ranks",
+        "measurements",
+        "labels",
+        "switches",
+        "links",
+        "devices",
+        "collectives",
+    }

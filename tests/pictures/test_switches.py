@@ -99,7 +99,7 @@ def test_messages_carry_hops_and_what_their_ranks_share():
 
 def test_layers_can_be_left_out_and_the_others_stay():
     shown = picture(("n1", "n2"), without=["switches", "links", "messages"]).layers()
-    assert list(shown) == ["planes", "machine", "ranks", "measurements", "labels", "devices"]
+    assert list(shown) == ["planes", "machine", "ranks", "measurements", "labels", "devices", "collectives"]
     assert list(picture(("n1", "n2"), without=OPTIONAL_LAYERS).layers()) == ["ranks", "measurements"]
 
 

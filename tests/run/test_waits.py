@@ -23,7 +23,7 @@ import perfield
 import twin
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED, WAIT_NAMES
 from perfield.run import waits
-from perfield.run.communicators import told_communicators
+from perfield.run.collectives import communicators_of
 from perfield.run.per_step import per_step
 
 MS = 1_000_000
@@ -131,8 +131,8 @@ def test_members_of_communicators_are_known_and_clashing_names_are_not_used(tmp_
 
 
 def test_self_has_one_name_on_all_ranks_and_clashes_with_nothing():
-    told = [(rank, {"name": 7, "size": 1, "rank": 0, "label": ""}) for rank in range(3)]
-    assert not told_communicators(told).clashing
+    told = [(7, rank, {"size": 1, "rank": 0, "label": ""}) for rank in range(3)]
+    assert not any(one.clash for one in communicators_of(told))
 
 
 def test_log_that_overflowed_says_so_in_its_events(tmp_path):
@@ -284,4 +284,4 @@ def test_damaged_entries_of_communicators_and_logs_are_left_out(tmp_path):
     writer.add("events", b"\xff" * 64, index=1)
     run = perfield.open(path)
     assert len(run.arrivals()) == len(perfield.open(path).arrivals()) > 0
-    assert run.communicators.sizes == {1000: 4} and not run.communicators.clashing
+    assert [(one.name, one.size, one.clash) for one in run.communicators] == [(1000, 4, "")]

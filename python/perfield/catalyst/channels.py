@@ -85,7 +85,7 @@ class TopologyChannel:
 
     def __init__(self) -> None:
         self._scene: TopologyScene | None = None
-        self._known: list[dict[str, Any] | None] = []
+        self._known: tuple[list[dict[str, Any] | None], int] = [], 0
 
     def dataset(self, run: RunDirectory | None, frame: Frame | None) -> vtkMultiBlockDataSet:
         """A step. run, frame : None where this process does not read them; then all layers are empty."""
@@ -97,8 +97,9 @@ class TopologyChannel:
         return picture
 
     def _layers(self, run: RunDirectory, frame: Frame) -> dict[str, Any]:
-        if self._scene is None or run.rank_entries != self._known:  # ranks may check in late
-            self._scene, self._known = topology_scene(run), list(run.rank_entries)
+        known = list(run.rank_entries), len(getattr(run, "communicators", ()))
+        if self._scene is None or known != self._known:  # ranks may check in late, or make communicators
+            self._scene, self._known = topology_scene(run), known
         return topology(run, frame, self._scene).layers()
 
 

@@ -28,6 +28,7 @@ Draws plots of all steps, to RUN/pictures/plots:
 and with --only:
 
   rhythm_and_model   the same beside what a model of the run's messages predicts
+  sizes              messages by size, and the ranks that send most tiny ones
   idle_wave          who waited, step by step, behind the longest delay that travelled
   regimes            when and where the machine was slow: times of ranks and steps, their
                      regimes, and what slow steps cost
@@ -48,7 +49,13 @@ Needs the package matplotlib: pip install 'perfield[plot]'."""
 FORMATS = ("png", "svg")
 # of perfield.plots.figures and perfield.plots.rhythm.films, which load matplotlib
 PLOTS = ("imbalance", "heat_map", "messages", "regions", "rhythm")
-MORE_PLOTS = ("rhythm_and_model", "idle_wave", "regimes", "regimes_spread")  # where --only names them
+MORE_PLOTS = (
+    "rhythm_and_model",
+    "sizes",
+    "idle_wave",
+    "regimes",
+    "regimes_spread",
+)  # where --only names them
 FIELD = "compute_time_s"  # of the heat map
 FIELD_HELP = "of the heat map (compute_time_s), or a field or region in s for regimes (step_time_s)"
 FILMS = ("circle", "matrix")

@@ -96,7 +96,7 @@ class ComparedPictures:
     def _write_machine(self) -> Path:
         run = self.after.run
         frame = compared_frame(self.before, self.after, self.field)
-        scene = topology_scene(run, without=("messages", "links"))
+        scene = topology_scene(run, without=("messages", "links", "collectives"))
         series = Series(self.directory, "topology")
         layers: dict[str, Any] = {}
         for layer, dataset in topology(run, frame, scene).layers().items():

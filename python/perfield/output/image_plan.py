@@ -14,7 +14,7 @@ PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine
 OF_RUN = ("slow_share",)  # values that are the same in all steps
 SWITCHES = ("name", "level")  # arrays of the switches, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
-STEMS |= {"topology/switches": "topology_switch"}
+STEMS |= {"topology/switches": "topology_switch", "topology/collectives": "topology"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
 KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
 
@@ -95,9 +95,11 @@ def plan_images(
             add_value(name)
         if fields is not None:
             add_messages(name)
+            add("topology/collectives", name, shown)
     if fields is None:
         for name in (*ENDS, "sent_bytes"):
             add_messages(name)
+        add("topology/collectives", "collective_bytes", shown)
         for rank in description["focus"]:
             add("geometry", f"sent_count_to_{rank}", shown, focus=rank)
     return _numbered(images)

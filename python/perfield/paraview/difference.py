@@ -171,7 +171,7 @@ def _on_machine(before: OpenRun, after: OpenRun, sides: list[Side], field: str) 
         )
     frame = compared_frame(sides[0], sides[1], field)
     values = {**frame.values, field + RATIO: ratio(sides[0].values, sides[1].values)}
-    scene = topology_scene(after.run, after.placement, without=("messages", "links"))
+    scene = topology_scene(after.run, after.placement, without=("messages", "links", "collectives"))
     layers = topology(after.run, replace(frame, values=values), scene).layers()
     layers["measurements"].GetCellData().SetActiveScalars(field + DIFFERENCE)
     return layers

@@ -7,7 +7,7 @@ value of its ranks, so that one slow rank among a million shows; a strip below i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
+from .collectives import clashes, overview_layer
 from .line_choice import LineChoice, group_of
 from .lines import Pairs, added_up, calls_of, radii
 from .machine_values import CLASSES, LARGEST, NOT_AVERAGED, RankGroups
@@ -35,6 +36,7 @@ from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame
+    from perfield.run.collectives import Communicator
 
 MARGIN = 0.06  # free space on each side of a cell
 STRIP = 0.28  # height of the strip with the mean, in cells; none where cells are too small
@@ -61,10 +63,13 @@ class Overview:
         lines: LineChoice,
         without: frozenset[str] = frozenset(),
         statistics: Collection[str] | None = (),
+        communicators: Sequence[Communicator] = (),
     ):
         """lines : which messages become lines. statistics : the fields of which nodes and switches get all
-        statistics over their ranks; None is all."""
-        self.placement, self.notes, self.without = placement, placement.notes, without
+        statistics over their ranks; None is all. communicators : of the run."""
+        self.placement, self.without = placement, without
+        self.notes = (*placement.notes, *clashes(communicators))
+        self._communicators = communicators
         self._statistics = statistics
         self._lines = lines
         self._groups: _Groups | None = None
@@ -93,6 +98,8 @@ class Overview:
         known, switch_name.
         messages : lines between nodes, with source_node and target_node, or between switches, with
         source_switch and target_switch; sums of the messages as in the full picture, and hops.
+        collectives : a bar up and a bar down in each node's cell, the bytes that its ranks give and get in
+        collective operations of all communicators, with the arrays of the full picture.
         planes : a rectangle behind the nodes of each switch. switches : a bar above them, with values as in
         machine, where there is room for it.
         """
@@ -118,6 +125,9 @@ class Overview:
             "measurements": measurements,
             "messages": vtkPolyData() if "messages" in self.without else self._messages(frame),
             "switches": switches,
+            "collectives": overview_layer(
+                frame, self.placement.node_id, self._grid, self._communicators, IN_FRONT / 2
+            ),
         }
 
     def without_values(self) -> dict[str, vtkPolyData]:
@@ -131,6 +141,7 @@ class Overview:
             "switches": self._switches,
             "links": self._of_ranks,
             "devices": self._of_ranks,
+            "collectives": self._of_ranks,
         }
 
     def groups(self) -> dict[str, RankGroups]:

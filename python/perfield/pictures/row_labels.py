@@ -33,10 +33,12 @@ def row_labels(
     movable: str = "unbound",
     devices: DeviceCells | None = None,
     device_names: Sequence[str] = (),
+    below: Sequence[tuple[str, float]] = (),
 ) -> vtkPolyData:
     """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
 
-    movable : a name for the rows of ranks that may run on several cores. devices, device_names : of each
+    movable : a name for the rows of ranks that may run on several cores. below : name and height of rows
+    below the planes. devices, device_names : of each
     device; names that do not fit above their devices are left out, and those of rows with more than
     NAMED nodes, where they would be too oblique to read.
     Points carry the node that their text belongs to. With several planes, which are seen from the side,
@@ -45,7 +47,7 @@ def row_labels(
     letters = vtkAppendPolyData()
     wide = _stretch(cells)
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
-    rows = _rows(cells, movable)
+    rows = [*_rows(cells, movable), *below]
     if devices is not None and device_names:
         rows.append(("devices", float(devices.y[0])))
         longest = max(map(len, device_names))

@@ -36,6 +36,7 @@ from perfield.topology import (
     used_devices,
 )
 
+from .collectives import CollectiveBars, clashes, short_name
 from .line_choice import LineChoice
 from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, NOT_AVERAGED, RankGroups, ranks_of_parts, ranks_of_switches
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices"),
+    *("switches", "links", "devices", "collectives"),
 )
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
 OPTIONAL_LAYERS = (
@@ -73,6 +74,7 @@ OPTIONAL_LAYERS = (
     "switches",
     "links",
     "devices",
+    "collectives",
 )  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
@@ -81,7 +83,8 @@ LINE_RADIUS = 0.16  # of the thickest line, in rows
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, switches, devices, measurements : as in TopologyPicture, without the values of a frame. planes,
+    collectives : makes the layer of collective operations. machine, switches, devices, measurements : as in
+        TopologyPicture, without the values of a frame. planes,
         ranks, labels, links : as there.
     part_ranks, switch_ranks, device_ranks : which ranks each of their cells has. sharing : the ranks that
         have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
@@ -99,6 +102,7 @@ class TopologyScene:
     switches: vtkPolyData
     links: vtkPolyData
     devices: vtkPolyData
+    collectives: CollectiveBars
     part_ranks: RankGroups
     switch_ranks: RankGroups
     device_ranks: RankGroups
@@ -148,6 +152,9 @@ class TopologyPicture:
         explained in the field data), device and pci (texts), node_id, host_name, n_ranks (how many ranks use
         it), ranks (text), and the values of these ranks, as in `machine`.
 
+    collectives : rails and bars of collective operations, a row for each communicator below the messages, as
+        `CollectiveBars.layer` says. Empty if the run describes no communicator, as runs of older versions.
+
     `Overview.layers` tells what the layers hold if each node is one cell.
     """
 
@@ -160,6 +167,7 @@ class TopologyPicture:
     switches: vtkPolyData
     links: vtkPolyData
     devices: vtkPolyData
+    collectives: vtkPolyData
     without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
@@ -200,8 +208,9 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
+    communicators = [] if "collectives" in left_out else getattr(run, "communicators", [])
     if len(placement.nodes) > MOST_PLANES if overview is None else overview:
-        return Overview(placement, lines, left_out, statistics)
+        return Overview(placement, lines, left_out, statistics, communicators)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -210,6 +219,7 @@ def topology_scene(
         periodic_BC = bool(setting(run, "periodic_BC"))
     used = used_devices(placement, {} if "devices" in left_out else getattr(run, "ends", {}))
     cells = layout(placement, inter_node_offset, every_level=every_level, device_row=bool(used.device))
+    bars = CollectiveBars(communicators, cells, comm_offset)
     beside = layout_devices(used, cells)
     between = placement.switches if len(placement.nodes) > 1 else Switches.unknown(len(placement.nodes))
     places = layout_switches(between, cells)
@@ -218,7 +228,7 @@ def topology_scene(
     behind = _planes(placement, cells)
     attach_numbers(ranks, "node_z", cells.node_z)
     attach_numbers(ranks, "node_switch", between.of_node)
-    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset])
+    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset + bars.depth])
     return TopologyScene(
         placement=placement,
         cells=cells,
@@ -226,10 +236,17 @@ def topology_scene(
         machine=_machine(placement, cells),
         ranks=ranks,
         measurements=_measurement_cells(placement, cells, ranks),
-        labels=row_labels(cells, _movable_in_words(placement), beside, used.name),
+        labels=row_labels(
+            cells,
+            _movable_in_words(placement),
+            beside,
+            used.name,
+            [(short_name(row), height) for row, height in zip(bars.rows, bars.heights)],
+        ),
         switches=switches,
         links=links,
         devices=_devices(used, beside, placement),
+        collectives=bars,
         part_ranks=ranks_of_parts(cells),
         switch_ranks=ranks_of_switches(cells, places.below),
         device_ranks=RankGroups(used.user, np.searchsorted(cells.rank, used.rank), len(used.device)),
@@ -239,7 +256,7 @@ def topology_scene(
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         lines=lines,
-        notes=placement.notes,
+        notes=(*placement.notes, *clashes(communicators)),
         without=left_out,
     )
 
@@ -264,6 +281,7 @@ def topology(
         switches=_with_values(scene.switches, scene.switch_ranks, scene, frame),
         links=scene.links,
         devices=_with_values(scene.devices, scene.device_ranks, scene, frame),
+        collectives=vtkPolyData() if "collectives" in scene.without else scene.collectives.layer(frame),
         without=scene.without,
     )
 

@@ -143,6 +143,21 @@ def rectangles(boxes: np.ndarray, z: float) -> vtkPolyData:
     return dataset
 
 
+def bars_and_lines(ends: np.ndarray, boxes: np.ndarray, z: np.ndarray) -> vtkPolyData:
+    """Lines by their ends (n, 2, 3), then upright rectangles by left, right, low, high (m, 4) and z (m,)."""
+    corners = np.empty((len(boxes), 4, 3), np.float32)  # counter-clockwise from the lower left
+    corners[:, (0, 3), 0], corners[:, (1, 2), 0] = boxes[:, 0, None], boxes[:, 1, None]
+    corners[:, :2, 1], corners[:, 2:, 1] = boxes[:, 2, None], boxes[:, 3, None]
+    corners[:, :, 2] = z[:, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(
+        _points(np.concatenate([ends.reshape(-1, 3).astype(np.float32), corners.reshape(-1, 3)]))
+    )
+    dataset.SetLines(_cells(np.full(len(ends), 2)))
+    dataset.SetPolys(_cells(np.full(len(boxes), 4), 2 * len(ends)))
+    return dataset
+
+
 def segments(ends: np.ndarray) -> vtkPolyData:
     """One line per row of ends, float32 (n, 2, 3), without arrays."""
     dataset = vtkPolyData()
@@ -201,14 +216,14 @@ def _points(corners: np.ndarray) -> vtkPoints:
     return points
 
 
-def _cells(corners: np.ndarray) -> vtkCellArray:
-    """Cells of `corners` points each, (n_cells,); they number the points consecutively."""
+def _cells(corners: np.ndarray, first: int = 0) -> vtkCellArray:
+    """Cells of `corners` points each, (n_cells,); they number the points consecutively from `first`."""
     count = int(corners.sum())
     kind = np.int32 if count < 2**31 else np.int64
     cells = vtkCellArray()
     offsets = np.zeros(len(corners) + 1, kind)
     np.cumsum(corners, out=offsets[1:])
-    numbers = np.arange(count, dtype=kind)
+    numbers = np.arange(first, first + count, dtype=kind)
     # Copied: vtkCellArray shares the memory but does not keep the arrays alive.
     cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers, deep=True))
     return cells

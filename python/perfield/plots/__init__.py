@@ -20,6 +20,7 @@ from perfield.plots.over_steps import imbalance
 from perfield.plots.phase_lag import phase_lag
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
+from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.speedup import scaling
 
 if find_spec("matplotlib") is None:
@@ -34,7 +35,9 @@ __all__ = [
     "idle_wave",
     "imbalance",
     "message_matrix",
+    "message_sizes",
     "phase_lag",
     "region_bars",
     "scaling",
+    "tiny_senders",
 ]

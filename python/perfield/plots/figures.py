@@ -11,6 +11,7 @@ from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import compute_and_waiting, imbalance
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
+from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.source import Source
 from perfield.plots.style import WAITING, Steps
 
@@ -54,6 +55,15 @@ def messages_figure(
     """The bytes between all pairs of ranks."""
     figure.set_layout_engine("compressed")  # keeps the legend beside the square
     message_matrix(run, steps, figure.subplots(), source)
+
+
+def sizes_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """Messages by size, and beside them the ranks that send most tiny ones."""
+    left, right = figure.subplots(1, 2)
+    message_sizes(run, steps, left, source)
+    tiny_senders(run, steps, right, source)
 
 
 def regions_figure(
@@ -118,6 +128,7 @@ FIGURES: dict[str, Callable[..., None]] = {
     "regions": regions_figure,
     "rhythm": rhythm_figure,
     "rhythm_and_model": rhythm_and_model_figure,
+    "sizes": sizes_figure,
     "idle_wave": idle_wave_figure,
     "regimes": regimes_figure,
     "regimes_spread": regimes_spread_figure,

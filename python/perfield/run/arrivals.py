@@ -16,7 +16,7 @@ from perfield import _bridge
 from perfield.analysis.waits import EVENT
 
 if TYPE_CHECKING:
-    from perfield.run.communicators import Communicators
+    from perfield.run.collectives import Communicator
     from perfield.run.run import RunDirectory
 
 COLLECTIVE = 2  # kind of event
@@ -81,13 +81,15 @@ def _events_of_logs(logged: np.ndarray, logs: np.ndarray, run: RunDirectory) -> 
     return events[~own] if own.any() else events
 
 
-def _tell(events: np.ndarray, which: np.ndarray, told: Communicators) -> None:
+def _tell(events: np.ndarray, which: np.ndarray, told: list[Communicator]) -> None:
     """Gives collective events the sizes of their communicators, and takes away names that are no names."""
     names, of_name = np.unique(events["channel"][which], return_inverse=True)
-    clashing = np.array([name in told.clashing for name in names.tolist()], dtype=bool)
-    sizes = np.array([told.sizes.get(name, 0) for name in names.tolist()], dtype=np.uint32)
     if not len(names):
         return
+    size_of = {one.name: one.size for one in told if one.size > 1}  # nobody waits in one of a single rank
+    clash = {one.name for one in told if one.clash}
+    clashing = np.array([name in clash for name in names.tolist()], dtype=bool)
+    sizes = np.array([size_of.get(name, 0) for name in names.tolist()], dtype=np.uint32)
     events["size"][which] = np.where(clashing, 0, sizes)[of_name]
     for name in ("channel", "number"):
         events[name][which] = np.where(clashing[of_name], 0, events[name][which])

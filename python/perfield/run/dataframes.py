@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from perfield.run import tables
+from perfield.run.collectives import COLLECTIVES, SIZES
 from perfield.run.frame import CALLS, MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of
@@ -55,7 +56,8 @@ def regions(run: RunDirectory) -> pd.DataFrame:
 
 
 def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
-    """Rows of steps, see `RunDirectory.messages`. table : "messages", "received", "waits" or "calls"."""
+    """Rows of steps, see `RunDirectory.messages`. table : "messages", "received", "waits", "calls",
+    "collectives" or "message_sizes"."""
     snapshot = Snapshot(run)
     if steps is not None:
         return _rows(positions_of(run, steps), snapshot, table)
@@ -69,11 +71,23 @@ def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame |
 
 
 def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame:
+    if table == "message_sizes":
+        return _sizes(positions, snapshot)
     rows = snapshot.rows(positions, table)
     columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
-    for name in {"waits": WAITS, "calls": CALLS}.get(table, MESSAGES).names:
+    for name in {"waits": WAITS, "calls": CALLS, "collectives": COLLECTIVES}.get(table, MESSAGES).names:
         columns[name] = call_names(rows["call"]).astype(object) if name == "call" else rows[name]
     return pd.DataFrame(columns)
+
+
+def _sizes(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
+    """Rows of `RunDirectory.message_sizes`; those of older versions have no sizes, and are left out."""
+    rows = snapshot.rows(positions, "messages")
+    rows = rows[rows["sizes"].any(axis=1)]
+    columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
+    columns |= {name: rows[name] for name in ("source", "target")}
+    columns["call"] = call_names(rows["call"]).astype(object)
+    return pd.DataFrame(columns | dict(zip(SIZES, rows["sizes"].T)))
 
 
 def positions_of(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:

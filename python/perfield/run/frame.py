@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,8 @@ class Frame:
     messages, received : structured arrays `source target call count bytes empty largest`, as counted by
     the sending (for get: the fetching) and by the receiving ranks. Ranks are world ranks, or -1 other
     peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`. is_mean : amounts are those of
-    one step, the mean of the frame's (`perfield.run.per_step`).
+    one step, the mean of the frame's (`perfield.run.per_step`). read_collectives : reads what `collectives`
+    gives; None where nothing can be read.
     """
 
     kind: str
@@ -62,6 +65,21 @@ class Frame:
     received: np.ndarray
     waits: np.ndarray
     is_mean: bool = False
+    read_collectives: Callable[[], np.ndarray | None] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def collectives(self) -> np.ndarray | None:
+        """Collective operations, structured: `rank communicator call count bytes_out bytes_in`.
+
+        communicator : its name, as in `run.communicators`; 0 where the rank does not know it. Bytes are those
+        that the rank gives and gets. None if the run does not tell, as runs of older versions. Read when it
+        is first asked for.
+        """
+        table = self.read_collectives() if self.read_collectives is not None else None
+        if table is not None and self.is_mean:
+            for name in ("count", "bytes_out", "bytes_in"):
+                table[name] = np.rint(table[name] / self.span)
+        return table
 
 
 def build_frame(
@@ -72,11 +90,12 @@ def build_frame(
     read: dict[str, Any],
     alike: Alike,
     clocks: Clocks,
+    read_collectives: Callable[[], np.ndarray | None] | None = None,
 ) -> Frame:
     """Builds a frame from step entries.
 
     read : all fields and tables of one step, as `columns` gives them. alike : which ranks should close the
-    same steps. clocks : of all ranks.
+    same steps. clocks : of all ranks. read_collectives : as in `Frame`.
     """
     ranks, entries = read["entries"]["rank"].astype(np.int64), read["entries"]["fixed"]
     present = np.zeros(columns.n_ranks, dtype=bool)
@@ -107,6 +126,7 @@ def build_frame(
         messages=_messages(read["messages"]),
         received=_messages(read["received"]),
         waits=_columns(read["waits"], WAITS),
+        read_collectives=read_collectives,
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
@@ -18,7 +19,7 @@ from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
-from perfield.run.communicators import Communicators, told_communicators
+from perfield.run.collectives import Communicator, collective_rows, communicators_of, of_one_frame
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -341,6 +342,36 @@ class RunDirectory:
 
         return table_of_steps(self, "caused_waits", steps)
 
+    def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
+
+        communicator : its name, see `communicators`. bytes_out, bytes_in : what the rank gives and gets.
+        Empty for runs of older versions. steps and result : as for `messages`.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "collectives", steps)
+
+    def message_sizes(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """How many messages of each size a rank sent to each other: step, source, target, call, and a column
+        for each of eight bins: to_63_B, to_511_B, ... (larger than the bin before), larger.
+
+        Messages of runs of older versions have no row. steps and result : as for `messages`.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "message_sizes", steps)
+
+    @property
+    def communicators(self) -> list[Communicator]:
+        """The communicators that ranks described so far, the largest first; empty for older versions."""
+        if self._communicators is None:
+            rows = self._streams.of_type("communicator")
+            names = self._streams.places["index"][rows].tolist()
+            described = zip(names, self._streams.json("communicator"))
+            self._communicators = communicators_of((name, *of_rank) for name, of_rank in described)
+        return list(self._communicators)
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
         return self._meshes.mesh(rank, version)
@@ -499,14 +530,6 @@ class RunDirectory:
         return self._tells_arrivals
 
     @property
-    def communicators(self) -> Communicators:
-        """What the ranks told of their communicators."""
-        if self._communicators is None:
-            told = self._streams.json("communicator")
-            self._communicators = told_communicators([one for one in told if 0 <= one[0] < self.n_ranks])
-        return self._communicators
-
-    @property
     def clock_errors_ns(self) -> np.ndarray:
         """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
         if self._clock_errors_ns is None:
@@ -539,6 +562,13 @@ class RunDirectory:
             logs.append(read["logs"][read["whole"]])
         no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))
         return tuple(np.concatenate(part) if part else no_rows for part in (events, logs))
+
+    def collective_rows(self, positions: Sequence[int]) -> np.ndarray:
+        """Collective operations in frames, structured: `step` (index into positions), `rank`, `communicator`,
+        `call` (its number), `count`, `bytes_out` and `bytes_in`; sorted by these."""
+        rows = [self._rows(position) for position in positions]
+        which = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        return collective_rows(self._streams, np.concatenate([np.zeros(0, np.int64), *rows]), which)
 
     def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
         """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
@@ -633,7 +663,7 @@ class RunDirectory:
         self._every_rank = streams.places["rank"][self._every_step]
 
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
-        self._communicators: Communicators | None = None  # likewise
+        self._communicators: list[Communicator] | None = None  # likewise
         told = streams.places["rank"][streams.of_type("communicator")]
         self._tells_arrivals = np.isin(np.arange(size), told)
         logs = streams.of_type("events")
@@ -736,8 +766,10 @@ class RunDirectory:
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
-        partial = self._is_partial(index, rows, kind == "step")
-        return build_frame(kind, index, partial, self._columns, read, self._alike, self.stamps)
+        open_ = self._is_partial(index, rows, kind == "step")
+        described = len(self._streams.of_type("communicator")) > 0
+        of_frame = partial(of_one_frame, self._streams.only(rows, 1), described)
+        return build_frame(kind, index, open_, self._columns, read, self._alike, self.stamps, of_frame)
 
     def _is_partial(self, index: int, rows: np.ndarray, of_steps: bool) -> bool:
         """Whether these steps are still open: some rank of their groups has neither closed the last one nor a

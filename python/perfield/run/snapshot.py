@@ -86,11 +86,14 @@ class Snapshot:
         return values
 
     def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
-        """Rows of "messages", "received", "waits" or "calls" of these frames; `step` is an index into
-        `positions`."""
+        """Rows of "messages", "received", "waits", "calls" or "collectives" of these frames; `step` is an
+        index into `positions`."""
         if table == "calls":
             self._places(positions)
             return self.run.call_rows(positions)
+        if table == "collectives":
+            self._places(positions)
+            return self.run.collective_rows(positions)
         return self.run.columns.read_tables(self._places(positions), [])[table]
 
     def _places(self, positions: np.ndarray) -> Places:

@@ -316,18 +316,7 @@ def _parsed_once(body: bytes | None) -> dict:
     return _parsed(body)
 
 
-def _parsed_communicator(body: bytes | None) -> dict:
-    """Names of communicators are numbers, unlike all other names."""
-    values = _parsed(body)
-    try:
-        name = parse_json((body or b"{}").decode("utf-8", "replace")).get("name")
-    except (ValueError, AttributeError):
-        return values
-    is_name = isinstance(name, int) and not isinstance(name, bool) and 0 <= name < 1 << 32
-    return {**values, "name": name} if is_name else values
-
-
-_PARSED = {"region": _parsed_once, "quantity": _parsed_once, "communicator": _parsed_communicator}
+_PARSED = {"region": _parsed_once, "quantity": _parsed_once}
 
 
 def _gaps(places: np.ndarray) -> list[str]:

@@ -45,7 +45,7 @@ def machine(view: View, overview: bool | None = None) -> bytes:
 
 
 def _made(view: View, coarse: bool) -> bytes:
-    scene = topology_scene(view.run, view.placement, overview=coarse, without=("messages",))
+    scene = topology_scene(view.run, view.placement, overview=coarse, without=("messages", "collectives"))
     if isinstance(scene, Overview):
         datasets, of_ranks = scene.without_values(), ()
         groups = {name: of.members() for name, of in scene.groups().items()}
