@@ -27,7 +27,8 @@ CAMERAS: dict[str, dict[str, tuple[Vector, Vector]]] = {
 LAYERS = {  # of each picture, those that a field can colour
     "geometry": ("geometry", "messages"),
     "topology": tuple(
-        f"topology/{name}" for name in ("measurements", "ranks", "machine", "messages", "switches", "devices")
+        f"topology/{name}"
+        for name in ("measurements", "ranks", "machine", "messages", "switches", "devices", "threads")
     ),
 }
 PICTURES = tuple(LAYERS)

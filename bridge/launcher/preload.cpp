@@ -233,7 +233,7 @@ std::vector<std::pair<std::string, std::string>> tool_variables() {
   constexpr Tool kTools[] = {
       {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY", "libperfield_kokkos.so"},
       {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built if CUPTI is installed
-      {"OMP_TOOL_LIBRARIES", nullptr, "libperfield_ompt.so"},  // runtimes that are loaded late
+      {"OMP_TOOL_LIBRARIES", nullptr, "libperfield_ompt.so"},      // runtimes that are loaded late
   };
   std::vector<std::pair<std::string, std::string>> variables;
   for (const Tool& tool : kTools) {

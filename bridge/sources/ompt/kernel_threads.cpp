@@ -73,12 +73,9 @@ void list_threads(int directory) noexcept {
   for (KernelThread& thread : threads)
     if (!thread.is_there) thread.id = 0;
   is_first = false;
-  if (is_wanted || !dlsym(RTLD_DEFAULT, "GOMP_parallel")) return;
-  is_wanted = true;
-  perfield_source_tell(
-      "libgomp",
-      "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield sees "
-      "the CPU time of threads, not what they do; LLVM's libomp tells that, too");
+  // LLVM's runtime has the entries of GCC's, too, and tells by OMPT.
+  is_wanted = is_wanted ||
+              (dlsym(RTLD_DEFAULT, "GOMP_parallel") && !dlsym(RTLD_DEFAULT, "__kmpc_fork_call"));
 }
 
 void add(KernelThread* thread) noexcept {
@@ -93,6 +90,11 @@ void add(KernelThread* thread) noexcept {
         name, "ns", PERFIELD_PER_RANK, PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
         "CPU time of this thread of the process (told by the kernel, at most every ms)");
     thread->number = n_numbers++;
+    if (n_numbers == 2)
+      perfield_source_tell("libgomp",
+                           "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield "
+                           "sees the CPU time "
+                           "of threads, not what they do; LLVM's libomp tells that, too");
   }
   perfield_own_end();
   perfield_quantity_add(cpu_time[thread->number], used);

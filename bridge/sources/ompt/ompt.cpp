@@ -82,8 +82,7 @@ uint64_t end_of(uint64_t region) noexcept {
 
 // Adds the time since a state began. LLVM's workers leave the barrier of a region only when the
 // next one begins: what follows the region's end is idle time.
-void add_time(uint64_t* totals, int state, uint64_t since, uint64_t region,
-              uint64_t now) noexcept {
+void add_time(uint64_t* totals, int state, uint64_t since, uint64_t region, uint64_t now) noexcept {
   if (state >= kStates || now <= since) return;
   uint64_t until = now;
   if (state == kBarrier) {
@@ -283,15 +282,27 @@ void tell_of_other_tool() noexcept {
       "threads of OpenMP to it; unset OMP_TOOL_LIBRARIES to let perfield see them");
 }
 
+// Whether the program file has a tool, which the loader finds before ours, so that ours never
+// starts.
+bool has_other_tool() noexcept {
+  static const char ours = 0;
+  void* found = dlsym(RTLD_DEFAULT, "ompt_start_tool");
+  Dl_info of_found, of_ours;
+  return found && dlsym(RTLD_DEFAULT, "__kmpc_fork_call") && dladdr(found, &of_found) &&
+         dladdr(&ours, &of_ours) && of_found.dli_fbase != of_ours.dli_fbase;
+}
+
 void before_close() {
+  static bool is_first = true, is_told = false;
   if (is_child.load(relaxed)) return;
   if (is_tool.load(std::memory_order_acquire)) return count_threads();
-  static bool is_told = false;
-  if (steps_back.load(relaxed) && !is_told) {
+  if (is_first && has_other_tool()) steps_back.store(true, relaxed);
+  is_first = false;
+  if (steps_back.load(relaxed)) {
+    if (!is_told) tell_of_other_tool();
     is_told = true;
-    tell_of_other_tool();
+    return;
   }
-  if (steps_back.load(relaxed)) return;
   perfield_own_begin();
   count_cpu_time();
   perfield_own_end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// openmp.c - five steps on four threads of OpenMP, in which thread 2 computes 20 ms longer than the
+// openmp.c - five steps on four threads of OpenMP, in which thread 2 computes 55 ms longer than the
 // others. Arguments: what to do in each step.
 #include <mpi.h>
 #include <omp.h>
@@ -30,19 +30,19 @@ static void burn(double ms) {
 static void step(const char* what) {
   if (!strcmp(what, "imbalance")) {
 #pragma omp parallel num_threads(4)
-    work(omp_get_thread_num() == 2 ? 25 : 5);
+    work(omp_get_thread_num() == 2 ? 60 : 5);
     work(10);  // the other threads idle
   } else if (!strcmp(what, "loop")) {
 #pragma omp parallel num_threads(4)
     {
 #pragma omp for schedule(static)
-      for (int i = 0; i < 4; ++i) work(i == 2 ? 25 : 5);
+      for (int i = 0; i < 4; ++i) work(i == 2 ? 60 : 5);
       work(3);
     }
   } else if (!strcmp(what, "explicit")) {
 #pragma omp parallel num_threads(4)
     {
-      if (omp_get_thread_num() == 2) work(20);
+      if (omp_get_thread_num() == 2) work(60);
 #pragma omp barrier
       work(2);
     }
@@ -50,7 +50,7 @@ static void step(const char* what) {
 #pragma omp parallel num_threads(2)
     {
 #pragma omp parallel num_threads(2)
-      work(omp_get_ancestor_thread_num(1) && omp_get_thread_num() ? 25 : 5);
+      work(omp_get_ancestor_thread_num(1) && omp_get_thread_num() ? 60 : 5);
     }
   } else if (!strcmp(what, "tasks")) {
 #pragma omp parallel num_threads(4)
@@ -63,7 +63,7 @@ static void step(const char* what) {
     }
   } else if (!strcmp(what, "burn")) {
 #pragma omp parallel num_threads(4)
-    burn(omp_get_thread_num() == 2 ? 25 : 5);
+    burn(omp_get_thread_num() == 2 ? 60 : 5);
   } else if (!strcmp(what, "fork")) {
     const pid_t child = fork();
     if (!child) {
