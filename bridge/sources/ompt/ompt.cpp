@@ -293,11 +293,12 @@ bool has_other_tool() noexcept {
 }
 
 void before_close() {
-  static bool is_first = true, is_told = false;
+  static bool is_told = false;
+  static int n_closes = 0;
   if (is_child.load(relaxed)) return;
   if (is_tool.load(std::memory_order_acquire)) return count_threads();
-  if (is_first && has_other_tool()) steps_back.store(true, relaxed);
-  is_first = false;
+  // By then the runtime has mostly started: where that other tool declines, it takes ours.
+  if (++n_closes == 3 && has_other_tool()) steps_back.store(true, relaxed);
   if (steps_back.load(relaxed)) {
     if (!is_told) tell_of_other_tool();
     is_told = true;

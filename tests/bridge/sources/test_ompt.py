@@ -129,10 +129,17 @@ def test_gcc_s_runtime_gives_cpu_time_and_says_so_once(openmp):
 
 
 def test_a_tool_of_the_program_comes_first(openmp):
-    run, result = openmp("imbalance", flags=["-DOWN_TOOL"])
+    run, result = openmp("imbalance", flags=["-DOWN_TOOL=1"])
     assert "own tool for LLVM" in result.stderr
     assert result.stderr.count(OWN_TOOL) == 1
     assert "omp_parallel_time_s" not in run.frame(0).values
+
+
+def test_a_tool_of_the_program_that_declines_leaves_the_threads_to_perfield(openmp):
+    run, result = openmp("imbalance", flags=["-DOWN_TOOL=0"])
+    assert "own tool for LLVM" in result.stderr
+    assert OWN_TOOL not in result.stderr
+    assert (of_threads(run, "parallel").max(axis=1) >= 59 * MS).all()
 
 
 def test_a_tool_that_the_user_names_comes_first(openmp):

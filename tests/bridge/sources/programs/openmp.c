@@ -77,9 +77,20 @@ static void step(const char* what) {
 }
 
 #ifdef OWN_TOOL
+static int tool_starts(void* lookup, int device, void* data) {
+  return lookup != NULL && device >= 0 && data != NULL;
+}
+
+static void tool_ends(void* data) { (void)data; }
+
 void* ompt_start_tool(unsigned version, const char* runtime) {
-  fprintf(stderr, "own tool for %s\n", runtime);
-  return NULL;
+  static struct {
+    int (*initialize)(void*, int, void*);
+    void (*finalize)(void*);
+    unsigned long long data;
+  } tool = {tool_starts, tool_ends, 0};
+  fprintf(stderr, "own tool for %s %u\n", runtime, version);
+  return OWN_TOOL ? &tool : NULL;
 }
 #endif
 
