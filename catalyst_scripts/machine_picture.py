@@ -28,7 +28,7 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices", "collectives"),
+    *("switches", "links", "devices", "collectives", "threads"),
 )
 STATIC = ("switches", "links", "devices", "collectives")  # have the same cells; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
@@ -105,6 +105,8 @@ class Layers:
             self._plain(name, rgb)
         if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
             self._displays["messages"].Opacity = FAINT
+        if "threads" in self._displays:  # they cover the measurements
+            self._displays["threads"].Visibility = 0
         block = self._blocks[layer]
         block.UpdatePipeline()
         self.coloured = [self._display(layer)]

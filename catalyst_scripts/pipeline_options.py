@@ -28,7 +28,10 @@ LAYERS = {  # of each picture, those that a field can colour
     "geometry": ("geometry", "messages"),
     "topology": tuple(
         f"topology/{name}"
-        for name in (*("measurements", "ranks", "machine", "messages", "switches", "devices", "collectives"),)
+        for name in (
+            *("measurements", "ranks", "machine", "messages", "switches", "devices"),
+            *("collectives", "threads"),
+        )
     ),
 }
 PICTURES = tuple(LAYERS)

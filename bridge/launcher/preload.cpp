@@ -116,6 +116,11 @@ constexpr Source kSources[] = {
     {"libperfield_io.so", [](const Program& p) { return p.config.io; }},
     {"libperfield_memory.so", [](const Program&) { return true; }},
     {"libperfield_energy.so", [](const Program& p) { return !p.config.energy.empty(); }},
+    {"libperfield_ompt.so",
+     [](const Program& p) {
+       if (p.score_p) return false;  // it follows OpenMP itself
+       return p.needs("libomp.so.5") || p.needs("libiomp5.so") || p.needs("libgomp.so.1");
+     }},
 };
 
 // What LD_PRELOAD names beside the list of an earlier perfield-exec.
@@ -228,6 +233,7 @@ std::vector<std::pair<std::string, std::string>> tool_variables() {
   constexpr Tool kTools[] = {
       {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY", "libperfield_kokkos.so"},
       {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built if CUPTI is installed
+      {"OMP_TOOL_LIBRARIES", nullptr, "libperfield_ompt.so"},      // runtimes that are loaded late
   };
   std::vector<std::pair<std::string, std::string>> variables;
   for (const Tool& tool : kTools) {

@@ -15,6 +15,8 @@ OF_RUN = ("slow_share",)  # values that are the same in all steps
 SWITCHES = ("name", "level")  # arrays of the switches, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
 STEMS |= {"topology/switches": "topology_switch", "topology/collectives": "topology"}
+THREADS = tuple(f"thread_{kind}_time_s" for kind in ("parallel", "barrier", "other", "cpu"))
+STEMS |= {"topology/threads": "topology_threads"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
 KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
 
@@ -68,6 +70,8 @@ def plan_images(
             add("topology/machine", name, shown, static=True)
         elif name in SWITCHES and name not in description["own_fields"]:
             add("topology/switches", name, shown, static=True)
+        elif name in THREADS and name not in description["own_fields"]:
+            add("topology/threads", name, shown)
         elif name.endswith(tuple(SUFFIXES.values())):
             add("topology/machine", name, shown)
         else:

@@ -42,6 +42,7 @@ from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, NOT_AVERAGED, RankGroups, ranks_of_parts, ranks_of_switches
 from .overview import Overview
 from .row_labels import row_labels
+from .thread_cells import threads_of
 from .topology_polydata import (
     attach,
     attach_names,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices", "collectives"),
+    *("switches", "links", "devices", "collectives", "threads"),
 )
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
 OPTIONAL_LAYERS = (
@@ -151,6 +152,8 @@ class TopologyPicture:
     devices : a cell per GPU and network card that a rank had open at its end: device_type (a number,
         explained in the field data), device and pci (texts), node_id, host_name, n_ranks (how many ranks use
         it), ranks (text), and the values of these ranks, as in `machine`.
+    threads : a cell per thread in the lower half of its rank's measurement; see `threads_of`. None, and no
+        layer, if no times of threads were measured.
 
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
         `CollectiveBars.layer` says. Empty if the run describes no communicator, as runs of older versions.
@@ -168,11 +171,13 @@ class TopologyPicture:
     links: vtkPolyData
     devices: vtkPolyData
     collectives: vtkPolyData
+    threads: vtkPolyData | None = None
     without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
         """The datasets by name, in the order of LAYERS, without those that were left out."""
-        return {layer: getattr(self, layer) for layer in LAYERS if layer not in self.without}
+        layers = {layer: getattr(self, layer) for layer in LAYERS if layer not in self.without}
+        return {name: layer for name, layer in layers.items() if layer is not None}
 
 
 def topology_scene(
@@ -282,6 +287,7 @@ def topology(
         links=scene.links,
         devices=_with_values(scene.devices, scene.device_ranks, scene, frame),
         collectives=vtkPolyData() if "collectives" in scene.without else scene.collectives.layer(frame),
+        threads=threads_of(scene.cells, frame),
         without=scene.without,
     )
 

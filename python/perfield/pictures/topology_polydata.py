@@ -42,6 +42,13 @@ def device_shapes(places: DeviceCells, node: np.ndarray) -> vtkPolyData:
     return _shapes(places.x, places.y, places.z, places.width, height, pointed, node)
 
 
+def thread_shapes(
+    x: np.ndarray, y: np.ndarray, z: np.ndarray, width: np.ndarray, height: np.ndarray, node: np.ndarray
+) -> vtkPolyData:
+    """One upright rectangle for each centre and full size; its points carry its node."""
+    return _shapes(x, y, z, width, height, np.zeros(len(x), bool), node)
+
+
 def _shapes(
     x: np.ndarray,
     y: np.ndarray,
