@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The waits that the logs of testcase/waits show, by the definitions of docs/waiting.md, slow and plain."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+LONG_NS = 10e6  # a planted delay is longer, and what a busy machine adds is nearly always shorter
+NUMBERS = ("step", "peer", "tag", "root", "begun", "wait_begin", "wait_end")
+TO_ALL, TO_ROOT, FROM_ROOT = {"barrier", "allreduce", "fence"}, {"reduce"}, {"bcast"}
+KIND_TO_ALL = {"barrier": "barrier", "allreduce": "n_to_n", "fence": "late_one_sided"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a log, with the rank that wrote it; stamps in ns of CLOCK_MONOTONIC."""
+
+    rank: int
+    step: int
+    scenario: str
+    kind: str
+    call: str
+    peer: int
+    tag: int
+    root: int
+    begun: int
+    wait_begin: int
+    wait_end: int
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A rank that waited: in which step, for whom, in which wait state, how long."""
+
+    step: int
+    scenario: str
+    rank: int
+    cause: int
+    kind: str
+    time_ns: float
+
+
+def read_logs(folder: Path) -> list[Line]:
+    """All lines of waits-<rank>.csv in a folder, by rank, in the order of the log."""
+    lines = []
+    for path in sorted(folder.glob("waits-*.csv"), key=lambda path: int(path.stem.split("-")[1])):
+        with path.open() as file:
+            for row in csv.DictReader(file):
+                del row["group"]
+                values = {name: int(text) if name in NUMBERS else text for name, text in row.items()}
+                lines.append(Line(rank=int(path.stem.split("-")[1]), **values))
+    return lines
+
+
+def waits_of(lines: Iterable[Line]) -> list[Wait]:
+    """Every wait, however short."""
+    lines = list(lines)
+    return [*_late_senders(lines), *_late_receivers(lines), *_at_collectives(lines)]
+
+
+def long_waits(lines: Iterable[Line]) -> list[Wait]:
+    """The waits that were planted, and those that came of them."""
+    return [wait for wait in waits_of(lines) if wait.time_ns >= LONG_NS]
+
+
+def _pairs(lines: list[Line]) -> list[tuple[Line, Line]]:
+    """Sends with their receives: messages of the same ranks and tag do not overtake one another."""
+    sends, receives = defaultdict(list), defaultdict(list)
+    for line in lines:
+        if line.kind == "send":
+            sends[line.rank, line.peer, line.tag].append(line)
+        elif line.kind == "receive":
+            receives[line.peer, line.rank, line.tag].append(line)
+    assert {key: len(lines) for key, lines in sends.items()} == {
+        key: len(lines) for key, lines in receives.items()
+    }, "the logs hold messages that were sent and not received"
+    return [pair for key in sends for pair in zip(sends[key], receives[key])]
+
+
+def _late_senders(lines: list[Line]) -> Iterable[Wait]:
+    """Of the messages that a call waits for, the one that was sent last explains it."""
+    calls = defaultdict(list)
+    for send, receive in _pairs(lines):
+        if send.rank != receive.rank:
+            calls[receive.rank, receive.wait_begin, receive.wait_end].append((send, receive))
+    for messages in calls.values():
+        send, receive = max(messages, key=lambda pair: pair[0].begun)
+        time_ns = min(receive.wait_end, send.begun) - receive.wait_begin
+        if time_ns > 0:
+            yield Wait(receive.step, receive.scenario, receive.rank, send.rank, "late_sender", time_ns)
+
+
+def _late_receivers(lines: list[Line]) -> Iterable[Wait]:
+    """A send that returned before its receive was posted was eager and waited for nobody."""
+    for send, receive in _pairs(lines):
+        if send.call != "send" or send.wait_end < receive.begun:
+            continue
+        time_ns = receive.begun - send.begun
+        if time_ns > 0:
+            yield Wait(send.step, send.scenario, send.rank, receive.rank, "late_receiver", time_ns)
+
+
+def _at_collectives(lines: list[Line]) -> Iterable[Wait]:
+    """All ranks take part in each, in the same order."""
+    by_rank = defaultdict(list)
+    for line in lines:
+        if line.kind == "collective":
+            by_rank[line.rank].append(line)
+    for members in zip(*by_rank.values(), strict=True):
+        last = max(members, key=lambda line: line.begun)
+        assert len({line.call for line in members}) == 1, members
+        for line in members:
+            cause, kind = last, ""
+            if line.call in TO_ALL:
+                kind = KIND_TO_ALL[line.call]
+            elif line.call in FROM_ROOT and line.rank != line.root:
+                kind, cause = "late_broadcast", next(each for each in members if each.rank == line.root)
+            elif line.call in TO_ROOT and line.rank == line.root:
+                kind = "early_reduce"
+                cause = max((each for each in members if each is not line), key=lambda each: each.begun)
+            time_ns = min(cause.begun, line.wait_end) - line.begun
+            if kind and time_ns > 0:
+                yield Wait(line.step, line.scenario, line.rank, cause.rank, kind, time_ns)
