@@ -5,6 +5,7 @@
 #pragma once
 
 #include "library.hpp"
+#include "platform/counter.hpp"
 #include "recorder/source.h"
 #include "sizes.hpp"
 
@@ -34,6 +35,13 @@ class Call {
   // Whether to count what the call did.
   bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
   bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
+
+  // The stamp of the return: the rules ask for it before they count.
+  [[gnu::always_inline]] uint64_t leave_now() noexcept {
+    if (!left)
+      left = __builtin_expect(library.by_counter, 1) ? read_counter() : perfield_source_ticks();
+    return left;
+  }
 
   const uint64_t entered;
   const perfield_call kind;
