@@ -274,6 +274,14 @@ Peers* find_new_peers(MPI_Comm comm) noexcept {
   return find(comm, comm_key, library.Comm_get_attr, library.Comm_set_attr, make_for_comm);
 }
 
+Peers* renew_peers(MPI_Comm comm) noexcept {
+  copied_last = nullptr;
+  Peers* peers = make_for_comm(comm);
+  if (!peers || library.Comm_set_attr(comm, comm_key, peers) == MPI_SUCCESS) return peers;
+  peers->let_go();
+  return nullptr;
+}
+
 Peers* find_peers(MPI_Comm comm) noexcept {
   Peers* peers = find_new_peers(comm);
   if (peers && on_first_use && !peers->met) on_first_use(comm, *peers);

@@ -103,6 +103,8 @@ extern void (*on_end)(Peers& peers) __attribute__((visibility("hidden")));
 Peers* find_peers(MPI_Comm comm) noexcept;
 // The same for a communicator that has just been made, which counts as no use.
 Peers* find_new_peers(MPI_Comm comm) noexcept;
+// The same, whatever has been copied to it.
+Peers* renew_peers(MPI_Comm comm) noexcept;
 // Those that the last copy of a communicator on this thread has made; nullptr if none has since
 // forget_copied().
 Peers* last_copied() noexcept;

@@ -253,6 +253,14 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
 
 // --- communicators and windows -------------------------------------------------------------------
 inline void follow_child(Call&, const MPI_Comm* child) {
+  if (*child == library.comm_null) return;
+  Peers* peers = find_new_peers(*child);
+  // MPI_Comm_create_group of Open MPI copies attributes to a communicator of other ranks.
+  if (peers && peers == last_copied()) peers = renew_peers(*child);
+  name_new(*child, peers);
+}
+
+inline void follow_duplicate(Call&, const MPI_Comm* child) {
   if (*child != library.comm_null) name_new(*child, find_new_peers(*child));
 }
 

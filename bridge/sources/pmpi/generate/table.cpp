@@ -200,6 +200,7 @@ bool is_follower(const std::string& rule) {
       "neighbor_alltoallv",
       "neighbor_alltoallw",
       "child",
+      "duplicate",
       "idup",
       "window",
       "fence"};

@@ -38,7 +38,7 @@ static void around(MPI_Comm made, const char* label) {
   for (int i = 0; i < 2; ++i) {
     if (inter) {
       post(me, 5, made);
-      begin_send_as(me, size - 1 - world_rank, 5, made);
+      begin_send_as(me, (world_rank + size / 2) % size, 5, made);
     } else {
       MPI_Group group, world;
       int to = (me + 1) % n, to_world;
@@ -371,13 +371,14 @@ static void partitioned(void) {}
 #endif
 
 static void collectives(void) {
-  MPI_Comm half, cart;
+  MPI_Comm half, all, cart;
   MPI_Win window;
   MPI_Request requests[3];
   static int values[64], results[256];
   int dims[1] = {size}, periodic[1] = {1}, of_grid[2] = {2, size / 2}, both[2] = {1, 1};
   MPI_Comm_split(comm, rank % 2, 0, &half);
-  MPI_Win_create(values, sizeof values, sizeof(int), MPI_INFO_NULL, half, &window);
+  MPI_Comm_dup(comm, &all);
+  MPI_Win_create(values, sizeof values, sizeof(int), MPI_INFO_NULL, all, &window);
   for (int round = 0; round < 2; ++round) {
     MPI_Barrier(comm);
     MPI_Bcast(values, 4, MPI_INT, 1, half);
@@ -391,7 +392,7 @@ static void collectives(void) {
     else
       MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     MPI_Win_fence(0, window);
-    MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
+    MPI_Put(values + 32, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
     MPI_Win_fence(0, window);
     if (rank == 1 && round == 0) MPI_Pcontrol(0);
     MPI_Allreduce(values, results, 1, MPI_INT, MPI_MAX, comm);
@@ -399,6 +400,7 @@ static void collectives(void) {
     MPI_Alltoall(values, 2, MPI_INT, results, 2, MPI_INT, comm);
   }
   MPI_Win_free(&window);
+  MPI_Comm_free(&all);
   for (int grid = 0; grid < 2; ++grid) {
     if (grid)
       MPI_Cart_create(comm, 2, of_grid, both, 0, &cart);
