@@ -14,7 +14,9 @@ TABLE = struct.Struct("<HHI")
 MASK64 = 2**64 - 1
 # Numbers of words that are stated as their distance from another one, and of the one with the tables.
 BEGIN, END, REALTIME, MEASURED, N_TABLES = 3, 4, 5, 6, 18
-SUM, SELF = 2, 5
+SUM, SELF, COUNT = 2, 5, 1
+# By table: the first of three words with sums of stamps, and the words that a row has at least then.
+STAMPS = {2: (5, 13), 6: (4, 8)}
 
 
 def _split(body: bytes) -> tuple[list[int], list[tuple[int, int, list[list[int]]]]]:
@@ -55,7 +57,13 @@ def _fixed_again(words: list[int]) -> list[int]:
     return out
 
 
-def _row_distances(number: int, words: list[int]) -> list[int]:
+def _row_distances(number: int, words: list[int], begin: int) -> list[int]:
+    at = _stamps_of(number, words)
+    if at:
+        out = list(words)
+        out[at] = _distance(words[at], words[COUNT] * begin)
+        out[at + 1], out[at + 2] = (_distance(words[n], words[n - 1]) for n in (at + 1, at + 2))
+        return out
     if number != 1 or len(words) < 8:
         return list(words)
     total, own = words[SUM], words[SELF]
@@ -63,13 +71,41 @@ def _row_distances(number: int, words: list[int]) -> list[int]:
     return [*words[:3], *inclusive, total - own, *own_parts, *words[8:]]
 
 
-def _row_again(number: int, words: list[int]) -> list[int]:
+def _row_again(number: int, words: list[int], begin: int) -> list[int]:
+    at = _stamps_of(number, words)
+    if at:
+        out = list(words)
+        out[at] = _again(words[at], words[COUNT] * begin)
+        out[at + 1] = _again(words[at + 1], out[at])
+        out[at + 2] = _again(words[at + 2], out[at + 1])
+        return out
     if number != 1 or len(words) < 8:
         return list(words)
     total = words[SUM]
     own = total - words[SELF]
     inclusive, own_parts = _from(total, *words[3:5]), _from(own, *words[6:8])
     return [*words[:3], *inclusive, own, *own_parts, *words[8:]]
+
+
+def _stamps_of(number: int, words: list[int]) -> int:
+    """Where a row's sums of stamps begin; 0 if it has none."""
+    first, least = STAMPS.get(number, (0, 0))
+    return first if len(words) >= least else 0
+
+
+def _distance(total: int, origin: int) -> int:
+    """0, an unknown sum, stays 0; so a known one that would become 0 takes its place."""
+    if total & MASK64 == 0:
+        return 0
+    distance = (total - origin) & MASK64
+    return distance or -origin & MASK64
+
+
+def _again(distance: int, origin: int) -> int:
+    distance &= MASK64
+    if distance == 0:
+        return 0
+    return origin & MASK64 if distance == -origin & MASK64 else (distance + origin) & MASK64
 
 
 def _from(number: int, *others: int) -> list[int]:
@@ -130,7 +166,7 @@ def _flat(fixed: list[int], tables: list) -> list[int]:
     for number, _, rows in tables:
         words.append(0)  # the table's header
         for row in rows:
-            words += _row_distances(number, row)
+            words += _row_distances(number, row, fixed[BEGIN])
     return words
 
 
@@ -213,10 +249,11 @@ def unpack_body(packed: bytes, reference: bytes) -> bytes:
     if any(data):
         raise ValueError("bytes follow the differences")
     fixed, at, rows_of = [word & MASK64 for word in _fixed_again(words[:19])], 19, []
+    begin = fixed[BEGIN]
     for kind, width, rows in tables:
         at += 1
         own = [words[at + width * n : at + width * (n + 1)] for n in range(len(rows))]
-        rows_of.append((kind, width, [[word & MASK64 for word in _row_again(kind, row)] for row in own]))
+        rows_of.append((kind, width, [[w & MASK64 for w in _row_again(kind, row, begin)] for row in own]))
         at += width * len(rows)
     return _joined(fixed, rows_of)
 

@@ -26,12 +26,13 @@ import time
 from functools import partial
 from pathlib import Path
 
+from events_twin import unpack_events
 from packed_twin import crc32c, pack_body, unpack_body
 
 MARKER = b"\xf1pfentr\n"
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
-    *("definition", "defined", "reference"),
+    *("definition", "defined", "reference", "events", "communicator"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
@@ -66,11 +67,26 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
             *("self_sum_ns", "self_min_ns", "self_max_ns"),
         ],
     ),
-    "messages": (struct.Struct("<iHHQQQQ"), ["peer", "call", "", "count", "bytes", "empty", "largest"]),
+    "messages": (
+        struct.Struct("<iHHQQQQQQQII8I"),
+        [
+            *("peer", "call", "", "count", "bytes", "empty", "largest"),
+            *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", "channel"),
+            *(f"size_{n}" for n in range(8)),
+        ],
+    ),
     "waits": (struct.Struct("<iIQQ"), ["peer", "", "count", "ns"]),
     "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
     "quantities": (struct.Struct("<IHHQ"), ["region", "quantity", "", "value"]),
+    "collectives": (
+        struct.Struct("<IHHQQQQQQII"),
+        [
+            *("communicator", "call", "flags", "count", "bytes_out", "bytes_in"),
+            *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", ""),
+        ],
+    ),
 }
+OLD_MESSAGES = struct.Struct("<iHHQQQQ")  # before messages had stamps
 DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}
 PACKED = 4  # version of a step that is stated as differences
@@ -107,23 +123,36 @@ def step_body(
     waits: list[dict] = (),
     calls: list[dict] = (),
     quantities: list[dict] = (),
+    collectives: list[dict] = (),
+    old_messages: bool = False,
     **values,
 ) -> bytes:
-    """Body of a step entry; keys: STEP_KEYS and TABLES. Missing keys are 0 (time: NaN, span: 1)."""
+    """Body of a step entry; keys: STEP_KEYS and TABLES. Missing keys are 0 (time: NaN, span: 1).
+
+    old_messages : rows of messages end behind `largest`, as before they had stamps.
+    """
     values = {"time": float("nan"), "span": 1, "pu": -1} | values
     unknown = set(values) - set(STEP_KEYS)
     if unknown:
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
     tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
-    tables["quantities"] = quantities
+    tables |= {"quantities": quantities, "collectives": collectives}
     fixed = [values.get(key, 0) for key in STEP_KEYS]
     body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
     for number, (name, rows) in enumerate(tables.items(), 1):
         layout, columns = TABLES[name]
+        if old_messages and name == "messages":
+            layout, columns = OLD_MESSAGES, columns[:7]
         if rows:
             body += TABLE.pack(number, layout.size, len(rows))
         body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)
     return body
+
+
+def sizes_of(*sizes: int) -> dict[str, int]:
+    """The columns of a row of messages of these sizes, in bytes, that say how many are in each bin."""
+    bins = [sum(size >= 64 * 8**n for n in range(7)) for size in sizes]
+    return {f"size_{n}": bins.count(n) for n in range(8)}
 
 
 def region_row(id: int, inclusive_ns: int, self_ns: int | None = None, count: int = 1) -> dict:
@@ -232,7 +261,8 @@ def decode_body(type: str, body: bytes) -> dict:
             for _ in range(rows):
                 if number <= len(TABLES):
                     name, (layout, columns) = list(TABLES.items())[number - 1]
-                    row = dict(zip(columns, layout.unpack_from(body, at)))
+                    whole = body[at : at + row_bytes].ljust(layout.size, b"\0")
+                    row = dict(zip(columns, layout.unpack_from(whole)))
                     row.pop("", None)
                     values[name].append(row)
                 at += row_bytes
@@ -245,6 +275,8 @@ def decode_body(type: str, body: bytes) -> dict:
             at = 8 + text_bytes + array["offset"]
             array["values"] = list(struct.unpack_from(f"<{count}{CODES[array['type']]}", body, at))
         return values
+    if type == "events":
+        return unpack_events(body)
     if type == "defined":
         rows = [DEFINED.unpack_from(body, at)[:3] for at in range(0, len(body), DEFINED.size)]
         return {"rows": [(hash, id, TYPE_NAMES[number]) for hash, id, number in rows]}
@@ -345,8 +377,10 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
         "mesh_version": mesh_version, "pu": rank,
         "regions": [region_row(1, solve), region_row(2, exchange)],
         "messages": [
-            {"peer": after, "call": ISEND, "count": 3, "bytes": 2 * size, "empty": 1, "largest": size},
-            {"peer": before, "call": RECV, "count": 3, "bytes": 2 * arrived, "empty": 1, "largest": arrived},
+            {"peer": after, "call": ISEND, "count": 3, "bytes": 2 * size, "empty": 1, "largest": size}
+            | sizes_of(0, size, size),
+            {"peer": before, "call": RECV, "count": 3, "bytes": 2 * arrived, "empty": 1, "largest": arrived}
+            | sizes_of(0, arrived, arrived),
         ],
         "waits": [{"peer": before, "count": 1, "ns": 60_000}],
         "calls": [

@@ -12,8 +12,9 @@ namespace {
 std::string name_of_type(uint16_t type) {
   static const char* const kNames[] = {"",         "rank",       "region",  "place",    "clock",
                                        "step",     "mesh",       "end",     "field",    "sites",
-                                       "quantity", "definition", "defined", "reference"};
-  return type >= 1 && type <= 13 ? std::string(kNames[type]) + " entry"
+                                       "quantity", "definition", "defined", "reference",
+                                       "events",   "communicator"};
+  return type >= 1 && type <= 15 ? std::string(kNames[type]) + " entry"
                                  : "entry of unknown type " + std::to_string(type);
 }
 
@@ -81,8 +82,9 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, uint64_t run_id, S
 }
 
 template <class Row>
-bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Row>* table) {
-  if (header.row_bytes < sizeof(Row)) return false;
+bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Row>* table,
+              size_t least = sizeof(Row)) {
+  if (header.row_bytes < least) return false;
   *table = {rows, header.rows, header.row_bytes};
   return true;
 }
@@ -93,13 +95,15 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
     case StepTable::regions:
       return set_rows(header, rows, &view->regions);
     case StepTable::messages:
-      return set_rows(header, rows, &view->messages);
+      return set_rows(header, rows, &view->messages, kOldMessageRow);
     case StepTable::waits:
       return set_rows(header, rows, &view->waits);
     case StepTable::calls:
       return set_rows(header, rows, &view->calls);
     case StepTable::quantities:
       return set_rows(header, rows, &view->quantities);
+    case StepTable::collectives:
+      return set_rows(header, rows, &view->collectives);
   }
   return true;  // from a newer perfield
 }

@@ -75,9 +75,16 @@ class TableView {
       : rows_(rows), size_(size), row_bytes_(row_bytes) {}
 
   size_t size() const noexcept { return size_; }
+  // Whether its rows have all columns; those that an older perfield did not write are zero.
+  bool is_whole() const noexcept { return row_bytes_ >= sizeof(Row); }
   Row operator[](size_t number) const noexcept {
     Row row;
-    std::memcpy(&row, rows_ + number * row_bytes_, sizeof(Row));
+    if (__builtin_expect(is_whole(), 1)) {
+      std::memcpy(&row, rows_ + number * row_bytes_, sizeof(Row));
+    } else {
+      row = Row{};
+      std::memcpy(&row, rows_ + number * row_bytes_, row_bytes_);
+    }
     return row;
   }
   Iterator begin() const noexcept { return {this, 0}; }
@@ -106,6 +113,7 @@ struct StepView {
   TableView<WaitRow> waits;
   TableView<CallRow> calls;
   TableView<QuantityRow> quantities;
+  TableView<CollectiveRow> collectives;
   uint32_t reference = 0;  // as in EntryPlace
   uint64_t reference_offset = 0;
 };

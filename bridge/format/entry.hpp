@@ -25,7 +25,9 @@ enum class EntryType : uint16_t {
   quantity = 10,
   definition = 11,
   defined = 12,
-  reference = 13
+  reference = 13,
+  events = 14,
+  communicator = 15
 };
 
 // The version of a step's body that is stated as differences to an earlier one, see pack.hpp.
@@ -84,7 +86,15 @@ static_assert(sizeof(StepBody) == 152);
 
 // Precedes the rows of each table of a step; a table without rows may be left out. Readers skip
 // unknown tables, and extra columns at the end of longer rows.
-enum class StepTable : uint16_t { regions = 1, messages = 2, waits = 3, calls = 4, quantities = 5 };
+enum class StepTable : uint16_t {
+  regions = 1,
+  messages = 2,
+  waits = 3,
+  calls = 4,
+  quantities = 5,
+  collectives = 6
+};
+inline constexpr int kStepTables = 6;
 struct TableHeader {
   uint16_t table;
   uint16_t row_bytes;
@@ -101,13 +111,31 @@ struct RegionRow {
 };
 static_assert(sizeof(RegionRow) == 64);
 
+// Sums of stamps: ns on the rank's clock, modulo 2^64; of one message, its stamp. 0: not known of
+// all messages. Older streams end a row behind `largest`.
+inline constexpr int kSizeBins = 8;
 struct MessageRow {
   int32_t peer;
   uint16_t call;
   uint16_t zero;
   uint64_t count, bytes, empty, largest;
+  uint64_t begun_sum, wait_begin_sum, wait_end_sum;
+  uint32_t number, channel;    // of the last message; 0: not known
+  uint32_t sizes[kSizeBins];  // messages by size, see size_bin
 };
-static_assert(sizeof(MessageRow) == 40);
+static_assert(sizeof(MessageRow) == 104);
+inline constexpr size_t kOldMessageRow = 40;
+
+// Two sums of stamps as one; 0 means that not all stamps are known, and stays 0.
+inline uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? a + b : 0; }
+
+// The bin of a message's size: below 64 B, 512 B, 4 kB, 32 kB, 256 kB, 2 MB, 16 MB, or larger.
+inline int size_bin(uint64_t bytes) noexcept {
+  static constexpr unsigned char kBins[64] = {
+      0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
+      7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+  return kBins[63 - __builtin_clzll(bytes | 1)];
+}
 
 struct WaitRow {
   int32_t peer;
@@ -134,6 +162,18 @@ struct QuantityRow {
 };
 static_assert(sizeof(QuantityRow) == 16);
 inline constexpr uint32_t kOfRank = 0xFFFFFFFF;
+
+// Collective operations of one kind on one communicator; sums of stamps as in MessageRow.
+struct CollectiveRow {
+  uint32_t communicator;  // its name; 0: not named, or the table was full
+  uint16_t call;
+  uint16_t flags;  // 1: this rank was the root of one of them
+  uint64_t count, bytes_out, bytes_in;
+  uint64_t begun_sum, wait_begin_sum, wait_end_sum;
+  uint32_t number;  // of the last one; 0: not known
+  uint32_t zero;
+};
+static_assert(sizeof(CollectiveRow) == 64);
 
 // A row of a `defined` entry: the rank's id of the region or quantity that a `definition` entry of
 // any rank describes.

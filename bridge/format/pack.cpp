@@ -8,12 +8,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "format/zigzag.hpp"
+
 namespace perfield {
 namespace {
 
 constexpr int kMostTables = 8;
 constexpr size_t kFixedWords = sizeof(StepBody) / 8;
 constexpr size_t kRegionWords = sizeof(RegionRow) / 8;
+constexpr size_t kMessageWords = sizeof(MessageRow) / 8;
+constexpr size_t kCollectiveWords = sizeof(CollectiveRow) / 8;
 constexpr size_t kMostPlain = size_t{64} << 20;
 constexpr size_t kReach = 64;  // rows of the reference that a row may pass over
 // Of 64 words: which bytes of the mask are not zero, the mask, the lengths, the differences.
@@ -29,12 +33,6 @@ uint64_t load(const unsigned char* at) noexcept {
 }
 
 void store(unsigned char* at, uint64_t word) noexcept { memcpy(at, &word, sizeof word); }
-
-uint64_t zigzag(uint64_t difference) noexcept {
-  return difference << 1 ^ uint64_t(int64_t(difference) >> 63);
-}
-
-uint64_t unzigzag(uint64_t code) noexcept { return code >> 1 ^ (0 - (code & 1)); }
 
 // --- tables --------------------------------------------------------------------------------------
 
@@ -52,8 +50,23 @@ struct Area {
   bool is_of(const Area& other) const noexcept {
     return number == other.number && words == other.words;
   }
-  bool has_distances() const noexcept {
-    return number == uint16_t(StepTable::regions) && words >= kRegionWords;
+  // How many words of its rows are replaced by distances, from the first one on; 0: none.
+  size_t replaced() const noexcept {
+    switch (StepTable(number)) {
+      case StepTable::regions:
+        return words >= kRegionWords ? kRegionWords : 0;
+      case StepTable::messages:
+        return words >= kMessageWords ? kMessageWords : 0;
+      case StepTable::collectives:
+        return words >= kCollectiveWords ? kCollectiveWords : 0;
+      default:
+        return 0;
+    }
+  }
+  // Where its sums of stamps begin: three words.
+  size_t stamps() const noexcept {
+    return number == uint16_t(StepTable::messages) ? offsetof(MessageRow, begun_sum) / 8
+                                                   : offsetof(CollectiveRow, begun_sum) / 8;
   }
 };
 
@@ -157,6 +170,53 @@ struct RegionWords {
     word[kSelfMax] = word[kSelf] - word[kSelfMax];
   }
 };
+
+// Of three sums of stamps, each is stated as its distance from another number: the first from count
+// times the begin of the step, the others from the one before. 0 stays 0, as it means unknown.
+uint64_t to_distance(uint64_t sum, uint64_t from) noexcept {
+  if (!sum) return 0;
+  return sum == from ? 0 - from : sum - from;
+}
+uint64_t from_distance(uint64_t distance, uint64_t from) noexcept {
+  if (!distance) return 0;
+  return distance == 0 - from ? from : distance + from;
+}
+
+static_assert(offsetof(MessageRow, count) == 8 && offsetof(CollectiveRow, count) == 8);
+void stamps_to_distances(uint64_t* word, size_t first, uint64_t begin) noexcept {
+  word[first + 2] = to_distance(word[first + 2], word[first + 1]);
+  word[first + 1] = to_distance(word[first + 1], word[first]);
+  word[first] = to_distance(word[first], word[1] * begin);
+}
+void stamps_from_distances(uint64_t* word, size_t first, uint64_t begin) noexcept {
+  word[first] = from_distance(word[first], word[1] * begin);
+  word[first + 1] = from_distance(word[first + 1], word[first]);
+  word[first + 2] = from_distance(word[first + 2], word[first + 1]);
+}
+
+// The words of a row that are replaced.
+struct RowWords {
+  uint64_t word[kMessageWords];
+  RowWords(const unsigned char* at, size_t n) noexcept { memcpy(word, at, 8 * n); }
+  const unsigned char* bytes() const noexcept {
+    return reinterpret_cast<const unsigned char*>(word);
+  }
+  void to_distances(const Area& area, uint64_t begin) noexcept {
+    if (area.number != uint16_t(StepTable::regions))
+      return stamps_to_distances(word, area.stamps(), begin);
+    RegionWords of_region(bytes());
+    of_region.to_distances();
+    memcpy(word, of_region.word, sizeof of_region.word);
+  }
+  void from_distances(const Area& area, uint64_t begin) noexcept {
+    if (area.number != uint16_t(StepTable::regions))
+      return stamps_from_distances(word, area.stamps(), begin);
+    RegionWords of_region(bytes());
+    of_region.from_distances();
+    memcpy(word, of_region.word, sizeof of_region.word);
+  }
+};
+static_assert(kMessageWords >= kRegionWords && kMessageWords >= kCollectiveWords);
 
 // --- writing -------------------------------------------------------------------------------------
 
@@ -303,19 +363,25 @@ class Alignment {
   size_t row_ = 0, at_ = 0;
 };
 
+// The begin of the step and of the reference.
+struct Begins {
+  uint64_t now, then;
+};
+
 // n rows that follow one another. before: nullptr for zeros.
 void add_rows(const Area& area, const unsigned char* now, const unsigned char* before, size_t n,
-              Differences* differences) noexcept {
+              Begins begins, Differences* differences) noexcept {
   static constexpr unsigned char kZeros[255 * 8] = {};
-  if (before && !area.has_distances()) return differences->add(now, before, n * area.words);
+  const size_t replaced = area.replaced();
+  if (before && !replaced) return differences->add(now, before, n * area.words);
   for (size_t row = 0; row < n; ++row, now += 8 * area.words) {
     const unsigned char* const then = before ? before + row * 8 * area.words : kZeros;
-    if (area.has_distances()) {
-      RegionWords a(now), b(then);
-      a.to_distances();
-      b.to_distances();
-      differences->add(a.bytes(), b.bytes(), kRegionWords);
-      differences->add(now + sizeof a.word, then + sizeof b.word, area.words - kRegionWords);
+    if (replaced) {
+      RowWords a(now, replaced), b(then, replaced);
+      a.to_distances(area, begins.now);
+      b.to_distances(area, begins.then);
+      differences->add(a.bytes(), b.bytes(), replaced);
+      differences->add(now + 8 * replaced, then + 8 * replaced, area.words - replaced);
     } else {
       differences->add(now, then, area.words);
     }
@@ -359,6 +425,7 @@ Packed pack_step(PlainBody plain, PlainBody reference, PackedStart start, unsign
 
   Differences differences(&to);
   FixedWords now(plain.at), then(reference.at);
+  const Begins begins = {now.word[kBegin], then.word[kBegin]};
   now.to_distances();
   then.to_distances();
   then.take_n_tables(now);
@@ -367,14 +434,14 @@ Packed pack_step(PlainBody plain, PlainBody reference, PackedStart start, unsign
     const Area from = before.like(area);
     differences.skip(1);  // the table's header
     if (same) {
-      add_rows(area, area.rows, from.rows, area.n, &differences);
+      add_rows(area, area.rows, from.rows, area.n, begins, &differences);
       continue;
     }
     Alignment alignment(area, from);
     Alignment::Run run;
     for (size_t row = 0, at = 0; alignment.next(&run); at += run.kept + run.passed) {
-      add_rows(area, area.row(row), from.row(at), run.kept, &differences);
-      add_rows(area, area.row(row + run.kept), nullptr, run.added, &differences);
+      add_rows(area, area.row(row), from.row(at), run.kept, begins, &differences);
+      add_rows(area, area.row(row + run.kept), nullptr, run.added, begins, &differences);
       row += run.kept + run.added;
     }
   }
@@ -525,18 +592,25 @@ bool unpack_step(const unsigned char* packed, size_t bytes, PlainBody reference,
   }
   if (!areas.find({plain->data(), plain->size()})) return false;
 
-  const auto change_all = [&](auto fixed, auto of_regions) {
+  const auto change_all = [&](auto fixed, auto of_row) {
     change(plain->data(), fixed);
-    for (const Area& area : areas)
-      for (size_t row = 0; area.has_distances() && row < area.n; ++row)
-        change(const_cast<unsigned char*>(area.row(row)), of_regions);
+    const uint64_t begin = FixedWords(plain->data()).word[kBegin];
+    for (const Area& area : areas) {
+      const size_t replaced = area.replaced();
+      for (size_t row = 0; replaced && row < area.n; ++row) {
+        auto* const at = const_cast<unsigned char*>(area.row(row));
+        RowWords words(at, replaced);
+        (words.*of_row)(area, begin);
+        memcpy(at, words.word, 8 * replaced);
+      }
+    }
   };
-  change_all(&FixedWords::to_distances, &RegionWords::to_distances);
+  change_all(&FixedWords::to_distances, &RowWords::to_distances);
   const size_t n_words = plain->size() / 8;
   for (size_t word = 0; word < n_words; word += 64)
     if (!input.add_block(plain->data() + 8 * word, std::min<size_t>(64, n_words - word)))
       return false;
-  change_all(&FixedWords::from_distances, &RegionWords::from_distances);
+  change_all(&FixedWords::from_distances, &RowWords::from_distances);
   return input.only_padding_left();
 }
 

@@ -73,6 +73,12 @@ inline bool is_step(const EntryHeader& header) noexcept {
          (header.version == body_version(EntryType::step) || header.version == kPackedStep);
 }
 
+// Whether an entry keeps events, in a version that this perfield reads.
+inline bool is_events(const EntryHeader& header) noexcept {
+  return header.type == uint16_t(EntryType::events) &&
+         header.version == body_version(EntryType::events);
+}
+
 // Whether packed steps may name it. entry: its header, or its place.
 template <class Entry>
 bool is_full_step(const Entry& entry) noexcept {

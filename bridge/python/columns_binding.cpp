@@ -34,6 +34,9 @@ struct Message {
   int64_t step;
   int32_t source, target;
   uint64_t call, count, bytes, empty, largest;
+  uint64_t begun_sum, wait_begin_sum, wait_end_sum;
+  uint32_t number, channel;
+  uint64_t sizes[perfield::kSizeBins];
 };
 struct Wait {
   int64_t step;
@@ -60,6 +63,12 @@ void add_row(const Message& next, Message* sum) {
   sum->bytes += next.bytes;
   sum->empty += next.empty;
   sum->largest = std::max(sum->largest, next.largest);
+  for (uint64_t Message::*stamps :
+       {&Message::begun_sum, &Message::wait_begin_sum, &Message::wait_end_sum})
+    sum->*stamps = perfield::sum_of_known(sum->*stamps, next.*stamps);
+  sum->number = next.number;
+  sum->channel = next.channel;
+  for (int bin = 0; bin < perfield::kSizeBins; ++bin) sum->sizes[bin] += next.sizes[bin];
 }
 void add_row(const Wait& next, Wait* sum) {
   sum->count += next.count;
@@ -280,9 +289,13 @@ class Reading {
     for (const perfield::MessageRow row : step.messages) {
       const bool is_own = perfield::sends(row.call);
       const bool leaves = is_own && !perfield::fetches(row.call);
-      (is_own ? messages_ : received_)
-          .rows.push_back({steps_[n], leaves ? rank : row.peer, leaves ? row.peer : rank, row.call,
-                           row.count, row.bytes, row.empty, row.largest});
+      Message message{steps_[n],         leaves ? rank : row.peer, leaves ? row.peer : rank,
+                      row.call,          row.count,                row.bytes,
+                      row.empty,         row.largest,              row.begun_sum,
+                      row.wait_begin_sum, row.wait_end_sum,        row.number,
+                      row.channel,       {}};
+      std::copy(row.sizes, row.sizes + perfield::kSizeBins, message.sizes);
+      (is_own ? messages_ : received_).rows.push_back(message);
     }
     for (const perfield::WaitRow row : step.waits)
       if (row.peer != rank)  // a message to itself
@@ -485,7 +498,8 @@ void bind_frames(py::module_& module) {
 
 void bind_columns(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(Joined, step, rank, fixed);
-  PYBIND11_NUMPY_DTYPE(Message, step, source, target, call, count, bytes, empty, largest);
+  PYBIND11_NUMPY_DTYPE(Message, step, source, target, call, count, bytes, empty, largest, begun_sum,
+                       wait_begin_sum, wait_end_sum, number, channel, sizes);
   PYBIND11_NUMPY_DTYPE(Wait, step, rank, peer, count, time_s);
   PYBIND11_NUMPY_DTYPE(BlockValue, step, wanted, rank, block, zero, value);
   bind_names(module);

@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include "format/decode.hpp"
+#include "format/events.hpp"
 #include "format/index.hpp"
 #include "python/reading.hpp"
 
@@ -24,8 +25,10 @@ struct Steps {
   std::vector<perfield::WaitRow> waits;
   std::vector<perfield::CallRow> calls;
   std::vector<perfield::QuantityRow> quantities;
+  std::vector<perfield::CollectiveRow> collectives;
+  std::vector<uint8_t> stamped;
   std::vector<int64_t> region_start{0}, message_start{0}, wait_start{0}, call_start{0};
-  std::vector<int64_t> quantity_start{0};
+  std::vector<int64_t> quantity_start{0}, collective_start{0};
 };
 
 template <class Row>
@@ -47,6 +50,8 @@ void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
   append_table(view.waits, &steps->waits, &steps->wait_start);
   append_table(view.calls, &steps->calls, &steps->call_start);
   append_table(view.quantities, &steps->quantities, &steps->quantity_start);
+  append_table(view.collectives, &steps->collectives, &steps->collective_start);
+  steps->stamped.push_back(whole && view.messages.is_whole());
 }
 
 py::dict to_tables(Steps&& steps) {
@@ -63,6 +68,9 @@ py::dict to_tables(Steps&& steps) {
   result["wait_start"] = to_array(std::move(steps.wait_start));
   result["call_start"] = to_array(std::move(steps.call_start));
   result["quantity_start"] = to_array(std::move(steps.quantity_start));
+  result["collectives"] = to_array(std::move(steps.collectives));
+  result["collective_start"] = to_array(std::move(steps.collective_start));
+  result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
   return result;
 }
 
@@ -79,6 +87,69 @@ py::dict read_steps(const std::string& path, const Offsets& offsets, const Offse
     });
   }
   return to_tables(std::move(steps));
+}
+
+struct EventRow {
+  int64_t step;
+  int32_t rank, peer;
+  uint16_t call;
+  uint8_t kind, flags;
+  uint32_t channel, number, zero;
+  uint64_t bytes;
+  int64_t begun, wait_begin, wait_end;
+};
+struct LogRow {
+  int64_t step;
+  int32_t rank;
+  uint32_t n, first, all;
+  uint64_t lost;
+  int64_t lost_begin, lost_end;
+};
+
+int64_t known(uint64_t stamp) { return stamp ? int64_t(stamp) : INT64_MIN; }
+
+py::dict read_events(const std::string& path, const Offsets& offsets) {
+  const uint64_t* const wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  std::vector<uint8_t> whole;
+  std::vector<EventRow> rows;
+  std::vector<int64_t> start{0};
+  std::vector<LogRow> logs;
+  {
+    py::gil_scoped_release released;
+    StreamFile file(path);
+    ReadingAhead ahead(file, wanted, count);
+    std::vector<perfield::LoggedEvent> events;
+    for (size_t n = 0; n < count; ++n) {
+      ahead.prepare(n);
+      EntryHeader header{};
+      perfield::EventsStart about{};
+      const unsigned char* body = nullptr;
+      const bool is_whole = perfield::read_header(file, wanted[n], &header) &&
+                            perfield::is_events(header) &&
+                            perfield::read_body(file, wanted[n], header, &body) && body &&
+                            perfield::unpack_events(body, header.body_bytes, &about, &events);
+      if (!is_whole) {
+        about = {};
+        events.clear();
+      }
+      const auto step = int64_t(header.index);
+      for (const perfield::LoggedEvent& e : events)
+        rows.push_back({step, header.rank, e.peer, e.call, uint8_t(e.kind()), e.flags(), e.channel,
+                        e.number, 0, e.bytes, known(e.begun), known(e.wait_begin),
+                        known(e.wait_end)});
+      whole.push_back(is_whole);
+      start.push_back(int64_t(rows.size()));
+      logs.push_back({step, header.rank, about.n, about.first, about.all, about.lost,
+                      known(about.lost_begin_ns), known(about.lost_end_ns)});
+    }
+  }
+  py::dict result;
+  result["whole"] = to_array(std::move(whole)).attr("astype")("bool");
+  result["events"] = to_array(std::move(rows));
+  result["event_start"] = to_array(std::move(start));
+  result["logs"] = to_array(std::move(logs));
+  return result;
 }
 
 py::dict decode_steps(const std::vector<std::string>& bodies) {
@@ -187,7 +258,13 @@ void bind_reading(py::module_& module) {
                        major_faults, faults, overflowed, mesh_version, pu, n_tables);
   PYBIND11_NUMPY_DTYPE(RegionRow, id, threads, count, inclusive_sum_ns, inclusive_min_ns,
                        inclusive_max_ns, self_sum_ns, self_min_ns, self_max_ns);
-  PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest);
+  PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest, begun_sum,
+                       wait_begin_sum, wait_end_sum, number, channel, sizes);
+  PYBIND11_NUMPY_DTYPE(CollectiveRow, communicator, call, flags, count, bytes_out, bytes_in,
+                       begun_sum, wait_begin_sum, wait_end_sum, number, zero);
+  PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
+                       begun, wait_begin, wait_end);
+  PYBIND11_NUMPY_DTYPE(LogRow, step, rank, n, first, all, lost, lost_begin, lost_end);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
   PYBIND11_NUMPY_DTYPE(QuantityRow, region, quantity, zero, value);
@@ -250,9 +327,27 @@ void bind_reading(py::module_& module) {
              "Step entries at these offsets of a stream file, in their order.\n\n"
              "references : of each, `reference_offset` of its place in the index.\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
-             "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities' of all "
-             "entries one\n"
-             "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin.");
+             "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities',\n"
+             "'collectives' of all entries one\n"
+             "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin. "
+             "'stamped'\n"
+             "(bool per entry): whether its messages have stamps, channels and sizes; those of "
+             "older\n"
+             "versions are 0. docs/stream.md explains the columns.");
+  module.def("read_events", &read_events, py::arg("path"), py::arg("offsets"),
+             "What `events` entries at these offsets of a stream file keep of logged steps.\n\n"
+             "Returns a dict: 'whole' (bool per entry; False: damaged), 'events': structured rows\n"
+             "(step, rank, peer, call, kind, flags, channel, number, bytes, and begun, "
+             "wait_begin,\n"
+             "wait_end in ns on the rank's clock, INT64_MIN if not known) of all entries one "
+             "after\n"
+             "another, 'event_start' (n + 1,), and 'logs', a row per entry: step, rank, how many\n"
+             "events it has (n), the number of its first one in the step (first) and how many "
+             "all\n"
+             "entries of the step have (all); how many found no room (lost), and when the first "
+             "and\n"
+             "the last of those were (lost_begin, lost_end). docs/stream.md explains kind and "
+             "flags.");
   module.def(
       "decode_steps",
       [](const std::vector<py::bytes>& bodies) {

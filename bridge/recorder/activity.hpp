@@ -25,6 +25,7 @@ struct alignas(64) Activity {
   std::atomic<uint32_t> usual{nothing};
   std::atomic<bool> follows_sites{false};  // of calls; see CallSites
   bool by_counter = false;                 // ticks are those of the processor's counter
+  std::atomic<bool> logs{false};           // each event of this step; see EventLog
   std::atomic<uint64_t> since_ticks{0};    // begin of the present active period
   std::atomic<uint64_t> period{0};         // its number
 

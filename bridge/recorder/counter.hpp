@@ -57,4 +57,32 @@ class Growing {
   uint64_t taken_ = 0;  // closing thread only
 };
 
+// A sum modulo 2^64, of stamps; else as Growing.
+class Wrapping {
+ public:
+  void add(uint64_t n) noexcept { now_.add(n); }
+  // By the closing thread: what was added since it last took.
+  uint64_t take() noexcept {
+    const uint64_t before = taken_;
+    taken_ = now_.get();
+    return taken_ - before;
+  }
+
+ private:
+  Counter now_;
+  uint64_t taken_ = 0;  // closing thread only
+};
+
+// A count modulo 2^32.
+class ShortCounter {
+ public:
+  void add(uint32_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint32_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint32_t> value_{0};
+};
+
 }  // namespace perfield

@@ -2,10 +2,13 @@
 //
 // events.cpp - counting MPI calls, messages and quantities: the hot path of every source. Runs on
 // the thread that makes the call; see source.h.
+#include <algorithm>
+
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
 
 using perfield::Activity;
+using perfield::EventKind;
 using perfield::recorder;
 using perfield::Shard;
 using perfield::this_shard;
@@ -73,6 +76,19 @@ inline bool is_inside_call(Shard& s, const void* frame) noexcept {
   return now;
 }
 
+uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
+  return perfield::the_recorder->log.add(s, event);
+}
+
+// Returns the row that counts the end of a logged send, if its begin counts in this thread's rows.
+[[gnu::noinline]] uint32_t end_of_logged(Shard& s, perfield_call call, int32_t peer,
+                                         uint32_t logged, uint64_t wait_begin,
+                                         uint64_t wait_end) noexcept {
+  bool own = false;
+  if (!perfield::the_recorder->log.end_send(s, logged, wait_begin, wait_end, &own)) return 0;
+  return own ? s.row_of_message(call, peer) : 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -136,31 +152,72 @@ uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexce
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, peer);
   if (__builtin_expect(row == 0 || !s->waits_beside(row) || !s->activity->by_counter, 0))
     return awaited_elsewhere(*s, peer, bytes, entered);
-  s->count_in(row, bytes);
+  s->count_message_in(row, bytes);
   const uint64_t now = perfield::read_counter();
   s->count_in(row + 1, now - entered);
   return now;
 }
 
-uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t,
-                             perfield_place) noexcept {
-  perfield_message(call, peer, bytes);
-  return 0;
-}
-
-void perfield_send_ended(perfield_call, int32_t, uint32_t, uint64_t, uint64_t) noexcept {}
-
-void perfield_arrived(const perfield_arrival* arrival) noexcept {
+uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                             perfield_place place) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return;
-  s->count_message(PERFIELD_CALL_recv, arrival->peer, arrival->bytes);
-  if (arrival->flags & PERFIELD_ARRIVAL_BLOCKING)
-    s->count_wait(arrival->peer, arrival->wait_end - arrival->wait_begin);
+  if (!s || !s->count_messages) return 0;
+  const uint32_t row = s->count_stamped(call, peer, bytes, begun, place);
+  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0))
+    return log_event(*s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
+                          uint8_t(EventKind::send), 0});
+  return s->token_of(row);
 }
 
-void perfield_collective_done(const perfield_collective*) noexcept {}
+uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
+                             uint64_t wait_end) noexcept {
+  Shard* s = this_shard;
+  if (!s || !logged || s->activity->state.load(std::memory_order_relaxed) != Activity::active)
+    return wait_end;
+  if (!wait_end) wait_end = s->activity->ticks();
+  uint32_t row = 0;
+  if (__builtin_expect(logged & perfield::kTokenOfRow, 1))
+    row = s->row_of(logged, call, peer);
+  else
+    row = end_of_logged(*s, call, peer, logged, wait_begin, wait_end);
+  if (!row) return wait_end;
+  s->count_wait_of(row, wait_begin, wait_end);
+  s->messages[row].ended.add(1);
+  return wait_end;
+}
 
-void perfield_source_communicator(uint32_t, int32_t, int32_t, const char*) noexcept {}
+uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
+  Shard* s = this_shard;
+  if (!s || !s->count_messages) return arrival->wait_end;
+  const perfield_arrival& a = *arrival;
+  const uint64_t wait_end = a.wait_end ? a.wait_end : s->activity->ticks();
+  const uint32_t row = s->count_stamped(PERFIELD_CALL_recv, a.peer, a.bytes, a.posted, a.place);
+  s->count_wait_of(row, a.wait_begin, wait_end);
+  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s->count_wait(a.peer, wait_end - a.wait_begin);
+  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0)) {
+    const unsigned flags =
+        a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
+    log_event(*s, {a.posted, a.wait_begin, wait_end, a.bytes, a.place.channel, a.place.number,
+                   a.peer, PERFIELD_CALL_recv, uint8_t(unsigned(EventKind::receive) | flags << 2),
+                   0});
+  }
+  return wait_end;
+}
+
+uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
+  Shard* s = this_shard;
+  if (!s || !s->count_messages) return done->wait_end;
+  perfield_collective d = *done;
+  if (!d.wait_end) d.wait_end = s->activity->ticks();
+  s->count_collective(d);
+  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0)) {
+    const unsigned flags = d.flags & PERFIELD_COLLECTIVE_ROOT ? unsigned{perfield::kEventRoot} : 0;
+    log_event(*s, {d.begun, d.wait_begin, d.wait_end, std::max(d.bytes_out, d.bytes_in),
+                   d.communicator, d.number, -1, d.call,
+                   uint8_t(unsigned(EventKind::collective) | flags << 2), 0});
+  }
+  return d.wait_end;
+}
 
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
                                            perfield_over_steps steps, perfield_over_threads threads,

@@ -112,6 +112,7 @@ Shard* Recorder::add_shard() noexcept {
     return nullptr;
   }
   added->count_messages = messages_;
+  added->number = uint32_t(n);
   shards_[n].store(added, std::memory_order_release);
   n_shards_.store(n + 1, std::memory_order_release);
   return added;
@@ -188,6 +189,12 @@ uint64_t Recorder::untimed_regions() noexcept {
   return all;
 }
 
+uint64_t Recorder::overflowed_collectives() noexcept {
+  uint64_t all = 0;
+  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).overflowed_collective.get();
+  return all;
+}
+
 uint64_t Recorder::left_calls() noexcept {
   uint64_t all = 0;
   for (int i = 0; i < n_shards(); ++i) all += shard_at(i).left_calls.get();
@@ -208,8 +215,32 @@ void Recorder::fold(uint64_t now) noexcept {
   folded_until_ = now;
 }
 
+bool Recorder::any_in_log() noexcept {
+  for (int i = 0; i < n_shards(); ++i)
+    if (shard_at(i).in_log.load(std::memory_order_seq_cst)) return true;
+  return false;
+}
+
+void Recorder::begin_log(uint64_t step) noexcept {
+  if (messages_ && log.is_free([this] { return any_in_log(); })) log.begin(step);
+}
+
+EventLog::Taken Recorder::take_log() noexcept {
+  EventLog::Taken taken = log.take([this] { return any_in_log(); });
+  const auto to_ns = [this](uint64_t* stamp) {
+    if (*stamp) *stamp = clock.since_start_ns(*stamp);
+  };
+  for (uint32_t n = 0; n < taken.n; ++n)
+    for (uint64_t LoggedEvent::*stamp :
+         {&LoggedEvent::begun, &LoggedEvent::wait_begin, &LoggedEvent::wait_end})
+      to_ns(&(taken.events[n].*stamp));
+  to_ns(&taken.lost_begin);
+  to_ns(&taken.lost_end);
+  return taken;
+}
+
 uint64_t Recorder::bytes_used() noexcept {
-  return carried.bytes + sites.bytes() + regions.size() * sizeof(RegionDefinition) +
+  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() + regions.size() * sizeof(RegionDefinition) +
          bytes_of_pages(regions.capacity() * 16);
 }
 

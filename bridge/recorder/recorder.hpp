@@ -19,6 +19,7 @@
 #include "recorder/call_sites.hpp"
 #include "recorder/carried.hpp"
 #include "recorder/counters.hpp"
+#include "recorder/event_log.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
 #include "recorder/step_region.hpp"
@@ -80,6 +81,7 @@ class Recorder {
   // Takes the counts of all shards until `now` into carry. Counting goes on. Costs what the threads
   // have touched since the last time, and a look at each thread.
   void fold(uint64_t now) noexcept;
+  uint64_t folded_until() const noexcept { return folded_until_; }
   // Gives the step this value of a state of the rank. By the thread that closes it, once there is a
   // shard.
   void set_of_rank(perfield_quantity quantity, uint64_t value) noexcept {
@@ -89,6 +91,10 @@ class Recorder {
   // The shard's thread did not run the program in [from, until): its open regions and call get no
   // time there.
   void skip(Shard& s, uint64_t from, uint64_t until) noexcept;
+  // Keeps each event of this step, from now on.
+  void begin_log(uint64_t step) noexcept;
+  // What was kept since; its stamps are ns on the rank's clock.
+  EventLog::Taken take_log() noexcept;
   // Stops counting but follows events, so that begins and ends stay matched.
   void close() noexcept { set_state(Activity::inactive); }
   // Stops for good.
@@ -102,6 +108,8 @@ class Recorder {
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
   // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
+  // Operations that found no row of their communicator.
+  uint64_t overflowed_collectives() noexcept;
   // Calls that were never left: see Shard::forget_call.
   uint64_t left_calls() noexcept;
   // What the recorder's tables have touched until the last fold, in bytes.
@@ -111,6 +119,7 @@ class Recorder {
   Regions regions;
   StepRegion step_region;
   CallSites sites{activity_.follows_sites};
+  EventLog log{activity_};
   Quantities quantities;
   uint64_t quantities_used = 0;  // those with rows in any step entry, as bits
   Counters counters;             // the kernel's
@@ -123,6 +132,7 @@ class Recorder {
   void read_at_leave(Shard& s) noexcept;
   static void thread_ended(void* shard) noexcept;
   void set_state(Activity::State state) noexcept;
+  bool any_in_log() noexcept;
 
   uint32_t max_peers_ = 0;  // from start(), before any shard
   bool messages_ = true;

@@ -34,14 +34,16 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
+  size_t collectives = aligned(kCollectiveRows * sizeof(Collective));
   uint32_t max_quantities = RegionQuantities<QuantityValue>::capacity(max_regions);
   size_t of_regions = aligned(RegionQuantities<QuantityValue>::bytes(max_regions));
   size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t total = aligned(sizeof(Shard)) + regions + values + messages + kRhythmLevels * rhythms +
-                 of_regions + carried + amounts + deep + slots * sizeof(uint32_t);
-  for (const uint32_t rows : {max_regions, max_messages, max_quantities})
+                 of_regions + carried + amounts + deep + collectives +
+                 kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
+  for (const uint32_t rows : {max_regions, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
@@ -60,12 +62,13 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->max_regions = s->usual_regions = max_regions;
   s->max_messages = max_messages;
   unsigned char** const marks[] = {&s->touched_regions, &s->touched_quantities,
-                                   &s->touched_messages};
-  Bits* const bits[] = {&s->carried_regions, &s->carried_quantities, &s->carried_messages};
-  const uint32_t rows[] = {max_regions, max_quantities, max_messages};
-  for (int i = 0; i < 3; ++i)
+                                   &s->touched_messages, &s->touched_collectives};
+  Bits* const bits[] = {&s->carried_regions, &s->carried_quantities, &s->carried_messages,
+                        &s->carried_collectives};
+  const uint32_t rows[] = {max_regions, max_quantities, max_messages, kCollectiveRows};
+  for (int i = 0; i < 4; ++i)
     *marks[i] = reinterpret_cast<unsigned char*>(take(bytes_of_marks(rows[i])));
-  for (int i = 0; i < 3; ++i) bits[i]->place(take(Bits::bytes(rows[i])));
+  for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])));
   s->regions = reinterpret_cast<RegionCounters*>(take(regions));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
@@ -74,6 +77,9 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->carry_of_regions.place(take(carried), max_regions);
   s->frame_amounts = reinterpret_cast<Counter(*)[kMostQuantities]>(take(amounts));
   s->deep_handles = reinterpret_cast<uint32_t*>(take(deep));
+  s->collectives = reinterpret_cast<Collective*>(take(collectives));
+  s->collective_slots =
+      reinterpret_cast<uint16_t*>(take(kCollectiveSlots * sizeof(uint16_t)));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
@@ -92,6 +98,10 @@ uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept 
                    bytes_of_pages(of_regions.used(n_regions)) +
                    bytes_of_pages(carry_of_regions.used(n_regions)) +
                    bytes_of_pages(n + n_regions + quantities_of_regions);  // marks
+  const uint64_t n_operations = n_collectives.load(relaxed);
+  if (n_operations > PERFIELD_CALL_LIMIT)
+    bytes += bytes_of_pages((n_operations - PERFIELD_CALL_LIMIT) * sizeof(Collective)) +
+             bytes_of_pages(kCollectiveSlots * sizeof(uint16_t)) + bytes_of_pages(kCollectiveRows);
   for (const size_t of_region : {sizeof(RegionCounters), sizeof(RegionValues)})
     bytes += bytes_of_pages(n_regions * of_region);
   if (follows_sites) bytes += bytes_of_pages(n_sites * sizeof(Rhythm));
@@ -210,8 +220,44 @@ uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
   return n;
 }
 
-void Shard::count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
-  count_in(find_message(call, peer), bytes);
+uint32_t Shard::find_collective(uint16_t call, uint32_t communicator) noexcept {
+  uint32_t slot = (communicator ^ uint32_t(call) * 0x9E3779B9u) % kCollectiveSlots;
+  for (;; slot = (slot + 1) % kCollectiveSlots) {
+    const uint32_t i = collective_slots[slot];
+    if (i == 0) break;
+    if (collectives[i].communicator == communicator && collectives[i].call == call) return i;
+  }
+  const uint32_t n = n_collectives.load(relaxed);
+  if (n >= kCollectiveRows) {
+    overflowed_collective.add(1);
+    return call;  // `other communicators` of this call
+  }
+  collectives[n].communicator = communicator;
+  collectives[n].call = call;
+  collective_slots[slot] = uint16_t(n);
+  n_collectives.store(n + 1, std::memory_order_release);
+  return n;
+}
+
+void Shard::count_collective(const perfield_collective& done) noexcept {
+  if (done.call >= PERFIELD_CALL_LIMIT) return;
+  const uint32_t row =
+      done.communicator ? find_collective(done.call, done.communicator) : uint32_t(done.call);
+  Collective& c = collectives[row];
+  c.bytes_out.add(done.bytes_out);
+  c.bytes_in.add(done.bytes_in);
+  if (done.flags & PERFIELD_COLLECTIVE_ROOT) c.as_root.add(1);
+  c.stamps.begun.add(done.begun);
+  c.stamps.wait_begin.add(done.wait_begin);
+  c.stamps.wait_end.add(done.wait_end);
+  if (!done.begun || !done.wait_begin) c.stamps.unknown.add(1);
+  c.number.set(row < PERFIELD_CALL_LIMIT ? 0 : done.number);
+  c.count.add(1);
+  touched(News::collectives, touched_collectives, row);
+}
+
+void Shard::count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept {
+  count_in(find_message(kWaitedCall, peer), ticks);
 }
 
 }  // namespace perfield

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "format/calls.h"
+#include "format/entry.hpp"
 #include "recorder/activity.hpp"
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
@@ -37,7 +38,16 @@ inline constexpr uint64_t bytes_of_pages(uint64_t bytes) noexcept {
 }
 
 // The tables of a shard that have marks; see touched.hpp.
-enum class News : uint8_t { regions, messages, calls, quantities, of_rank, faults, kinds };
+enum class News : uint8_t {
+  regions,
+  messages,
+  calls,
+  quantities,
+  of_rank,
+  faults,
+  collectives,
+  kinds
+};
 static_assert(int(News::kinds) <= 8);  // the closing thread takes eight marks at once
 inline bool has(uint64_t news, News table) noexcept { return news >> (8 * int(table)) & 1; }
 
@@ -45,13 +55,57 @@ struct RegionValues {
   uint64_t count, inclusive, self;
 };
 
+// Sums of stamps of messages or operations, in ticks modulo 2^64.
+struct Stamps {
+  uint64_t begun, wait_begin, wait_end;
+};
+struct GrowingStamps {
+  Wrapping begun, wait_begin, wait_end;
+  Growing unknown;  // messages without their begin or wait
+
+  // By the closing thread.
+  void take_into(Stamps* carry, uint64_t* carry_unknown) noexcept {
+    carry->begun += begun.take();
+    carry->wait_begin += wait_begin.take();
+    carry->wait_end += wait_end.take();
+    *carry_unknown += unknown.take();
+  }
+};
+
 struct Message {
   int32_t peer;
   uint16_t call;
   Growing count, bytes, empty;
   Counter largest, largest_period;
-  uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // taken, not yet written
+  GrowingStamps stamps;
+  Growing ended;                // waits of messages that this rank sent, where their begin counts
+  Counter place;                // number and channel of the last one, see place_word
+  ShortCounter sizes[kSizeBins];
+  // By the closing thread: taken, not yet written.
+  uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_ended;
+  Stamps carry_stamps;
+  uint32_t written_sizes[kSizeBins];
 };
+
+inline uint64_t place_word(perfield_place place) noexcept {
+  return place.number | uint64_t(place.channel) << 32;
+}
+
+// Collective operations of one kind on one communicator.
+struct Collective {
+  uint32_t communicator;
+  uint16_t call;
+  Growing count, bytes_out, bytes_in, as_root;
+  GrowingStamps stamps;
+  Counter number;  // of the last one
+  uint64_t carry_count, carry_bytes_out, carry_bytes_in, carry_as_root, carry_unknown;
+  Stamps carry_stamps;
+};
+inline constexpr uint32_t kCollectiveRows = 512;  // with those of other communicators, by call
+inline constexpr uint32_t kCollectiveSlots = 1024;
+
+// What tells a send's end where its begin was counted; see Shard::token_of.
+inline constexpr uint32_t kTokenOfRow = 0x80000000u;
 
 // One thread's value of a quantity, in one region or in the rank: a sum, or a state and the period
 // that set it.
@@ -198,10 +252,19 @@ class Shard {
     if (frame >= call_frame) return true;
     return call_caller && !is_same_code(static_cast<void* const*>(call_frame)[1], call_caller);
   }
+  // Counts a message without stamps.
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
-    const uint32_t i = usual_row(call, peer);
-    if (__builtin_expect(i == 0, 0)) return count_elsewhere(call, peer, bytes);
-    count_in(i, bytes);
+    count_message_in(row_of_message(call, peer), bytes);
+  }
+  void count_message_in(uint32_t row, uint64_t bytes) noexcept {
+    messages[row].stamps.unknown.add(1);
+    messages[row].sizes[size_bin(bytes)].add(1);
+    count_in(row, bytes);
+  }
+  // The row of its messages, which is made if it is new.
+  uint32_t row_of_message(uint16_t call, int32_t peer) noexcept {
+    const uint32_t row = usual_row(call, peer);
+    return __builtin_expect(row == 0, 0) ? find_message(call, peer) : row;
   }
   // The row if it is in its first slot, as nearly always; else 0.
   uint32_t usual_row(uint16_t call, int32_t peer) const noexcept {
@@ -215,6 +278,36 @@ class Shard {
     const Message& m = messages[row + 1];
     return m.peer == messages[row].peer && m.call == kWaitedCall;
   }
+  // Counts a message with its stamps in the row of its call and peer; returns the row.
+  uint32_t count_stamped(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
+                         perfield_place place) noexcept {
+    const uint32_t row = row_of_message(call, peer);
+    Message& m = messages[row];
+    m.stamps.begun.add(begun);
+    if (__builtin_expect(begun == 0, 0)) m.stamps.unknown.add(1);
+    m.place.set(place_word(place));
+    m.sizes[size_bin(bytes)].add(1);
+    count_in(row, bytes);
+    return row;
+  }
+  void count_wait_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
+    GrowingStamps& stamps = messages[row].stamps;
+    stamps.wait_begin.add(wait_begin);
+    stamps.wait_end.add(wait_end);
+  }
+  // Names the row and the present period of this thread, so that the end of a send counts beside
+  // its begin or nowhere.
+  uint32_t token_of(uint32_t row) const noexcept {
+    if (__builtin_expect(row > 0xFFFF, 0)) return 0;
+    return kTokenOfRow | period_of_token() << 16 | row;
+  }
+  // The row that a token names; 0 if it is of another period or thread.
+  uint32_t row_of(uint32_t token, uint16_t call, int32_t peer) const noexcept {
+    const uint32_t row = token & 0xFFFF;
+    if ((token >> 16) != (kTokenOfRow >> 16 | period_of_token()) || row >= max_messages) return 0;
+    return messages[row].peer == peer && messages[row].call == call ? row : 0;
+  }
+  void count_collective(const perfield_collective& done) noexcept;
   void count_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];
     m.count.add(1);
@@ -242,7 +335,9 @@ class Shard {
   void forget_sites(uint32_t from, uint32_t until) noexcept;
   // Counts this many ticks as waiting for a peer.
   void count_wait(int32_t peer, uint64_t ticks) noexcept {
-    count_message(kWaitedCall, peer, ticks);
+    const uint32_t row = usual_row(kWaitedCall, peer);
+    if (__builtin_expect(row == 0, 0)) return count_wait_elsewhere(peer, ticks);
+    count_in(row, ticks);
   }
 
   // The innermost level of the stack that was entered with that handle; -1: none. Below the levels
@@ -341,6 +436,8 @@ class Shard {
   Growing left_calls;           // calls that were never left
   Growing overflowed;           // events that went to `other peers`
   Counter overflowed_quantity;  // amounts that went to `other regions`
+  // Operations that went to `other communicators`.
+  Counter overflowed_collective;
 
   Frame stack[kStackDepth];
   uint32_t* deep_handles;  // [kDeepLevels], for regions beyond the stack
@@ -372,14 +469,20 @@ class Shard {
   uint32_t slot_mask;
   size_t memory_bytes;  // size of the shard and its tables
 
+  Collective* collectives;  // [kCollectiveRows]; the first are `other communicators` by call
+  std::atomic<uint32_t> n_collectives{PERFIELD_CALL_LIMIT};
+  uint16_t* collective_slots;  // [kCollectiveSlots], as message_slots
+  uint32_t number = 0;              // of the shard
+  std::atomic<bool> in_log{false};  // the thread may be writing to the EventLog
+
   // Marks of rows, see touched.hpp.
   alignas(kMarksInChunk) unsigned char touched_calls[PERFIELD_CALL_LIMIT] = {};
   unsigned char touched_of_rank[kMostQuantities] = {};
-  unsigned char *touched_messages, *touched_quantities;
+  unsigned char *touched_messages, *touched_quantities, *touched_collectives;
 
   // Rows with something in carry; closing thread only.
-  Bits carried_regions, carried_messages, carried_quantities;
-  uint32_t n_carried_messages = 0;
+  Bits carried_regions, carried_messages, carried_quantities, carried_collectives;
+  uint32_t n_carried_messages = 0, n_carried_collectives = 0;
   uint64_t carried_calls[PERFIELD_CALL_LIMIT / 64] = {};
   uint64_t bytes_counted = 0;  // of bytes_used, in the sum of all shards
 
@@ -396,8 +499,12 @@ class Shard {
     const uint64_t key = (uint64_t(uint32_t(peer)) << 16) | call;
     return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
   }
-  void count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
+  void count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
+  uint32_t find_collective(uint16_t call, uint32_t communicator) noexcept;
+  uint32_t period_of_token() const noexcept {
+    return uint32_t(activity->period.load(std::memory_order_relaxed) + number * 64) & 0x7FFF;
+  }
   bool beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept;
   void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;
@@ -459,6 +566,7 @@ class Shard {
   void fold_regions(Carried& all, uint32_t n_regions) noexcept;
   void fold_stack(Carried& all, uint64_t now) noexcept;
   void fold_messages() noexcept;
+  void fold_collectives() noexcept;
   void fold_calls() noexcept;
   void forgive_left_calls() noexcept;
   void carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept;

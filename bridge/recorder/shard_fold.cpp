@@ -21,6 +21,7 @@ void Shard::fold(Carried& all, uint64_t news, const Counters& counters, uint64_t
   if (has(news, News::regions)) fold_regions(all, n_regions);
   fold_stack(all, now);
   if (has(news, News::messages)) fold_messages();
+  if (has(news, News::collectives)) fold_collectives();
   if (has(news, News::faults)) forgive_left_calls();
   if (has(news, News::calls)) fold_calls();
   fold_quantities(all, news);
@@ -92,7 +93,23 @@ void Shard::fold_messages() noexcept {
     m.carry_empty += m.empty.take();
     if (m.largest_period.get() == period)
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
+    m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
+    m.carry_ended += m.ended.take();
     if (carried_messages.add(i)) ++n_carried_messages;
+  });
+}
+
+void Shard::fold_collectives() noexcept {
+  for_each_mark<Marks::taken>(touched_collectives, n_collectives.load(relaxed), [&](uint32_t i) {
+    Collective& c = collectives[i];
+    const uint64_t count = c.count.take();
+    if (!count) return;
+    c.carry_count += count;
+    c.carry_bytes_out += c.bytes_out.take();
+    c.carry_bytes_in += c.bytes_in.take();
+    c.carry_as_root += c.as_root.take();
+    c.stamps.take_into(&c.carry_stamps, &c.carry_unknown);
+    if (carried_collectives.add(i)) ++n_carried_collectives;
   });
 }
 

@@ -136,13 +136,14 @@ struct perfield_place {
   uint32_t channel, number;
 };
 // Counts a message that this rank sends, puts or fetches, at its start. begun: stamp of the call's
-// entry. Returns where the log of this step keeps it; 0: it does not.
+// entry. Returns a token for perfield_send_ended; 0: call that not.
 uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
                              struct perfield_place place) noexcept;
-// The program has waited for that message from wait_begin to wait_end. logged: what
-// perfield_send_begun has returned. Call it at most once for each message.
-void perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
-                         uint64_t wait_end) noexcept;
+// The program has waited for that message from wait_begin to wait_end (0: now). logged: what
+// perfield_send_begun has returned. Call it at most once for each message, on any thread. Returns
+// wait_end.
+uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
+                             uint64_t wait_end) noexcept;
 // A message that has arrived.
 enum : uint32_t {
   PERFIELD_ARRIVAL_BLOCKING = 1,  // its wait also counts as waiting for the peer
@@ -153,10 +154,11 @@ struct perfield_arrival {
   uint32_t flags;
   uint64_t bytes;
   uint64_t posted;                // the receive was posted
-  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left
+  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
   struct perfield_place place;
 };
-void perfield_arrived(const struct perfield_arrival* arrival) noexcept;
+// Returns wait_end.
+uint64_t perfield_arrived(const struct perfield_arrival* arrival) noexcept;
 // A collective operation that this rank has completed. perfield_call_leave counts the call, its
 // time and its bytes; this counts the operation by its communicator.
 enum : uint32_t { PERFIELD_COLLECTIVE_ROOT = 1 };  // this rank was the root
@@ -167,9 +169,10 @@ struct perfield_collective {
   uint32_t flags;
   uint64_t bytes_out, bytes_in;
   uint64_t begun;                 // the operation was started
-  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left
+  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
 };
-void perfield_collective_done(const struct perfield_collective* done) noexcept;
+// Returns wait_end.
+uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
 // Describes the communicator called `name`, once per rank and before its first use. label: what
 // MPI_Comm_get_name says, or "". Not on the hot path; locks.
 void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,

@@ -15,9 +15,12 @@
 namespace perfield {
 namespace {
 
-constexpr size_t kTableHeaders = 5 * sizeof(TableHeader);
+constexpr size_t kTableHeaders = kStepTables * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
+// More go to `overflowed`, with their counts.
+constexpr size_t kThreadsWithFullTables = 4;
+constexpr size_t kRowsOfCollectives = kCollectiveRows * sizeof(CollectiveRow);
 
 template <class Visit>
 void for_each_bit(uint64_t bits, Visit visit) noexcept {
@@ -98,9 +101,86 @@ uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   return n;
 }
 
+// Turns sums of stamps in ticks into sums of ns on the rank's clock. A stamp of another thread that
+// was counted while the step closed may have come apart from its message; then the sum is far off,
+// and counts as unknown.
+class StampSums {
+ public:
+  StampSums(Recorder& r, const StepBody& body) noexcept
+      : clock_(r.clock),
+        until_(r.folded_until()),
+        until_ns_(clock_.since_start_ns(until_)),
+        begin_ns_(body.begin_ns) {}
+
+  // Of `count` messages; all: whether each has its stamps.
+  void into(const Stamps& ticks, uint64_t count, bool all_begun, bool all_ended, uint64_t* begun,
+            uint64_t* wait_begin, uint64_t* wait_end) const noexcept {
+    *begun = all_begun ? sum_ns(ticks.begun, count, 0) : 0;
+    *wait_begin = all_ended ? sum_ns(ticks.wait_begin, count, 0) : 0;
+    *wait_end = all_ended ? sum_ns(ticks.wait_end, count, begin_ns_) : 0;
+  }
+
+ private:
+  static constexpr uint64_t kSlack_ns = 10'000'000;  // of each stamp
+  uint64_t sum_ns(uint64_t ticks, uint64_t count, uint64_t earliest_ns) const noexcept {
+    const uint64_t before = count * until_ - ticks;  // of the end, added up; most often positive
+    const bool is_later = int64_t(before) < 0;
+    const uint64_t apart_ns = clock_.span_ns(is_later ? 0 - before : before);
+    const uint64_t most_ns = is_later ? 0 : until_ns_ - std::min(until_ns_, earliest_ns);
+    if (!ticks || apart_ns > count * (most_ns + kSlack_ns)) return 0;
+    return count * until_ns_ + (is_later ? apart_ns : 0 - apart_ns);
+  }
+
+  const Clock& clock_;
+  uint64_t until_, until_ns_, begin_ns_;
+};
+
+void add_row(const MessageRow& row, MessageRow* sum) noexcept {
+  const bool is_first = !sum->count;
+  sum->count += row.count;
+  sum->bytes += row.bytes;
+  sum->empty += row.empty;
+  sum->largest = std::max(sum->largest, row.largest);
+  for (uint64_t MessageRow::*stamps :
+       {&MessageRow::begun_sum, &MessageRow::wait_begin_sum, &MessageRow::wait_end_sum})
+    sum->*stamps = is_first ? row.*stamps : sum_of_known(sum->*stamps, row.*stamps);
+  for (int bin = 0; bin < kSizeBins; ++bin) sum->sizes[bin] += row.sizes[bin];
+}
+
+MessageRow row_of(Shard& s, uint32_t place, uint16_t call, const StampSums& sums) noexcept {
+  const Message& m = s.messages[place];
+  MessageRow row{};
+  row.peer = s.peer_of(place);
+  row.call = call;
+  row.count = m.carry_count;
+  row.bytes = m.carry_bytes;
+  row.empty = m.carry_empty;
+  row.largest = m.carry_largest;
+  if (call == kWaitedCall) return row;
+  const bool all_begun = !m.carry_unknown;
+  const bool all_ended =
+      all_begun && (!kMessageCalls.has[call] || m.carry_ended == m.carry_count);
+  sums.into(m.carry_stamps, row.count, all_begun, all_ended, &row.begun_sum, &row.wait_begin_sum,
+            &row.wait_end_sum);
+  if (place >= PERFIELD_CALL_LIMIT) {
+    const uint64_t number_and_channel = m.place.get();
+    row.number = uint32_t(number_and_channel);
+    row.channel = uint32_t(number_and_channel >> 32);
+  }
+  for (int bin = 0; bin < kSizeBins; ++bin)
+    row.sizes[bin] = m.sizes[bin].get() - m.written_sizes[bin];
+  return row;
+}
+
+void empty(Message& m) noexcept {
+  m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
+  m.carry_unknown = m.carry_ended = 0;
+  m.carry_stamps = {};
+}
+
 // Writes message rows (waits == false) or rows of waits by peer; each leaves the other kind in
 // place. Rows without room add up in one row of `other peers` per call, for which room is reserved.
-uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
+uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const StampSums& sums,
                       uint64_t* overflowed) noexcept {
   uint32_t n = 0;
   MessageRow other[PERFIELD_CALL_LIMIT];
@@ -116,22 +196,23 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
       uint16_t call = s.call_of(k);
       if ((call == kWaitedCall) != waits) return;
       r.carried.calls_of_messages.set(call);
-      MessageRow row{s.peer_of(k),  call,           0, m.carry_count, m.carry_bytes,
-                     m.carry_empty, m.carry_largest};
+      const MessageRow row = row_of(s, k, call, sums);
       if (add(row)) {
         ++n;
       } else {
         MessageRow& o = other[call];
-        if (!has_other[call]) o = {kPeerOther, call, 0, 0, 0, 0, 0};
+        if (!has_other[call]) {
+          o = {};
+          o.peer = kPeerOther;
+          o.call = call;
+        }
         has_other[call] = true;
-        o.count += row.count;
-        o.bytes += row.bytes;
-        o.empty += row.empty;
-        o.largest = std::max(o.largest, row.largest);
+        add_row(row, &o);
         *overflowed += row.count;
       }
       if (carry == Carry::kept) return;
-      m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
+      for (int bin = 0; bin < kSizeBins; ++bin) m.written_sizes[bin] += row.sizes[bin];
+      empty(m);
       s.carried_messages.remove(k);
       --s.n_carried_messages;
     });
@@ -140,6 +221,36 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
   if (has_other.any())
     for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
       if (has_other[call] && add(other[call])) ++n;
+  return n;
+}
+
+// Rows of several threads stay apart: two that take part in one operation are two callers.
+uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, const StampSums& sums) noexcept {
+  uint32_t n = 0;
+  for_each_carrying(r, [&](Shard& s) {
+    if (!s.n_carried_collectives) return;
+    s.carried_collectives.for_each(kCollectiveRows, [&](uint32_t k) {
+      Collective& c = s.collectives[k];
+      const bool is_named = k >= PERFIELD_CALL_LIMIT;
+      CollectiveRow row{};
+      row.communicator = is_named ? c.communicator : 0;
+      row.call = is_named ? c.call : uint16_t(k);
+      row.flags = c.carry_as_root != 0;
+      row.count = c.carry_count;
+      row.bytes_out = c.carry_bytes_out;
+      row.bytes_in = c.carry_bytes_in;
+      sums.into(c.carry_stamps, row.count, !c.carry_unknown, !c.carry_unknown, &row.begun_sum,
+                &row.wait_begin_sum, &row.wait_end_sum);
+      row.number = uint32_t(c.number.get());
+      if (!rows.add(row)) return;  // of a fifth thread with a full table: the next entry has it
+      ++n;
+      if (carry == Carry::kept) return;
+      c.carry_count = c.carry_bytes_out = c.carry_bytes_in = c.carry_as_root = c.carry_unknown = 0;
+      c.carry_stamps = {};
+      s.carried_collectives.remove(k);
+      --s.n_carried_collectives;
+    });
+  });
   return n;
 }
 
@@ -291,9 +402,12 @@ class QuantityRows {
 };
 
 // Of what found no room in the entry, the shards stay.
-void forget_empty_shards(Carried& carried, int n_shards) noexcept {
-  if (carried.quantity_rows || carried.of_rank || !n_shards) return;
-  carried.shards.for_each(uint32_t(n_shards), [&](uint32_t i) { carried.shards.remove(i); });
+void forget_empty_shards(Recorder& r) noexcept {
+  Carried& carried = r.carried;
+  if (carried.quantity_rows || carried.of_rank || !r.n_shards()) return;
+  carried.shards.for_each(uint32_t(r.n_shards()), [&](uint32_t i) {
+    if (!r.shard_at(int(i)).n_carried_collectives) carried.shards.remove(i);
+  });
 }
 
 // Bytes for the rows of one thread's full table and those of the rank. More rows occur only where
@@ -307,6 +421,13 @@ size_t room_for_quantities(uint32_t max_regions) noexcept {
 size_t room_needed_for_quantities(Recorder& r) noexcept {
   const size_t rows = kMostQuantities + r.carried.quantity_rows;
   return std::min(rows * sizeof(QuantityRow), room_for_quantities(r.regions.capacity()));
+}
+
+// The same for collective operations, of at most four threads with full tables.
+size_t room_needed_for_collectives(Recorder& r) noexcept {
+  size_t rows = 0;
+  for_each_carrying(r, [&](Shard& s) { rows += s.n_carried_collectives; });
+  return std::min(rows * sizeof(CollectiveRow), kThreadsWithFullTables * kRowsOfCollectives);
 }
 
 // Whether any region has time in that quantity in the step about to be written.
@@ -325,10 +446,10 @@ bool carries_time(Recorder& r, uint16_t quantity) noexcept {
 }  // namespace
 
 size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
-  constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
   return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
          max_regions * sizeof(RegionRow) + room_for_quantities(max_regions) +
-         threads_with_full_tables * message_rows(max_peers) * sizeof(MessageRow);
+         kThreadsWithFullTables *
+             (message_rows(max_peers) * sizeof(MessageRow) + kRowsOfCollectives);
 }
 
 std::string with_id(uint32_t id, const std::string& json) {
@@ -372,24 +493,29 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
     body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
   });
   // Reserves room for calls and quantities first: they are few and always fit.
-  const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r);
+  const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r) +
+                      room_needed_for_collectives(r);
+  const StampSums sums(r, body);
   Rows rows(at + sizeof body, room - sizeof body - kept);
   rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);
   rows.begin_table();
   rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
   rows.begin_table();
   rows.end_table(StepTable::messages, sizeof(MessageRow),
-                 add_messages(r, rows, false, carry, &body.overflowed), &body);
+                 add_messages(r, rows, false, carry, sums, &body.overflowed), &body);
   rows.begin_table();
   rows.end_table(StepTable::waits, sizeof(WaitRow),
-                 add_messages(r, rows, true, carry, &body.overflowed), &body);
+                 add_messages(r, rows, true, carry, sums, &body.overflowed), &body);
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();
   last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry), &body);
   last.begin_table();
   last.end_table(StepTable::quantities, sizeof(QuantityRow), QuantityRows(r, last, carry).add(),
                  &body);
-  if (carry == Carry::emptied) forget_empty_shards(r.carried, r.n_shards());
+  last.begin_table();
+  last.end_table(StepTable::collectives, sizeof(CollectiveRow),
+                 add_collectives(r, last, carry, sums), &body);
+  if (carry == Carry::emptied) forget_empty_shards(r);
   memcpy(at, &body, sizeof body);
   return size_t(last.at() - at);
 }

@@ -47,6 +47,9 @@ void Notices::add_to_end_entry(JsonObject* entry) {
   if (const uint64_t count = r.untimed_regions()) dropped.natural("too_deep", count);
   entry->raw("hooks", hooks.str()).raw("faults", faults.str()).raw("dropped_events", dropped.str());
   entry->natural("dropped_messages", overflowed_);
+  if (const uint64_t count = r.overflowed_collectives())
+    entry->natural("dropped_collectives", count);
+  if (r.log.lost()) entry->natural("lost_events", r.log.lost());
   entry->natural("dropped_regions", r.regions.overflowed());
   add_asked_for(config_, entry);
 }
@@ -60,6 +63,7 @@ void Notices::tell_at_end(const Run& run) {
   tell_of_step_region(run);
   tell_of_dropped(run);
   tell_of_full_tables();
+  tell_of_log(run);
   for (const auto& [kind, count] : faults_)
     tell("fault-" + kind, "events that could not be right on this node, first seen by rank " +
                               std::to_string(run.rank) + ": " + kind + ", " +
@@ -126,6 +130,21 @@ void Notices::tell_of_full_tables() const {
          "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
              " amounts are counted for `other regions`; raise max_regions (now " +
              std::to_string(config_.max_regions) + ") or choose fewer regions");
+}
+
+void Notices::tell_of_log(const Run& run) const {
+  Recorder& r = recorder();
+  const std::string of_rank = run.size > 1 ? " on rank " + std::to_string(run.rank) : "";
+  if (const uint64_t lost = r.log.lost())
+    tell("lost-events", std::to_string(lost) +
+                            " messages and collective operations of logged steps found no room" +
+                            of_rank + ", in the " + std::to_string(EventLog::kCapacity) +
+                            " of a step or in record_limit; they are counted, but who waited for "
+                            "whom there is known from sums alone");
+  if (const uint64_t count = r.overflowed_collectives())
+    tell("collectives",
+         "a table of communicators was full" + of_rank + ": " + std::to_string(count) +
+             " collective operations are counted as of other communicators");
 }
 
 void Notices::tell_of_sites(const Run& run) const {

@@ -58,6 +58,7 @@ class Notices {
   void tell_of_step_region(const Run& run) const;
   void tell_of_dropped(const Run& run) const;
   void tell_of_full_tables() const;
+  void tell_of_log(const Run& run) const;
   void tell_of_sites(const Run& run) const;
 
   const Config& config_;

@@ -196,6 +196,7 @@ void Session::close(int64_t label, double time, uint64_t now) noexcept {
 
 void Session::close_and_write(int64_t label, double time, uint64_t now) {
   clock_.cut(now);
+  const EventLog::Taken events = recorder().take_log();
   if (clock_.in_setup()) {  // nobody marked the end of setup, so it ends here
     write_step(StepKind::setup, 0, label, time, now);
     clock_.end_setup();
@@ -206,6 +207,7 @@ void Session::close_and_write(int64_t label, double time, uint64_t now) {
   const StepClock::Entry entry = clock_.close(label);
   if (entry != StepClock::Entry::none) write_step(StepKind::step, clock_.step(), label, time, now);
   if (entry == StepClock::Entry::frame && !clock_.windowed()) writer_.fields(clock_.step());
+  writer_.events(clock_.step(), events);
   clock_.next_step(label);
 }
 
@@ -312,6 +314,11 @@ void Session::compared(const perfield_clock& clock) noexcept {
   });
 }
 
+void Session::communicator(uint32_t name, int32_t size, int32_t my_rank,
+                           const char* label) noexcept {
+  while_measuring([&](uint64_t) { writer_.communicator(name, size, my_rank, label); });
+}
+
 void Session::before_end(int (*function)(perfield_clock*)) noexcept {
   through_gate([&] { before_end_ = function; });
 }
@@ -334,6 +341,7 @@ void Session::end(const std::string& reason) noexcept {
 void Session::write_end(const std::string& reason, uint64_t now) {
   Recorder& r = recorder();
   clock_.stop(now);
+  r.take_log();  // of a step that never closed; its messages belong to teardown
   if (clock_.in_setup()) {
     write_step(StepKind::setup, 0, 0, NAN, now);
   } else {

@@ -63,6 +63,8 @@ class Session {
   bool has_source(const char* name) noexcept;
   void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
+  // Describes a communicator; see perfield_source_communicator.
+  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) noexcept;
   // Reports something to the session's notices, under the lock.
   template <typename F>
   void note(F what) noexcept {

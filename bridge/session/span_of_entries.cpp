@@ -31,6 +31,11 @@ void SpanOfEntries::written(uint64_t bytes, uint64_t left) noexcept {
   }
 }
 
+void SpanOfEntries::also_written(uint64_t bytes, uint64_t left) noexcept {
+  of_level_ += bytes;
+  if (!full_ && of_level_ >= left / 3) lengthen(Cause::limit);
+}
+
 void SpanOfEntries::lengthen(Cause cause) noexcept {
   of_level_ = 0;
   if (wanted_ >= most_) return;

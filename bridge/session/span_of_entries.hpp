@@ -27,6 +27,8 @@ class SpanOfEntries {
 
   // An entry was written. bytes: its size. left: what this rank may still write.
   void written(uint64_t bytes, uint64_t left) noexcept;
+  // The same for something that steps are written with, of any size.
+  void also_written(uint64_t bytes, uint64_t left) noexcept;
   // Writing is too slow: twice as many steps share an entry, from the next border on.
   void lengthen() noexcept { lengthen(Cause::slow); }
   // An entry begins with step `first`: takes the longest span wanted that begins there. Returns

@@ -11,6 +11,7 @@ namespace perfield {
 
 void StepClock::configure(const Config& config) noexcept {
   configured_ = choice_ = StepChoice::of(config);
+  arrivals_every_ = uint64_t(config.arrivals_every);
   starts_paused_ = config.start_paused;
   spans_.configure(configured_.measure_every > 1 ? configured_.measure_every
                                                  : configured_.sum_every);
@@ -34,6 +35,7 @@ void StepClock::start() noexcept {
     if (counted) r.close();
     return;
   }
+  if (!in_setup_ && StepChoice::keeps_events(step_, arrivals_every_)) r.begin_log(step_);
   if (counted && windowed_) return;
   counting_since_ = r.clock.ticks();
   r.open(counting_since_);

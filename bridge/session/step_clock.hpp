@@ -25,6 +25,11 @@ struct StepChoice {
   bool is_measured(uint64_t step) const noexcept {
     return step >= skip && (step - skip) % measure_every == 0;
   }
+  // Whether each event of a measured step is kept: every so many steps, and some before the first
+  // of these, for short runs.
+  static bool keeps_events(uint64_t step, uint64_t every) noexcept {
+    return every && (step % every == 0 || (step < every && (step & (step - 1)) == 0));
+  }
   // Whether a frame ends with this step: a measured step, or the last of a group of steps.
   bool ends_frame(uint64_t step) const noexcept {
     return is_measured(step) && (measure_every > 1 || (step + 1) % sum_every == 0);
@@ -98,6 +103,7 @@ class StepClock {
 
   SpanOfEntries& spans_;
   StepChoice configured_, choice_;
+  uint64_t arrivals_every_ = 0;
   bool in_setup_ = true, windowed_ = false;
   uint64_t step_ = 0;
   uint64_t first_ = 0;  // of the entry

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -164,6 +165,48 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   stream_.end(*bytes);
   spans_.written(taken().by_stream - before, share_.left(taken()));
   return at;
+}
+
+// Events take their part of the space like entries of steps, but say nothing about how large the
+// last ones will be.
+bool StepWriter::write_events(uint64_t step, EventsStart start, const LoggedEvent* events) {
+  if (spans_.is_full()) return false;
+  unsigned char* const at = stream_.begin(EntryType::events, step, kMostBytesOfEvents);
+  if (!at) return false;
+  const size_t bytes = pack_events(start, events, at);
+  if (bytes > share_.left_before_end(taken()) / 4 || !stream_.end(bytes)) return false;
+  spans_.also_written(bytes + sizeof(EntryHeader), share_.left(taken()));
+  flush_when_due();
+  return true;
+}
+
+void StepWriter::events(uint64_t step, const EventLog::Taken& taken) noexcept {
+  EventsStart start{};
+  start.all = taken.n;
+  start.lost = taken.lost;
+  start.lost_begin_ns = taken.lost_begin;
+  start.lost_end_ns = taken.lost_end;
+  if (!taken.n && !taken.lost) return;
+  try {
+    do {
+      start.n = std::min(taken.n - start.first, kMostEvents);
+      const LoggedEvent* const events = taken.events + start.first;
+      start.origin_ns = start.n ? events->begun : 0;
+      if (!write_events(step, start, events)) return recorder().log.lose(taken.n - start.first);
+      start.first += start.n;
+    } while (start.first < taken.n);
+  } catch (...) {
+    recorder().log.lose(taken.n - start.first);
+  }
+}
+
+void StepWriter::communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) {
+  constexpr uint32_t kMostDescribed = 4096;  // a program may make some in each step
+  if (++n_communicators_ > kMostDescribed) return;
+  JsonObject json;
+  json.natural("name", name).integer("size", size).integer("rank", my_rank);
+  json.text("label", label ? label : "");
+  stream_.json(EntryType::communicator, name, json.str());
 }
 
 namespace {

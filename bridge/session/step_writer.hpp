@@ -12,6 +12,7 @@
 
 #include "configuration/config.hpp"
 #include "format/append.hpp"
+#include "recorder/event_log.hpp"
 #include "recorder/source.h"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/staging.hpp"
@@ -46,6 +47,9 @@ class StepWriter {
   // Encodes the recorder's carry with the definitions that it needs. Returns the body in the
   // buffer, valid until the next write; nullptr if it cannot be written.
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
+  // Writes what the log of a step kept, as far as record_limit allows; the rest is lost.
+  void events(uint64_t step, const EventLog::Taken& taken) noexcept;
+  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label);
   // is_last: at the end.
   void sites(bool is_last = false);
   // False for a while after sites_looked_at.
@@ -72,6 +76,7 @@ class StepWriter {
 
  private:
   Taken taken() const noexcept;
+  bool write_events(uint64_t step, EventsStart start, const LoggedEvent* events);
   void define();
   void check_staging(uint64_t step) noexcept;
   void tell_of_failures(uint64_t step);
@@ -90,6 +95,7 @@ class StepWriter {
   Definitions definitions_;
   Mesh mesh_;
   int rank_ = 0;
+  uint32_t n_communicators_ = 0;
   RecordShare share_{config_};
   FieldsPace pace_;
   WritePace write_pace_;
