@@ -5,7 +5,6 @@
 #pragma once
 
 #include "library.hpp"
-#include "platform/counter.hpp"
 #include "recorder/source.h"
 #include "sizes.hpp"
 
@@ -36,17 +35,10 @@ class Call {
   bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
   bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
 
-  // The stamp of the return: the rules ask for it before they count.
-  [[gnu::always_inline]] uint64_t leave_now() noexcept {
-    if (!left)
-      left = __builtin_expect(library.by_counter, 1) ? read_counter() : perfield_source_ticks();
-    return left;
-  }
-
   const uint64_t entered;
   const perfield_call kind;
   uint64_t bytes_out = 0, bytes_in = 0;
-  uint64_t left = 0;  // stamp of the return, where the rules have read the clock
+  uint64_t left = 0;  // stamp of the return; 0: not read yet
 
  private:
   [[gnu::always_inline]] static perfield_entered enter(perfield_call kind, const void* caller,

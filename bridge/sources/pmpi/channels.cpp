@@ -42,7 +42,7 @@ Channels::Channel* Channels::find_or_add(uint64_t key, Peers& peers) noexcept {
   }
   ++n_;
   channel = Channel{};
-  channel.key = key;
+  channel.key = library.concurrent ? key | kUnusual : key;
   channel.communicator = peers.name;
   channel.doubtful = order_ - (1u << 30);  // long ago
   peers.has_channels.store(true, std::memory_order_relaxed);
@@ -59,6 +59,7 @@ uint32_t Channels::count(Channel& channel) noexcept {
 }
 
 uint32_t Channels::next_elsewhere(Peers& peers, uint64_t key) noexcept {
+  if (peers.name == 0 || key & kUnusual) return 0;  // a negative peer has that bit
   Locked locked(lock_);
   Channel* channel = find_or_add(key, peers);
   return channel ? count(*channel) : 0;
@@ -119,7 +120,7 @@ perfield_place Channels::next_doubtful(Peers& peers, int32_t peer, uint32_t chan
 
 perfield_place Channels::next_among_wildcards(Peers& peers, int32_t peer,
                                               uint32_t channel) noexcept {
-  if (peers.name == 0 || peer < 0) return {0, 0};
+  if (peers.name == 0 || peer < 0) return {channel, 0};
   Locked locked(lock_);
   if (any_matches(end_, peers, peer, channel)) return next_doubtful(peers, peer, channel);
   Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers);
@@ -132,7 +133,7 @@ perfield_place Channels::end_wildcard(Peers& peers, uint32_t order, int32_t peer
   const uint32_t own = find_wildcard(order);
   const bool is_doubtful = any_matches(own, peers, peer, channel);
   remove_wildcard(peers, own);
-  if (peers.name == 0 || peer < 0) return {0, 0};
+  if (peers.name == 0 || peer < 0) return {channel, 0};
   Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers);
   if (!counted) return {channel, 0};
   // Receives that were posted after this one may have been counted before it.
@@ -161,7 +162,7 @@ void Channels::cancelled(perfield_place place, int32_t peer, bool has_come) noex
   if (!channel || !channel->n_cancelling) return;
   if (!has_come) --channel->number;
   channel->doubtful = ++order_;
-  if (--channel->n_cancelling == 0) channel->key &= ~kUnusual;
+  if (--channel->n_cancelling == 0 && !library.concurrent) channel->key &= ~kUnusual;
 }
 
 // --- the end of a communicator -------------------------------------------------------------------

@@ -23,22 +23,21 @@ enum class Side : uint32_t { sent, received };
 inline constexpr int kNeighborTag = -1;
 constexpr int tag_in_parts(int tag) noexcept { return -2 - tag; }
 
-// Never 0, and different for all tags of a communicator.
+// Never 0, and different for all tags of a communicator but for some 244,002,641 apart.
 [[gnu::always_inline]] inline uint32_t channel_of(uint32_t name, int tag) noexcept {
-  const uint32_t channel = name ^ uint32_t(tag) * 0x9E3779B1u;
-  return channel + (channel == 0);
+  return (name ^ uint32_t(tag) * 0x9E3779B1u) | 1;
 }
 
 class Channels {
  public:
-  // The place of the next message to or from that world rank. peer: below 0: not known.
+  // The place of the next message to or from that world rank. peer: below 0: not known, and so
+  // without a number.
   [[gnu::always_inline]] perfield_place next(Peers& peers, Side side, int32_t peer,
                                              uint32_t channel) noexcept {
-    if (__builtin_expect(peers.name == 0 || peer < 0, 0)) return {0, 0};
+    // Peers without a world rank, and communicators without a name, are not in the table.
     const uint64_t key = key_of(channel, side, peer);
     Channel& slot = slots_[home(key)];
-    if (__builtin_expect(slot.key != key || library.concurrent, 0))
-      return {channel, next_elsewhere(peers, key)};
+    if (__builtin_expect(slot.key != key, 0)) return {channel, next_elsewhere(peers, key)};
     return {channel, ++slot.number};
   }
   // The same for a receive with that source and tag, when it is posted or, if it blocks, complete.
@@ -86,15 +85,14 @@ class Channels {
   static constexpr uint32_t kSlots = 4096, kMost = kSlots / 8 * 7;
   static constexpr uint32_t kWildcards = 512;
   static constexpr uint16_t kSeveralThreads = 0xFFFF;
-  // Set in a key so that the usual look does not find it: see n_cancelling.
+  // Set in a key that the usual look is not to find: see n_cancelling; all, under
+  // MPI_THREAD_MULTIPLE.
   static constexpr uint64_t kUnusual = uint64_t(1) << 31;
 
   static uint64_t key_of(uint32_t channel, Side side, int32_t peer) noexcept {
     return uint64_t(channel) << 32 | (uint32_t(peer) << 1 | uint32_t(side));
   }
-  static uint32_t home(uint64_t key) noexcept {
-    return uint32_t(key * 0x9E3779B97F4A7C15u >> 52);
-  }
+  static uint32_t home(uint64_t key) noexcept { return uint32_t(key * 0x9E3779B97F4A7C15u >> 52); }
   static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
   uint32_t next_elsewhere(Peers& peers, uint64_t key) noexcept;
   perfield_place next_among_wildcards(Peers& peers, int32_t peer, uint32_t channel) noexcept;
@@ -103,8 +101,7 @@ class Channels {
   Channel* find_or_add(uint64_t key, Peers& peers) noexcept;
   uint32_t count(Channel& channel) noexcept;
   // Whether one of the wildcards before that place may receive from that peer on that channel.
-  bool any_matches(uint32_t end, const Peers& peers, int32_t peer,
-                   uint32_t channel) const noexcept;
+  bool any_matches(uint32_t end, const Peers& peers, int32_t peer, uint32_t channel) const noexcept;
   uint32_t find_wildcard(uint32_t order) const noexcept;
   void remove_wildcard(Peers& peers, uint32_t at) noexcept;
 

@@ -126,7 +126,8 @@ inline void started(Call& call, Handle handle) noexcept {
           call.entered ? perfield_send_begun(call.kind, slot.peer, slot.bytes, call.entered, place)
                        : 0;
     } else if (slot.is(Pending::wildcard)) {
-      slot.place.number = channels.post_wildcard(peers, slot.peer, static_cast<int>(slot.place.channel));
+      slot.place.number =
+          channels.post_wildcard(peers, slot.peer, static_cast<int>(slot.place.channel));
     } else {
       slot.place = channels.next_received(peers, slot.peer, slot.place.channel);
     }

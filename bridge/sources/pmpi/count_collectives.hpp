@@ -213,8 +213,8 @@ inline void count_collective(Call& call, Peers& peers, uint32_t flags) {
   done.bytes_out = call.bytes_out;
   done.bytes_in = call.bytes_in;
   done.begun = done.wait_begin = call.entered;
-  done.wait_end = call.leave_now();
-  perfield_collective_done(&done);
+  done.wait_end = call.left;
+  call.left = perfield_collective_done(&done);
 }
 
 // The program waits for it when it completes the request.

@@ -32,7 +32,6 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   const uint32_t operation = next_number(peers->n_neighborhood);
   if (!call.entered) return;
   const bool waits = !returns_at_once(call.kind);
-  const uint64_t left = call.leave_now(), begin = waits ? call.entered : 0, end = waits ? left : 0;
   const uint32_t channel = peers->name ? channel_of(peers->name, kNeighborTag) : 0;
   const int n = all->n_sources + all->n_destinations;
   const Neighbors::Repeats* repeats = all->repeats();
@@ -45,17 +44,22 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
     const uint64_t bytes = out(i - all->n_sources);
     const uint32_t logged =
         perfield_send_begun(call.kind, all->ranks[i], bytes, call.entered, place(i));
-    if (waits) perfield_send_ended(call.kind, all->ranks[i], logged, begin, end);
+    if (waits)
+      call.left = perfield_send_ended(call.kind, all->ranks[i], logged, call.entered, call.left);
   }
   for (int i = 0; i < all->n_sources; ++i) {
     if (all->ranks[i] == kNoNeighbor) continue;
-    const perfield_arrival arrival{all->ranks[i], 0, in(i), call.entered, begin, end, place(i)};
-    perfield_arrived(&arrival);
+    const perfield_arrival arrival{all->ranks[i], 0,         in(i),   call.entered,
+                                   call.entered,  call.left, place(i)};
+    if (waits)
+      call.left = perfield_arrived(&arrival);
+    else
+      perfield_received(arrival.peer, arrival.bytes);
   }
 }
 
 inline void follow_neighbor_allgather(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
-                                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+                                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
       [=](int) { return bytes_of(recvcount, recvtype); });
@@ -63,7 +67,7 @@ inline void follow_neighbor_allgather(Call& call, MPI_Count sendcount, MPI_Datat
 
 template <typename Count>
 void follow_neighbor_allgatherv(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
-                               const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+                                const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
       [=](int i) { return bytes_of(recvcounts[i], recvtype); });
@@ -71,7 +75,7 @@ void follow_neighbor_allgatherv(Call& call, MPI_Count sendcount, MPI_Datatype se
 
 template <typename Count>
 void follow_neighbor_alltoallv(Call& call, const Count* sendcounts, MPI_Datatype sendtype,
-                              const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+                               const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int i) { return bytes_of(sendcounts[i], sendtype); },
       [=](int i) { return bytes_of(recvcounts[i], recvtype); });
@@ -79,7 +83,7 @@ void follow_neighbor_alltoallv(Call& call, const Count* sendcounts, MPI_Datatype
 
 template <typename Count, typename Type>
 void follow_neighbor_alltoallw(Call& call, const Count* sendcounts, const Type* sendtypes,
-                              const Count* recvcounts, const Type* recvtypes, MPI_Comm comm) {
+                               const Count* recvcounts, const Type* recvtypes, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int i) { return bytes_of(sendcounts[i], sendtypes[i]); },
       [=](int i) { return bytes_of(recvcounts[i], recvtypes[i]); });

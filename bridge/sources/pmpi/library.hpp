@@ -42,7 +42,6 @@ struct alignas(64) Library {
   bool awake = false;           // between MPI_Init and MPI_Finalize of a supported MPI
   bool concurrent = false;      // MPI_THREAD_MULTIPLE
   bool plain_statuses = false;  // have the layout that received_bytes() and was_cancelled() read
-  bool by_counter = false;      // perfield's clock is the processor's counter
   std::atomic<uint64_t> freed_age{0};  // communicators and windows freed so far
   MPI_Request no_request;
   MPI_Request done_request;  // of all sends that are complete at once; no_request: there is none

@@ -155,7 +155,8 @@ bool Peers::is_in_line(int32_t first, int32_t stride) const noexcept {
     }
     MPI_Group block;
     if (library.Group_incl(world_group, n, of_world, &block) != MPI_SUCCESS) return false;
-    bool alike = library.Group_translate_ranks(members_->group, n, ranks, block, found) == MPI_SUCCESS;
+    bool alike =
+        library.Group_translate_ranks(members_->group, n, ranks, block, found) == MPI_SUCCESS;
     for (int i = 0; i < n && alike; ++i) alike = found[i] == i;
     library.Group_free(&block);
     if (!alike) return false;
@@ -193,7 +194,8 @@ void Peers::let_go() noexcept {
 // Takes time, and memory at a communicator's first use only.
 int32_t Peers::translate(int rank) noexcept {
   int translated = MPI_UNDEFINED;
-  if (library.Group_translate_ranks(members_->group, 1, &rank, world_group, &translated) != MPI_SUCCESS)
+  if (library.Group_translate_ranks(members_->group, 1, &rank, world_group, &translated) !=
+      MPI_SUCCESS)
     return kPeerUnknown;
   const int32_t found = translated == MPI_UNDEFINED ? kPeerOutside : translated;
   std::atomic<int32_t>* known = members_->known.load(std::memory_order_acquire);

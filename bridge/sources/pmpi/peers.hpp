@@ -66,8 +66,8 @@ class Peers {
   int local_size = 0;  // of this process's own group
   int me = 0;          // rank of this process in its group
   bool inter = false;
-  std::atomic<bool> met{false};           // on_first_use has been called
-  std::atomic<bool> has_channels{false};  // see channels.hpp
+  std::atomic<bool> met{false};                               // on_first_use has been called
+  std::atomic<bool> has_channels{false};                      // see channels.hpp
   std::atomic<uint32_t> n_collectives{0}, n_neighborhood{0};  // operations so far
   Peers* made_on = nullptr;  // of a window: the communicator on which it was made, kept
 

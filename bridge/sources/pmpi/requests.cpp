@@ -112,46 +112,41 @@ void count_freed(Call& call, MPI_Request request) noexcept {
     library.Request_get_status(request, &done, &status);
     const bool arrives = done ? identify(pending, status) : !pending.is(Pending::cancelled);
     if (!done) {
-      if (pending.is(Pending::wildcard)) {
-        if (pending.peer == Channels::kAnyPeer) pending.peer = kPeerUnknown;
-        pending.place = {0, 0};
-      }
+      if (pending.peer == Channels::kAnyPeer) pending.peer = kPeerUnknown;
       let_go(pending);
     }
-    const uint64_t bytes = done && !pending.is(Pending::in_parts) ? bytes_of(status) : pending.bytes;
-    const uint32_t flags = pending.is(Pending::wildcard) ? PERFIELD_ARRIVAL_WILDCARD : 0;
-    const perfield_arrival arrival{pending.peer, flags, bytes, pending.begun, 0, 0, pending.place};
-    if (call.entered && arrives) perfield_arrived(&arrival);
+    const uint64_t bytes =
+        done && !pending.is(Pending::in_parts) ? bytes_of(status) : pending.bytes;
+    if (call.entered && arrives) perfield_received(pending.peer, bytes);
   }
   if (kept) kept->let_go();
 }
 
-void count_ended_unusual(Call& call, Pending pending, const MPI_Status* status,
-                         uint32_t flags) noexcept {
+uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
+                             const MPI_Status* status, uint32_t flags) noexcept {
   if (pending.receives()) {
-    if (!identify(pending, *status) || !call.entered) return;
+    if (!identify(pending, *status) || !entered) return left;
     if (pending.is(Pending::wildcard)) flags |= PERFIELD_ARRIVAL_WILDCARD;
     const uint64_t bytes = pending.is(Pending::in_parts) ? pending.bytes : bytes_of(*status);
-    const perfield_arrival arrival{pending.peer,  flags,        bytes,
-                                   pending.begun, call.entered, call.leave_now(),
-                                   pending.place};
-    perfield_arrived(&arrival);
-  } else if (pending.kind == Pending::collective && call.entered) {
-    perfield_collective done{};
-    done.call = static_cast<perfield_call>(pending.call);
-    done.communicator = pending.place.channel;
-    done.number = pending.place.number;
-    done.flags = static_cast<uint32_t>(pending.peer);
-    done.bytes_out = pending.bytes;
-    done.bytes_in = pending.bytes_in;
-    done.begun = pending.begun;
-    done.wait_begin = call.entered;
-    done.wait_end = call.leave_now();
-    perfield_collective_done(&done);
-  } else if (call.entered && (pending.kind == Pending::send || pending.is(Pending::counted))) {
-    perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
-                        pending.place.number, call.entered, call.leave_now());
+    const perfield_arrival arrival{pending.peer, flags, bytes,        pending.begun,
+                                   entered,      left,  pending.place};
+    return perfield_arrived(&arrival);
   }
+  if (!entered) return left;
+  const auto call = static_cast<perfield_call>(pending.call);
+  if (pending.kind == Pending::send || (pending.is(Pending::counted) && pending.place.number))
+    return perfield_send_ended(call, pending.peer, pending.place.number, entered, left);
+  if (pending.kind != Pending::collective) return left;
+  const perfield_collective done{call,
+                                 pending.place.channel,
+                                 pending.place.number,
+                                 static_cast<uint32_t>(pending.peer),
+                                 pending.bytes,
+                                 pending.bytes_in,
+                                 pending.begun,
+                                 entered,
+                                 left};
+  return perfield_collective_done(&done);
 }
 
 }  // namespace perfield::pmpi

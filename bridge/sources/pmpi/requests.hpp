@@ -29,13 +29,13 @@ struct Pending {
     Peers* peers = nullptr;  // kept alive: of a wildcard, and of a persistent request
     uint64_t bytes_in;       // of a collective
   };
-  uint64_t bytes = 0;      // of a persistent send; of a collective: out; the room of a receive
-  uint64_t begun = 0;      // stamp of its start; 0: not measured
-  int32_t peer = 0;        // world rank of the other side, if known at the start
+  uint64_t bytes = 0;  // of a persistent send; of a collective: out; the room of a receive
+  uint64_t begun = 0;  // stamp of its start; 0: not measured
+  int32_t peer = 0;    // world rank of the other side, if known at the start
   // Of a receive. Wildcard: its tag and order. Send: its channel, and where the log keeps it.
   // Collective: the communicator's name, and its number.
   perfield_place place{};
-  uint16_t call = 0;       // of a send or collective
+  uint16_t call = 0;  // of a send or collective
   Kind kind = none;
   uint8_t flags = 0;
 
@@ -51,12 +51,23 @@ struct Pending {
 class Requests {
  public:
   // Adds it under its handle; false if the table is full.
-  [[gnu::always_inline]] bool add(const Pending& pending) noexcept {
-    Pending& slot = slots_[home(pending.handle)];
+  bool add(const Pending& pending) noexcept {
+    return add(pending.handle, [&](Pending& slot) { slot = pending; });
+  }
+  // The same where `fill` writes what is remembered, all that its kind needs but the handle: nearly
+  // always straight to where it stays.
+  template <typename Fill>
+  [[gnu::always_inline]] bool add(Handle handle, Fill fill) noexcept {
+    Pending& slot = slots_[home(handle)];
     const uint32_t n = n_.load(std::memory_order_relaxed);
-    if (__builtin_expect(library.concurrent || slot.handle || n >= kMost, 0))
+    if (__builtin_expect(library.concurrent || slot.handle || n >= kMost, 0)) {
+      Pending pending;
+      fill(pending);
+      pending.handle = handle;
       return add_elsewhere(pending);
-    slot = pending;
+    }
+    fill(slot);
+    slot.handle = handle;
     n_.store(n + 1, std::memory_order_relaxed);
     return true;
   }
@@ -112,8 +123,8 @@ class Requests {
     Locked locked(lock_);
     Pending& slot = slots_[find_slot(handle)];
     if (!slot.kept()) return {};
-    slot.flags = static_cast<uint8_t>(
-        (slot.flags & ~(Pending::cancelled | Pending::counted)) | Pending::started);
+    slot.flags = static_cast<uint8_t>((slot.flags & ~(Pending::cancelled | Pending::counted)) |
+                                      Pending::started);
     begin(slot);
     return slot;
   }
@@ -158,23 +169,24 @@ void count_freed(Call& call, MPI_Request request) noexcept;
 // then, too.
 bool identify(Pending& pending, const MPI_Status& status) noexcept;
 
-// Counts what has completed `pending`, in a call that ends now. flags: of the arrival.
-void count_ended_unusual(Call& call, Pending pending, const MPI_Status* status,
-                         uint32_t flags) noexcept;
+// Counts what has completed `pending`, in a call that was entered at that stamp and left at `left`
+// (0: now). Returns that. flags: of the arrival.
+uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
+                             const MPI_Status* status, uint32_t flags) noexcept;
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags) noexcept {
-  if (!call.entered || pending.flags || !library.plain_statuses)
-    return count_ended_unusual(call, pending, status, flags);
-  if (pending.kind == Pending::send) {
-    perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
-                        pending.place.number, call.entered, call.leave_now());
+  if (!call.entered || pending.flags || !library.plain_statuses) {
+    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
+  } else if (pending.kind == Pending::send) {
+    call.left = perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
+                                    pending.place.number, call.entered, call.left);
   } else if (pending.kind == Pending::receive && !was_cancelled(*status)) {
-    const perfield_arrival arrival{pending.peer,  flags,         received_bytes(*status),
-                                   pending.begun, call.entered, call.leave_now(),
+    const perfield_arrival arrival{pending.peer,  flags,        received_bytes(*status),
+                                   pending.begun, call.entered, call.left,
                                    pending.place};
-    perfield_arrived(&arrival);
+    call.left = perfield_arrived(&arrival);
   } else {
-    count_ended_unusual(call, pending, status, flags);
+    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
   }
 }
 

@@ -17,8 +17,9 @@ namespace perfield::pmpi {
 
 // --- sends and receives --------------------------------------------------------------------------
 // A message on a communicator that MPI does not tell us of.
-[[gnu::noinline]] inline void count_send_unknown(Call& call, MPI_Count count, MPI_Datatype type) {
-  if (call.entered) perfield_message(call.kind, kPeerUnknown, bytes_of(count, type));
+[[gnu::noinline]] inline void count_send_unknown(perfield_call kind, uint64_t entered,
+                                                 MPI_Count count, MPI_Datatype type) {
+  if (entered) perfield_message(kind, kPeerUnknown, bytes_of(count, type));
 }
 
 // The message that the call sends; the program waits for it in this call.
@@ -26,15 +27,14 @@ namespace perfield::pmpi {
                                                MPI_Datatype type, MPI_Comm comm) {
   if (dest == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
-  if (!peers) return count_send_unknown(call, count, type);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
   const perfield_place place =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
-  const uint64_t left = call.leave_now();
   const uint32_t logged =
       perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
-  perfield_send_ended(call.kind, peer, logged, call.entered, left);
+  call.left = perfield_send_ended(call.kind, peer, logged, call.entered, call.left);
 }
 
 // The same, but the program waits for it when it completes the request.
@@ -45,18 +45,21 @@ namespace perfield::pmpi {
   if (*request == library.done_request) return follow_send(call, dest, tag, count, type, comm);
   if (dest == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
-  if (!peers) return count_send_unknown(call, count, type);
-  Pending pending;
-  pending.peer = peers->world_rank(dest);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
+  const int32_t peer = peers->world_rank(dest);
   const perfield_place place =
-      channels.next(*peers, Side::sent, pending.peer, channel_of(peers->name, tag));
+      channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
-  pending.place.number =
-      perfield_send_begun(call.kind, pending.peer, bytes_of(count, type), call.entered, place);
-  pending.handle = *request;
-  pending.kind = Pending::send;
-  pending.call = static_cast<uint16_t>(call.kind);
-  requests.add(pending);
+  const uint32_t logged =
+      perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
+  if (!logged) return;
+  requests.add(*request, [&](Pending& slot) {
+    slot.kind = Pending::send;
+    slot.flags = 0;
+    slot.call = static_cast<uint16_t>(call.kind);
+    slot.peer = peer;
+    slot.place.number = logged;
+  });
 }
 
 // The same where another message has the request.
@@ -64,7 +67,7 @@ inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, M
                                MPI_Comm comm) {
   if (dest == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
-  if (!peers) return count_send_unknown(call, count, type);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
   const perfield_place place =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
@@ -86,8 +89,8 @@ template <uint32_t blocking>
   if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) arrival.flags |= PERFIELD_ARRIVAL_WILDCARD;
   if (!call.entered) return;
   arrival.bytes = bytes_of(status);
-  arrival.wait_end = call.leave_now();
-  perfield_arrived(&arrival);
+  arrival.wait_end = call.left;
+  call.left = perfield_arrived(&arrival);
 }
 
 [[gnu::always_inline]] inline void follow_receive_beside(Call& call, int source, int tag,
@@ -102,8 +105,8 @@ template <uint32_t blocking>
 
 // --- requests that will receive, and persistent ones ---------------------------------------------
 // What to remember of a receive, but for its place.
-[[gnu::always_inline]] inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room,
-                                                      Peers* peers, MPI_Request request) {
+inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, Peers* peers,
+                               MPI_Request request) {
   Pending pending;
   pending.bytes = room;
   pending.handle = request;
@@ -116,18 +119,26 @@ template <uint32_t blocking>
 }
 
 // A receive that the full table cannot hold counts when it is posted, with the size it asks for.
-[[gnu::always_inline]] inline void remember_receive(Call& call, const Pending& pending) {
+inline void remember_receive(const Pending& pending) {
   if (__builtin_expect(requests.add(pending), 1)) return;
   let_go(pending);
-  if (call.entered) perfield_received(kPeerUnknown, pending.bytes);
+  if (pending.begun) perfield_received(kPeerUnknown, pending.bytes);
 }
 
-[[gnu::noinline]] inline void post_wildcard(Call& call, Pending pending, int tag, Peers& peers) {
-  peers.keep();
-  pending.peers = &peers;
-  pending.flags = Pending::wildcard;
-  pending.place = {static_cast<uint32_t>(tag), channels.post_wildcard(peers, pending.peer, tag)};
-  remember_receive(call, pending);
+// A wildcard, or a receive on a communicator that MPI does not tell us of.
+[[gnu::noinline]] inline void post_unusual(uint64_t entered, int source, int tag, uint64_t room,
+                                           Peers* peers, MPI_Request request) {
+  Pending pending = pending_receive(Pending::receive, source, room, peers, request);
+  pending.begun = entered;
+  if (peers) {
+    peers->keep();
+    pending.peers = peers;
+    pending.flags = Pending::wildcard;
+    pending.place = {static_cast<uint32_t>(tag), channels.post_wildcard(*peers, pending.peer, tag)};
+  } else {
+    pending.peer = kPeerUnknown;
+  }
+  remember_receive(pending);
 }
 
 [[gnu::always_inline]] inline void follow_post(Call& call, int source, int tag, MPI_Count count,
@@ -135,15 +146,20 @@ template <uint32_t blocking>
                                                const MPI_Request* request) {
   if (source == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
-  Pending pending =
-      pending_receive(Pending::receive, source, bytes_of(count, type), peers, *request);
-  pending.begun = call.entered;
-  if (__builtin_expect(peers != nullptr, 1)) {
-    if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG)
-      return post_wildcard(call, pending, tag, *peers);
-    pending.place = channels.next_received(*peers, pending.peer, channel_of(peers->name, tag));
-  }
-  remember_receive(call, pending);
+  const uint64_t room = bytes_of(count, type);
+  if (__builtin_expect(!peers || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG, 0))
+    return post_unusual(call.entered, source, tag, room, peers, *request);
+  const int32_t peer = peers->world_rank(source);
+  const perfield_place place = channels.next_received(*peers, peer, channel_of(peers->name, tag));
+  const bool has_room = requests.add(*request, [&](Pending& slot) {
+    slot.kind = Pending::receive;
+    slot.flags = 0;
+    slot.bytes = room;
+    slot.begun = call.entered;
+    slot.peer = peer;
+    slot.place = place;
+  });
+  if (__builtin_expect(!has_room && call.entered, 0)) perfield_received(kPeerUnknown, room);
 }
 
 inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Request request) {
@@ -248,7 +264,7 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
   taken.handle = *request;
   taken.bytes = bytes_of(count, type);
   taken.begun = call.entered;
-  remember_receive(call, taken);
+  remember_receive(taken);
 }
 
 // --- communicators and windows -------------------------------------------------------------------
@@ -290,10 +306,9 @@ inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype
   Peers* peers = peers_of_window(window);
   const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
   const perfield_place place{peers ? peers->name : 0, 0};
-  const uint64_t left = call.leave_now();
   const uint32_t logged =
       perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
-  perfield_send_ended(call.kind, peer, logged, call.entered, left);
+  call.left = perfield_send_ended(call.kind, peer, logged, call.entered, call.left);
 }
 
 inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,

@@ -32,12 +32,6 @@ void tell_of_another_mpi() noexcept {
   perfield_source_tell("other mpi", sentence);
 }
 
-// Whether perfield's clock is the counter itself, which the wrappers then read.
-bool reads_counter() noexcept {
-  const uint64_t before = read_counter(), read = perfield_source_ticks();
-  return before && before <= read && read <= read_counter();
-}
-
 // The request of sends that MPI completes at once, as these to nobody are. Several are active at a
 // time, so it stands for none of them.
 MPI_Request find_done_request() noexcept {
@@ -74,7 +68,6 @@ void begin() noexcept {
   perfield_source_present("pmpi");
   perfield_source_wake(rank, size, name);
   prepare_channels();
-  library.by_counter = reads_counter();
   library.awake = true;
   report_clocks();
   if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))

@@ -251,8 +251,7 @@ static void cancelled(void) {
   int flag;
   for (int round = 0; round < 3; ++round) {
     if (rank == 0) {
-      for (int i = 0; i < 3; ++i)
-        MPI_Irecv(in[i], kRoom, MPI_BYTE, 1, 4, comm, &requests[i]);
+      for (int i = 0; i < 3; ++i) MPI_Irecv(in[i], kRoom, MPI_BYTE, 1, 4, comm, &requests[i]);
       MPI_Irecv(in[5], kRoom, MPI_BYTE, MPI_ANY_SOURCE, 8, comm, &wild);
       MPI_Cancel(&requests[0]);
       MPI_Cancel(&wild);
@@ -374,11 +373,11 @@ static void collectives(void) {
   MPI_Comm half, all, cart;
   MPI_Win window;
   MPI_Request requests[3];
-  static int values[64], results[256];
+  static int values[64], results[256], *memory;
   int dims[1] = {size}, periodic[1] = {1}, of_grid[2] = {2, size / 2}, both[2] = {1, 1};
   MPI_Comm_split(comm, rank % 2, 0, &half);
   MPI_Comm_dup(comm, &all);
-  MPI_Win_create(values, sizeof values, sizeof(int), MPI_INFO_NULL, all, &window);
+  MPI_Win_allocate(sizeof values, sizeof(int), MPI_INFO_NULL, all, &memory, &window);
   for (int round = 0; round < 2; ++round) {
     MPI_Barrier(comm);
     MPI_Bcast(values, 4, MPI_INT, 1, half);

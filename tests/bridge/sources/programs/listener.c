@@ -33,7 +33,8 @@ typedef struct {
 } Collective;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t serial = 0;
+enum { kTokens = 1 << 16 };
+static uint32_t serial = 0, tokens[kTokens];
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define LL(value) ((unsigned long long)(value))
@@ -46,10 +47,10 @@ static FILE* heard(void) {
   return file;
 }
 
-#define TELL(...)               \
-  pthread_mutex_lock(&lock);    \
+#define TELL(...)                \
+  pthread_mutex_lock(&lock);     \
   fprintf(heard(), __VA_ARGS__); \
-  fflush(heard());              \
+  fflush(heard());               \
   pthread_mutex_unlock(&lock)
 
 void perfield_source_wake(int rank, int size, const char* mpi) {
@@ -59,34 +60,36 @@ void perfield_source_wake(int rank, int size, const char* mpi) {
 
 uint32_t perfield_send_begun(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
                              Place place) {
-  NEXT(perfield_send_begun)(call, peer, bytes, begun, place);
+  const uint32_t token = NEXT(perfield_send_begun)(call, peer, bytes, begun, place);
   const uint32_t own = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+  tokens[own % kTokens] = token;
   TELL("send %d %d %llu %llu %u %u %u\n", call, peer, LL(bytes), LL(begun), place.channel,
        place.number, own);
   return own;
 }
 
-void perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin,
-                         uint64_t end) {
-  NEXT(perfield_send_ended)(call, peer, 0, begin, end);
+uint64_t perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin,
+                             uint64_t end) {
+  end = NEXT(perfield_send_ended)(call, peer, tokens[logged % kTokens], begin, end);
   TELL("sent %d %d %u %llu %llu\n", call, peer, logged, LL(begin), LL(end));
+  return end;
 }
 
-void perfield_arrived(const Arrival* a) {
-  NEXT(perfield_arrived)(a);
+uint64_t perfield_arrived(const Arrival* a) {
+  const uint64_t end = NEXT(perfield_arrived)(a);
   TELL("arrived %d %u %llu %llu %llu %llu %u %u\n", a->peer, a->flags, LL(a->bytes), LL(a->posted),
-       LL(a->wait_begin), LL(a->wait_end), a->place.channel, a->place.number);
+       LL(a->wait_begin), LL(end), a->place.channel, a->place.number);
+  return end;
 }
 
-void perfield_collective_done(const Collective* c) {
-  NEXT(perfield_collective_done)(c);
+uint64_t perfield_collective_done(const Collective* c) {
+  const uint64_t end = NEXT(perfield_collective_done)(c);
   TELL("collective %d %u %u %u %llu %llu %llu %llu %llu\n", c->call, c->communicator, c->number,
-       c->flags, LL(c->bytes_out), LL(c->bytes_in), LL(c->begun), LL(c->wait_begin),
-       LL(c->wait_end));
+       c->flags, LL(c->bytes_out), LL(c->bytes_in), LL(c->begun), LL(c->wait_begin), LL(end));
+  return end;
 }
 
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
-                                  const char* label) {
+void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) {
   NEXT(perfield_source_communicator)(name, size, my_rank, label);
   TELL("communicator %u %d %d %s\n", name, size, my_rank, label);
 }
