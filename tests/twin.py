@@ -283,6 +283,11 @@ def decode_body(type: str, body: bytes) -> dict:
     return json.loads(body)
 
 
+def value_in(row: dict, key: str) -> int:
+    """A value of a row as `_bridge` reads it; the twin has a column of its own for each bin of sizes."""
+    return int(row["sizes"][int(key[5:])] if key.startswith("size_") else row[key])
+
+
 def resolved(entries: list[dict]) -> list[dict]:
     """The entries with those that say what a rank's ids mean as `region` and `quantity` entries of that
     rank."""

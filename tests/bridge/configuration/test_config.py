@@ -123,6 +123,7 @@ RANKS = "ranks of the world, such as 3 and 7, without {}"
         ("measure_every = 1.5", "the number 1.5", "an integer (steps)"),
         ("measure_every = 0", "the integer 0", "at least 1"),
         ("skip_steps = -1", "the integer -1", "at least 0"),
+        ("arrivals_every = -1", "the integer -1", "at least 0"),
         ("max_regions = 99999999999999999999", "the integer 99999999999999999999", "an integer (regions)"),
         ("summary = 1", "the integer 1", "true or false"),
         ("group = true", "true", "a text in quotes"),

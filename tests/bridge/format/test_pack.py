@@ -17,12 +17,27 @@ def body_of(step, change=None):
     return twin.step_body(**values)
 
 
+def stamps(values, count, peer, call):
+    """Sums of stamps within the step, other ones in each."""
+    begun = values["begin_ns"] + 1_000 * peer + 37 * call + values["label"] % 7
+    sums = [count * begun, count * (begun + 2_000_000), count * (begun + 2_300_000 + 31 * peer)]
+    return dict(zip(("begun_sum", "wait_begin_sum", "wait_end_sum"), sums))
+
+
 def many_rows(values):
     values["regions"] = [twin.region_row(n, 1_000 * n + values["label"], 900 * n) for n in range(1, 11)]
     values["messages"] = [
         {"peer": peer, "call": call, "count": 1, "bytes": 800, "empty": 0, "largest": 800}
+        | twin.sizes_of(800)
+        | stamps(values, 1, peer, call)
+        | {"number": values["label"], "channel": 0xCAFE0000 + peer}
         for call in (twin.ISEND, twin.RECV)
         for peer in range(26)
+    ]
+    values["collectives"] = [
+        {"communicator": 0xABCD, "call": 57, "flags": 1, "count": 3, "bytes_out": 24, "bytes_in": 24}
+        | stamps(values, 3, 0, 57)
+        | {"number": 3 * values["label"]}
     ]
     values["waits"] = [{"peer": n, "count": 1, "ns": 7_000 + 31 * n * values["label"]} for n in range(26)]
 
@@ -31,6 +46,9 @@ def other_partners(values):
     many_rows(values)
     new = {"peer": 99, "call": twin.ISEND, "count": 1, "bytes": 2**63}
     values["messages"] = [*values["messages"][3:20], new]
+    for row, name in zip(values["messages"], ("begun_sum", "wait_begin_sum", "wait_end_sum")):
+        row[name] = 0  # not known
+    values["messages"][5]["begun_sum"] = values["begin_ns"]  # its distance would be 0, too
     values["waits"].insert(4, {"peer": 77, "count": 1, "ns": 2**64 - 1})
 
 
@@ -41,9 +59,15 @@ def several_threads(values):
 
 def no_tables(values):
     values |= {"regions": [], "messages": [], "waits": [], "calls": [], "quantities": []}
+    values["collectives"] = []
 
 
-CHANGES = [None, many_rows, other_partners, several_threads, no_tables]
+def old_rows(values):
+    many_rows(values)
+    values["old_messages"] = True
+
+
+CHANGES = [None, many_rows, other_partners, several_threads, no_tables, old_rows]
 
 
 @pytest.mark.parametrize("before", CHANGES)
@@ -150,7 +174,7 @@ def test_packed_steps_are_read_as_the_twin_reads_them(stream):
         assert int(read["steps"]["end_ns"][at]) == body["end_ns"]
         for table, name in {"messages": "message", "waits": "wait", "regions": "region"}.items():
             begin, end = read[f"{name}_start"][at : at + 2]
-            found = [{key: int(line[key]) for key in body[table][0]} for line in read[table][begin:end]]
+            found = [{key: twin.value_in(line, key) for key in body[table][0]} for line in read[table][begin:end]]
             assert found == body[table]
 
 
