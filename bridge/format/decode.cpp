@@ -10,10 +10,9 @@ namespace perfield {
 namespace {
 
 std::string name_of_type(uint16_t type) {
-  static const char* const kNames[] = {"",         "rank",       "region",  "place",    "clock",
-                                       "step",     "mesh",       "end",     "field",    "sites",
-                                       "quantity", "definition", "defined", "reference",
-                                       "events",   "communicator"};
+  static const char* const kNames[] = {
+      "",      "rank",  "region",   "place",      "clock",   "step",      "mesh",   "end",
+      "field", "sites", "quantity", "definition", "defined", "reference", "events", "communicator"};
   return type >= 1 && type <= 15 ? std::string(kNames[type]) + " entry"
                                  : "entry of unknown type " + std::to_string(type);
 }

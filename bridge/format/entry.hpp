@@ -120,7 +120,7 @@ struct MessageRow {
   uint16_t zero;
   uint64_t count, bytes, empty, largest;
   uint64_t begun_sum, wait_begin_sum, wait_end_sum;
-  uint32_t number, channel;    // of the last message; 0: not known
+  uint32_t number, channel;   // of the last message; 0: not known
   uint32_t sizes[kSizeBins];  // messages by size, see size_bin
 };
 static_assert(sizeof(MessageRow) == 104);
@@ -131,9 +131,10 @@ inline uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? 
 
 // The bin of a message's size: below 64 B, 512 B, 4 kB, 32 kB, 256 kB, 2 MB, 16 MB, or larger.
 inline int size_bin(uint64_t bytes) noexcept {
-  static constexpr unsigned char kBins[64] = {
-      0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
-      7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+  static constexpr unsigned char kBins[64] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4,
+                                              4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
+                                              7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+                                              7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
   return kBins[63 - __builtin_clzll(bytes | 1)];
 }
 

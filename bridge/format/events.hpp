@@ -35,7 +35,7 @@ struct EventsStart {
   uint32_t n, first, all;  // events of this entry, the number of the first one, those of the step
   uint32_t packed_bytes;   // of the events
   uint64_t lost;           // events of the step that found no room
-  uint64_t lost_begin_ns, lost_end_ns;  // when those began, the first and the last
+  uint64_t lost_begin_ns, lost_end_ns;  // when the first of those began, the last ended
   uint64_t origin_ns;                   // what the first stamp is a difference to
 };
 static_assert(sizeof(EventsStart) == 48);

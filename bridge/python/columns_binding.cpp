@@ -289,11 +289,20 @@ class Reading {
     for (const perfield::MessageRow row : step.messages) {
       const bool is_own = perfield::sends(row.call);
       const bool leaves = is_own && !perfield::fetches(row.call);
-      Message message{steps_[n],         leaves ? rank : row.peer, leaves ? row.peer : rank,
-                      row.call,          row.count,                row.bytes,
-                      row.empty,         row.largest,              row.begun_sum,
-                      row.wait_begin_sum, row.wait_end_sum,        row.number,
-                      row.channel,       {}};
+      Message message{steps_[n],
+                      leaves ? rank : row.peer,
+                      leaves ? row.peer : rank,
+                      row.call,
+                      row.count,
+                      row.bytes,
+                      row.empty,
+                      row.largest,
+                      row.begun_sum,
+                      row.wait_begin_sum,
+                      row.wait_end_sum,
+                      row.number,
+                      row.channel,
+                      {}};
       std::copy(row.sizes, row.sizes + perfield::kSizeBins, message.sizes);
       (is_own ? messages_ : received_).rows.push_back(message);
     }

@@ -89,6 +89,46 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   return own ? s.row_of_message(call, peer) : 0;
 }
 
+// A send of a new peer, or of a logged step.
+[[gnu::noinline]] uint32_t begin_unusual(perfield_call call, int32_t peer, uint64_t bytes,
+                                         uint64_t begun, perfield_place place) noexcept {
+  Shard& s = *this_shard;
+  const uint32_t row = s.row_of_message(call, peer);
+  s.count_stamped(row, bytes, begun, place);
+  if (!s.activity->logs.load(std::memory_order_relaxed)) return s.token_of(row);
+  return log_event(s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
+                       uint8_t(EventKind::send), 0});
+}
+
+[[gnu::noinline]] uint64_t arrived_unusual(const perfield_arrival* arrival) noexcept {
+  Shard& s = *this_shard;
+  const perfield_arrival& a = *arrival;
+  const uint64_t wait_end = a.wait_end ? a.wait_end : s.activity->ticks();
+  const uint32_t row = s.row_of_message(PERFIELD_CALL_recv, a.peer);
+  s.count_stamped(row, a.bytes, a.posted, a.place);
+  s.count_wait_of(row, a.wait_begin, wait_end);
+  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s.count_wait(a.peer, wait_end - a.wait_begin);
+  if (!s.activity->logs.load(std::memory_order_relaxed)) return wait_end;
+  const unsigned flags =
+      a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
+  log_event(s, {a.posted, a.wait_begin, wait_end, a.bytes, a.place.channel, a.place.number, a.peer,
+                PERFIELD_CALL_recv, uint8_t(unsigned(EventKind::receive) | flags << 2), 0});
+  return wait_end;
+}
+
+[[gnu::noinline]] uint64_t awaited_beside_others(Shard& s, int32_t peer, uint64_t begin,
+                                                 uint64_t end) noexcept {
+  s.count_wait(peer, end - begin);
+  return end;
+}
+
+[[gnu::noinline]] void log_collective(Shard& s, const perfield_collective& d,
+                                      uint64_t wait_end) noexcept {
+  const unsigned flags = d.flags & PERFIELD_COLLECTIVE_ROOT ? unsigned{perfield::kEventRoot} : 0;
+  log_event(s, {d.begun, d.wait_begin, wait_end, std::max(d.bytes_out, d.bytes_in), d.communicator,
+                d.number, -1, d.call, uint8_t(unsigned(EventKind::collective) | flags << 2), 0});
+}
+
 }  // namespace
 
 extern "C" {
@@ -162,10 +202,10 @@ uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, u
                              perfield_place place) noexcept {
   Shard* s = this_shard;
   if (!s || !s->count_messages) return 0;
-  const uint32_t row = s->count_stamped(call, peer, bytes, begun, place);
-  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0))
-    return log_event(*s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
-                          uint8_t(EventKind::send), 0});
+  const uint32_t row = s->usual_row(call, peer);
+  if (__builtin_expect((row == 0) | s->activity->logs.load(std::memory_order_relaxed), 0))
+    return begin_unusual(call, peer, bytes, begun, place);
+  s->count_stamped(row, bytes, begun, place);
   return s->token_of(row);
 }
 
@@ -188,18 +228,21 @@ uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, 
 
 uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return arrival->wait_end;
   const perfield_arrival& a = *arrival;
-  const uint64_t wait_end = a.wait_end ? a.wait_end : s->activity->ticks();
-  const uint32_t row = s->count_stamped(PERFIELD_CALL_recv, a.peer, a.bytes, a.posted, a.place);
+  if (!s || !s->count_messages) return a.wait_end;
+  // Nearly always, one look finds both rows.
+  const uint32_t row = s->usual_row(PERFIELD_CALL_recv, a.peer);
+  if (__builtin_expect(
+          (row == 0) | s->activity->logs.load(std::memory_order_relaxed) | !s->activity->by_counter,
+          0))
+    return arrived_unusual(arrival);
+  const uint64_t wait_end = a.wait_end ? a.wait_end : perfield::read_counter();
+  s->count_stamped(row, a.bytes, a.posted, a.place);
   s->count_wait_of(row, a.wait_begin, wait_end);
-  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s->count_wait(a.peer, wait_end - a.wait_begin);
-  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0)) {
-    const unsigned flags =
-        a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
-    log_event(*s, {a.posted, a.wait_begin, wait_end, a.bytes, a.place.channel, a.place.number,
-                   a.peer, PERFIELD_CALL_recv, uint8_t(unsigned(EventKind::receive) | flags << 2),
-                   0});
+  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) {
+    if (__builtin_expect(!s->waits_beside(row), 0))
+      return awaited_beside_others(*s, a.peer, a.wait_begin, wait_end);
+    s->count_in(row + 1, wait_end - a.wait_begin);
   }
   return wait_end;
 }
@@ -207,16 +250,11 @@ uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
 uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
   Shard* s = this_shard;
   if (!s || !s->count_messages) return done->wait_end;
-  perfield_collective d = *done;
-  if (!d.wait_end) d.wait_end = s->activity->ticks();
-  s->count_collective(d);
-  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0)) {
-    const unsigned flags = d.flags & PERFIELD_COLLECTIVE_ROOT ? unsigned{perfield::kEventRoot} : 0;
-    log_event(*s, {d.begun, d.wait_begin, d.wait_end, std::max(d.bytes_out, d.bytes_in),
-                   d.communicator, d.number, -1, d.call,
-                   uint8_t(unsigned(EventKind::collective) | flags << 2), 0});
-  }
-  return d.wait_end;
+  const uint64_t wait_end = done->wait_end ? done->wait_end : s->activity->ticks();
+  s->count_collective(*done, wait_end);
+  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0))
+    log_collective(*s, *done, wait_end);
+  return wait_end;
 }
 
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,

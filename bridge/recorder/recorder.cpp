@@ -240,8 +240,8 @@ EventLog::Taken Recorder::take_log() noexcept {
 }
 
 uint64_t Recorder::bytes_used() noexcept {
-  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() + regions.size() * sizeof(RegionDefinition) +
-         bytes_of_pages(regions.capacity() * 16);
+  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() +
+         regions.size() * sizeof(RegionDefinition) + bytes_of_pages(regions.capacity() * 16);
 }
 
 }  // namespace perfield

@@ -78,8 +78,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->frame_amounts = reinterpret_cast<Counter(*)[kMostQuantities]>(take(amounts));
   s->deep_handles = reinterpret_cast<uint32_t*>(take(deep));
   s->collectives = reinterpret_cast<Collective*>(take(collectives));
-  s->collective_slots =
-      reinterpret_cast<uint16_t*>(take(kCollectiveSlots * sizeof(uint16_t)));
+  s->collective_slots = reinterpret_cast<uint16_t*>(take(kCollectiveSlots * sizeof(uint16_t)));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
@@ -239,7 +238,7 @@ uint32_t Shard::find_collective(uint16_t call, uint32_t communicator) noexcept {
   return n;
 }
 
-void Shard::count_collective(const perfield_collective& done) noexcept {
+void Shard::count_collective(const perfield_collective& done, uint64_t wait_end) noexcept {
   if (done.call >= PERFIELD_CALL_LIMIT) return;
   const uint32_t row =
       done.communicator ? find_collective(done.call, done.communicator) : uint32_t(done.call);
@@ -249,11 +248,15 @@ void Shard::count_collective(const perfield_collective& done) noexcept {
   if (done.flags & PERFIELD_COLLECTIVE_ROOT) c.as_root.add(1);
   c.stamps.begun.add(done.begun);
   c.stamps.wait_begin.add(done.wait_begin);
-  c.stamps.wait_end.add(done.wait_end);
+  c.stamps.wait_end.add(wait_end);
   if (!done.begun || !done.wait_begin) c.stamps.unknown.add(1);
   c.number.set(row < PERFIELD_CALL_LIMIT ? 0 : done.number);
   c.count.add(1);
   touched(News::collectives, touched_collectives, row);
+}
+
+void Shard::count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
+  count_message_in(find_message(call, peer), bytes);
 }
 
 void Shard::count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept {

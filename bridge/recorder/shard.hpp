@@ -78,8 +78,8 @@ struct Message {
   Growing count, bytes, empty;
   Counter largest, largest_period;
   GrowingStamps stamps;
-  Growing ended;                // waits of messages that this rank sent, where their begin counts
-  Counter place;                // number and channel of the last one, see place_word
+  Growing ended;  // waits of messages that this rank sent, where their begin counts
+  Counter place;  // number and channel of the last one, see place_word
   ShortCounter sizes[kSizeBins];
   // By the closing thread: taken, not yet written.
   uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_ended;
@@ -254,7 +254,9 @@ class Shard {
   }
   // Counts a message without stamps.
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
-    count_message_in(row_of_message(call, peer), bytes);
+    const uint32_t row = usual_row(call, peer);
+    if (__builtin_expect(row == 0, 0)) return count_elsewhere(call, peer, bytes);
+    count_message_in(row, bytes);
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
     messages[row].stamps.unknown.add(1);
@@ -278,17 +280,14 @@ class Shard {
     const Message& m = messages[row + 1];
     return m.peer == messages[row].peer && m.call == kWaitedCall;
   }
-  // Counts a message with its stamps in the row of its call and peer; returns the row.
-  uint32_t count_stamped(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
-                         perfield_place place) noexcept {
-    const uint32_t row = row_of_message(call, peer);
+  // Counts a message with the stamp of its begin.
+  void count_stamped(uint32_t row, uint64_t bytes, uint64_t begun, perfield_place place) noexcept {
     Message& m = messages[row];
     m.stamps.begun.add(begun);
     if (__builtin_expect(begun == 0, 0)) m.stamps.unknown.add(1);
     m.place.set(place_word(place));
     m.sizes[size_bin(bytes)].add(1);
     count_in(row, bytes);
-    return row;
   }
   void count_wait_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
     GrowingStamps& stamps = messages[row].stamps;
@@ -307,7 +306,7 @@ class Shard {
     if ((token >> 16) != (kTokenOfRow >> 16 | period_of_token()) || row >= max_messages) return 0;
     return messages[row].peer == peer && messages[row].call == call ? row : 0;
   }
-  void count_collective(const perfield_collective& done) noexcept;
+  void count_collective(const perfield_collective& done, uint64_t wait_end) noexcept;
   void count_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];
     m.count.add(1);
@@ -471,7 +470,7 @@ class Shard {
 
   Collective* collectives;  // [kCollectiveRows]; the first are `other communicators` by call
   std::atomic<uint32_t> n_collectives{PERFIELD_CALL_LIMIT};
-  uint16_t* collective_slots;  // [kCollectiveSlots], as message_slots
+  uint16_t* collective_slots;       // [kCollectiveSlots], as message_slots
   uint32_t number = 0;              // of the shard
   std::atomic<bool> in_log{false};  // the thread may be writing to the EventLog
 
@@ -500,6 +499,7 @@ class Shard {
     return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
   }
   void count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept;
+  void count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
   uint32_t find_collective(uint16_t call, uint32_t communicator) noexcept;
   uint32_t period_of_token() const noexcept {

@@ -158,8 +158,7 @@ MessageRow row_of(Shard& s, uint32_t place, uint16_t call, const StampSums& sums
   row.largest = m.carry_largest;
   if (call == kWaitedCall) return row;
   const bool all_begun = !m.carry_unknown;
-  const bool all_ended =
-      all_begun && (!kMessageCalls.has[call] || m.carry_ended == m.carry_count);
+  const bool all_ended = all_begun && (!kMessageCalls.has[call] || m.carry_ended == m.carry_count);
   sums.into(m.carry_stamps, row.count, all_begun, all_ended, &row.begun_sum, &row.wait_begin_sum,
             &row.wait_end_sum);
   if (place >= PERFIELD_CALL_LIMIT) {

@@ -142,9 +142,9 @@ void Notices::tell_of_log(const Run& run) const {
                             " of a step or in record_limit; they are counted, but who waited for "
                             "whom there is known from sums alone");
   if (const uint64_t count = r.overflowed_collectives())
-    tell("collectives",
-         "a table of communicators was full" + of_rank + ": " + std::to_string(count) +
-             " collective operations are counted as of other communicators");
+    tell("collectives", "a table of communicators was full" + of_rank + ": " +
+                            std::to_string(count) +
+                            " collective operations are counted as of other communicators");
 }
 
 void Notices::tell_of_sites(const Run& run) const {

@@ -22,7 +22,9 @@ def exchange(n_partners, repeats, begin=5_000_000):
         for peer in range(n_partners):
             place = {"channel": 0xDEAD0000 + peer, "number": turn, "bytes": 8 * peer}
             yield {"kind": events_twin.RECEIVE, "call": twin.RECV, "peer": peer, "begun": now} | place | wait
-            yield {"kind": events_twin.SEND, "call": twin.ISEND, "peer": peer, "begun": now + 70} | place | wait
+            yield (
+                {"kind": events_twin.SEND, "call": twin.ISEND, "peer": peer, "begun": now + 70} | place | wait
+            )
             now += 150
         now += 2_000_000
         done = {"begun": now, "wait_begin": now, "wait_end": now + 5_000, "number": turn, "channel": 77}
@@ -96,7 +98,13 @@ def test_events_are_what_the_twin_wrote(stream, events):
     assert rows_of(read) == expected == events_twin.unpack_events(body)["events"]
     assert set(read["events"]["step"].tolist()) <= {64} and set(read["events"]["rank"].tolist()) <= {3}
     log = read["logs"][0]
-    assert [int(log[name]) for name in ("step", "rank", "n", "first", "all")] == [64, 3, len(events), 7, 5_000]
+    assert [int(log[name]) for name in ("step", "rank", "n", "first", "all")] == [
+        64,
+        3,
+        len(events),
+        7,
+        5_000,
+    ]
     assert [int(log[name]) for name in ("lost", "lost_begin", "lost_end")] == [9, 123, 456]
 
 

@@ -174,7 +174,9 @@ def test_packed_steps_are_read_as_the_twin_reads_them(stream):
         assert int(read["steps"]["end_ns"][at]) == body["end_ns"]
         for table, name in {"messages": "message", "waits": "wait", "regions": "region"}.items():
             begin, end = read[f"{name}_start"][at : at + 2]
-            found = [{key: twin.value_in(line, key) for key in body[table][0]} for line in read[table][begin:end]]
+            found = [
+                {key: twin.value_in(line, key) for key in body[table][0]} for line in read[table][begin:end]
+            ]
             assert found == body[table]
 
 

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from call_numbers import CALL
@@ -21,8 +18,8 @@ EVENTS = f"""
          WAITALL = {CALL["waitall"]}, ALLREDUCE = {CALL["allreduce"]}, BCAST = {CALL["bcast"]} }};
   typedef struct {{ uint64_t stamp, after; }} Entered;
   typedef struct {{ uint32_t channel, number; }} Place;
-  typedef struct {{ int32_t peer; uint32_t flags; uint64_t bytes, posted, wait_begin, wait_end; Place place; }}
-    Arrival;
+  typedef struct {{ int32_t peer; uint32_t flags; uint64_t bytes, posted, wait_begin, wait_end;
+                   Place place; }} Arrival;
   typedef struct {{ uint16_t call; uint32_t communicator, number, flags; uint64_t out, in, begun, wait_begin,
                    wait_end; }} Collective;
   Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
@@ -89,9 +86,7 @@ class Recorded:
 
     def row(self, step, call, peer=1):
         """The only row of messages of that call and peer."""
-        (row,) = (
-            r for r in self.steps()[step]["messages"] if r["call"] == CALL[call] and r["peer"] == peer
-        )
+        (row,) = (r for r in self.steps()[step]["messages"] if r["call"] == CALL[call] and r["peer"] == peer)
         return row
 
     def logged(self):
@@ -169,7 +164,11 @@ def test_one_message_keeps_its_stamps_number_and_channel(recorded):
         assert (received["number"], received["channel"]) == (7 * step + 7, 201)
         (operation,) = body["collectives"]
         assert sums(operation, body) == near([15, 15, 31])
-        assert (operation["communicator"], operation["call"], operation["flags"]) == (55, CALL["allreduce"], 0)
+        assert (operation["communicator"], operation["call"], operation["flags"]) == (
+            55,
+            CALL["allreduce"],
+            0,
+        )
         assert (operation["count"], operation["bytes_out"], operation["bytes_in"]) == (1, 24, 16)
         assert operation["number"] == step + 1
         assert body["waits"] == [{"peer": 1, "count": 1, "ns": pytest.approx(4 * MS, abs=10_000)}]
@@ -300,7 +299,9 @@ def test_logged_step_inside_a_longer_span_keeps_its_events(recorded):
     assert run.logged() == [0, 1, 2, 4, 8, 16, 32]
     assert all(len(run.read["events"][run.read["events"]["step"] == step]) == 3 for step in run.logged())
     row = run.row(0, "recv")
-    assert row["count"] == 16 and row["wait_end_sum"] - row["wait_begin_sum"] == pytest.approx(64 * MS, rel=1e-4)
+    assert row["count"] == 16 and row["wait_end_sum"] - row["wait_begin_sum"] == pytest.approx(
+        64 * MS, rel=1e-4
+    )
 
 
 def test_unmeasured_steps_are_not_logged(recorded):
@@ -328,7 +329,9 @@ def test_events_beyond_the_log_are_lost_and_told(recorded):
     assert rows["wait_end"][-1] <= of_step["lost_begin"][0] < of_step["lost_end"][0] - 5 * MS
     assert run.row(0, "recv")["count"] == 30_000
     assert run.end()["lost_events"] == 2 * (30_000 - kept)
-    assert f"{2 * (30_000 - kept)} messages and collective operations of logged steps found no room" in run.said
+    assert (
+        f"{2 * (30_000 - kept)} messages and collective operations of logged steps found no room" in run.said
+    )
     assert run.said.count("found no room") == 1
 
 
@@ -448,7 +451,9 @@ def test_unlogged_step_of_26_partners_stays_below_1500_bytes(recorded):
     sizes = np.array([e["end"] - e["offset"] for e in entries])
     logs = [e["end"] - e["offset"] for e in run.entries if e["type"] == "events"]
     packed = np.array([e["version"] == twin.PACKED for e in entries])
-    print(f"packed {sizes[packed].mean():.0f} B, full {sizes[~packed].mean():.0f} B, logs {np.mean(logs):.0f} B")
+    print(
+        f"packed {sizes[packed].mean():.0f} B, full {sizes[~packed].mean():.0f} B, logs {np.mean(logs):.0f} B"
+    )
     assert len(entries[100]["body"]["messages"]) == 52 and packed.mean() > 0.9
     assert sizes[packed].max() < 1_500
     assert sizes.mean() < 1_500
