@@ -42,10 +42,10 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   for (int i = all->n_sources; i < n; ++i) {
     if (all->ranks[i] == kNoNeighbor) continue;
     const uint64_t bytes = out(i - all->n_sources);
-    const uint32_t logged =
-        perfield_send_begun(call.kind, all->ranks[i], bytes, call.entered, place(i));
     if (waits)
-      call.left = perfield_send_ended(call.kind, all->ranks[i], logged, call.entered, call.left);
+      call.left = perfield_sent(call.kind, all->ranks[i], bytes, call.entered, call.left, place(i));
+    else
+      perfield_send_begun(call.kind, all->ranks[i], bytes, call.entered, place(i));
   }
   for (int i = 0; i < all->n_sources; ++i) {
     if (all->ranks[i] == kNoNeighbor) continue;

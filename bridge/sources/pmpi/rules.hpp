@@ -32,9 +32,7 @@ namespace perfield::pmpi {
   const perfield_place place =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
-  const uint32_t logged =
-      perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
-  call.left = perfield_send_ended(call.kind, peer, logged, call.entered, call.left);
+  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
 // The same, but the program waits for it when it completes the request.
@@ -306,9 +304,7 @@ inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype
   Peers* peers = peers_of_window(window);
   const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
   const perfield_place place{peers ? peers->name : 0, 0};
-  const uint32_t logged =
-      perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
-  call.left = perfield_send_ended(call.kind, peer, logged, call.entered, call.left);
+  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
 inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,

@@ -353,6 +353,8 @@ def test_neighbourhood_collectives_are_messages_with_numbers(hear):
         ends[1].append((row["peer"], row["rank"], row["channel"], row["number"], row["bytes"]))
     assert sorted(ends[0]) == sorted(ends[1])
     assert len(set(ends[0])) == len(ends[0]) == N * (2 + 4) * 3
+    # The fifth operation, with the same neighbour on both sides.
+    assert {1, 2, 9, 10} <= {number for _, _, _, number, _ in ends[0]}
     assert 0 not in {number for _, _, _, number, _ in ends[0]}
 
 
