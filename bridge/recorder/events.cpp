@@ -100,6 +100,13 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
                        uint8_t(EventKind::send), 0});
 }
 
+[[gnu::noinline]] uint64_t sent_unusual(perfield_call call, int32_t peer, uint64_t bytes,
+                                        uint64_t begun, uint64_t wait_end,
+                                        perfield_place place) noexcept {
+  const uint32_t token = perfield_send_begun(call, peer, bytes, begun, place);
+  return perfield_send_ended(call, peer, token, begun, wait_end);
+}
+
 [[gnu::noinline]] uint64_t arrived_unusual(const perfield_arrival* arrival) noexcept {
   Shard& s = *this_shard;
   const perfield_arrival& a = *arrival;
@@ -222,6 +229,22 @@ uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, 
     row = end_of_logged(*s, call, peer, logged, wait_begin, wait_end);
   if (!row) return wait_end;
   s->count_wait_of(row, wait_begin, wait_end);
+  s->messages[row].ended.add(1);
+  return wait_end;
+}
+
+uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                       uint64_t wait_end, perfield_place place) noexcept {
+  Shard* s = this_shard;
+  if (!s || !s->count_messages) return wait_end;
+  const uint32_t row = s->usual_row(call, peer);
+  if (__builtin_expect(
+          (row == 0) | s->activity->logs.load(std::memory_order_relaxed) | !s->activity->by_counter,
+          0))
+    return sent_unusual(call, peer, bytes, begun, wait_end, place);
+  if (!wait_end) wait_end = perfield::read_counter();
+  s->count_stamped(row, bytes, begun, place);
+  s->count_wait_of(row, begun, wait_end);
   s->messages[row].ended.add(1);
   return wait_end;
 }

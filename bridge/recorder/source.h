@@ -144,6 +144,9 @@ uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, u
 // wait_end.
 uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
                              uint64_t wait_end) noexcept;
+// Both at once, of a send for which the program has waited since `begun`. Returns wait_end.
+uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                       uint64_t wait_end, struct perfield_place place) noexcept;
 // A message that has arrived.
 enum : uint32_t {
   PERFIELD_ARRIVAL_BLOCKING = 1,  // its wait also counts as waiting for the peer

@@ -24,6 +24,7 @@ inline bool was_cancelled(const MPI_Status& status) noexcept {
 template <typename Library, typename FindObject>
 void find_objects(Library& library, FindObject) {
   library.comm_world = MPI_COMM_WORLD;
+  library.comm_self = MPI_COMM_SELF;
   library.comm_null = MPI_COMM_NULL;
   library.errors_return = MPI_ERRORS_RETURN;
   library.byte = MPI_BYTE;

@@ -20,6 +20,7 @@ inline bool was_cancelled(const MPI_Status& status) noexcept { return status._ca
 template <typename Library, typename FindObject>
 void find_objects(Library& library, FindObject find_object) {
   find_object(library.comm_world, "ompi_mpi_comm_world");
+  find_object(library.comm_self, "ompi_mpi_comm_self");
   find_object(library.comm_null, "ompi_mpi_comm_null");
   find_object(library.errors_return, "ompi_mpi_errors_return");
   find_object(library.byte, "ompi_mpi_byte");
@@ -30,8 +31,8 @@ void find_objects(Library& library, FindObject find_object) {
 
 template <typename Library>
 bool has_objects(const Library& library) {
-  return library.comm_world && library.comm_null && library.errors_return && library.byte &&
-         library.no_op && library.no_request && library.no_message;
+  return library.comm_world && library.comm_self && library.comm_null && library.errors_return &&
+         library.byte && library.no_op && library.no_request && library.no_message;
 }
 
 }  // namespace perfield::pmpi

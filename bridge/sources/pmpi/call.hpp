@@ -38,7 +38,7 @@ class Call {
   const uint64_t entered;
   const perfield_call kind;
   uint64_t bytes_out = 0, bytes_in = 0;
-  uint64_t left = 0;  // stamp of the return, where the rules have read the clock
+  uint64_t left = 0;  // stamp of the return; 0: not read yet
 
  private:
   [[gnu::always_inline]] static perfield_entered enter(perfield_call kind, const void* caller,

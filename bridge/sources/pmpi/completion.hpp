@@ -10,18 +10,6 @@
 
 namespace perfield::pmpi {
 
-inline void let_go(const Pending& pending) noexcept {
-  if (pending.any && !pending.kept()) pending.any->let_go();
-}
-
-inline void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& status) noexcept {
-  if (!pending.receives()) return;
-  if (call.entered)
-    count_arrived(pending, status);
-  else
-    source_of(pending, status);
-}
-
 // Whether a request of this call may be a remembered one.
 inline bool looks() noexcept { return following() && requests.any(); }
 
@@ -51,8 +39,11 @@ class Completion {
 
   // Request `i` of the call is complete; the k-th status belongs to it.
   void ended(int i, int k) noexcept {
-    if (statuses_ && i >= 0 && i < n_ && handles_.get()[i] != library.no_request)
-      count_or_let_go(call_, requests.take(handles_.get()[i]), statuses_[k]);
+    if (!statuses_ || i < 0 || i >= n_ || handles_.get()[i] == library.no_request) return;
+    const Pending taken = requests.take(handles_.get()[i]);
+    if (taken.kind == Pending::none) return;
+    const MPI_Status& status = statuses_[k];  // a copy, of one of Fortran
+    count_ended(call_, taken, &status, 0);
   }
 
  private:
@@ -74,64 +65,74 @@ template <typename Status>
 [[gnu::always_inline]] inline void end_wait(Call& call, const Pending& taken, bool succeeded,
                                             const Status* status) noexcept {
   if (!succeeded) return let_go(taken);
-  if (!taken.receives()) return;
-  if (call.entered)
-    count_awaited(call, taken, *status);
-  else
-    source_of(taken, *status);
+  const MPI_Status& in_c = *status;  // a copy, of one of Fortran
+  count_ended(call, taken, &in_c, PERFIELD_ARRIVAL_BLOCKING);
 }
 
-// All requests that a call waits for, in the same way. Keeps receives only.
+// All requests that a call waits for, in the same way.
 template <typename Request, typename Status>
 class Awaited {
  public:
   Awaited(int n, const Request* handles, Status*& statuses, bool ignored) noexcept
       : Awaited(looks() && n > 0 ? n : 0, ignored) {
-    Receive* const receives = receives_.get();
+    Known* const known = known_.get();
     Status* const own = own_.get();
-    if (!receives || !own) return;
+    if (!known || !own) return;
     int kept = 0;
     for (int i = 0; i < looked_at_; ++i) {
       const MPI_Request handle = handles[i];
       if (handle == library.no_request) continue;
-      if (requests.take_receive(handle, receives[kept].pending)) receives[kept++].i = i;
+      if (requests.take_to(handle, known[kept].pending)) known[kept++].i = i;
     }
     n_ = kept;
     if (kept > 0 && ignored) statuses = own;
   }
 
   void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
-    const Receive* const receives = receives_.get();
+    const Known* const known = known_.get();
     for (int k = 0, n = n_; k < n; ++k) {
-      const Receive& receive = receives[k];
-      if (succeeded && call.entered)
-        count_arrived(receive.pending, statuses[receive.i]);
-      else if (succeeded)
-        count_or_let_go(call, receive.pending, statuses[receive.i]);
-      else
-        let_go(receive.pending);
+      if (!succeeded) {
+        let_go(known[k].pending);
+        continue;
+      }
+      const MPI_Status& status = statuses[known[k].i];  // a copy, of one of Fortran
+      count_ended(call, known[k].pending, &status, 0);
     }
   }
 
  private:
   // The same as for Completion.
   Awaited(int looked_at, bool ignored) noexcept
-      : looked_at_(looked_at), receives_(looked_at), own_(ignored ? looked_at : 0) {}
-  struct Receive {
+      : looked_at_(looked_at), known_(looked_at), own_(ignored ? looked_at : 0) {}
+  struct Known {
     int i;
     Pending pending;
   };
   int looked_at_;
-  Items<Receive> receives_;
+  Items<Known> known_;
   Items<Status> own_;
   int n_ = 0;
 };
 
+// A persistent request has started: a message that is sent or posted now.
 inline void started(Call& call, Handle handle) noexcept {
-  const Pending kept = requests.start(handle);
-  if (!call.entered) return;
-  if (kept.kind == Pending::kept_send) perfield_message(call.kind, kept.peer, kept.bytes);
-  if (kept.kind == Pending::none && requests.was_full())
+  const Pending kept = requests.start(handle, [&call](Pending& slot) {
+    slot.begun = call.entered;
+    Peers& peers = *slot.peers;
+    if (slot.kind == Pending::kept_send) {
+      if (call.entered) slot.flags |= Pending::counted;
+      const perfield_place place = channels.next(peers, Side::sent, slot.peer, slot.place.channel);
+      slot.place.number =
+          call.entered ? perfield_send_begun(call.kind, slot.peer, slot.bytes, call.entered, place)
+                       : 0;
+    } else if (slot.is(Pending::wildcard)) {
+      slot.place.number =
+          channels.post_wildcard(peers, slot.peer, static_cast<int>(slot.place.channel));
+    } else {
+      slot.place = channels.next_received(peers, slot.peer, slot.place.channel);
+    }
+  });
+  if (call.entered && kept.kind == Pending::none && requests.was_full())
     perfield_message(call.kind, kPeerUnknown, 0);
 }
 

@@ -8,6 +8,7 @@
 
 #include "call.hpp"
 #include "peers.hpp"
+#include "requests.hpp"
 
 namespace perfield::pmpi {
 
@@ -188,6 +189,66 @@ inline void count_reduce_scatter_block(Call& call, MPI_Count recvcount, MPI_Data
   if (!peers) return;
   call.bytes_in = bytes_of(recvcount, type);
   call.bytes_out = call.bytes_in * peers->local_size;
+}
+
+// --- operations ----------------------------------------------------------------------------------
+// Collective operations of a communicator are begun in the same order on all its ranks, so their
+// numbers agree. These rules come after those that count bytes.
+inline uint32_t next_number(std::atomic<uint32_t>& n) noexcept {
+  if (library.concurrent) return n.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t number = n.load(std::memory_order_relaxed) + 1;
+  n.store(number, std::memory_order_relaxed);
+  return number;
+}
+
+// The program waits for it in this call.
+inline void count_collective(Call& call, Peers& peers, uint32_t flags) {
+  const uint32_t number = next_number(peers.n_collectives);
+  if (!call.entered) return;
+  perfield_collective done{};
+  done.call = call.kind;
+  done.communicator = peers.name;
+  done.number = peers.name ? number : 0;
+  done.flags = flags;
+  done.bytes_out = call.bytes_out;
+  done.bytes_in = call.bytes_in;
+  done.begun = done.wait_begin = call.entered;
+  done.wait_end = call.left;
+  call.left = perfield_collective_done(&done);
+}
+
+// The program waits for it when it completes the request.
+inline void remember_collective(Call& call, Peers& peers, uint32_t flags, MPI_Request request) {
+  if (request == library.done_request) return count_collective(call, peers, flags);
+  const uint32_t number = next_number(peers.n_collectives);
+  if (!call.entered) return;
+  Pending pending;
+  pending.handle = request;
+  pending.kind = Pending::collective;
+  pending.call = static_cast<uint16_t>(call.kind);
+  pending.place = {peers.name, peers.name ? number : 0};
+  pending.peer = static_cast<int32_t>(flags);
+  pending.bytes = call.bytes_out;
+  pending.bytes_in = call.bytes_in;
+  pending.begun = call.entered;
+  requests.add(pending);
+}
+
+inline uint32_t flags_of(const Peers& peers, int root) {
+  return part(peers, root) == Part::root ? PERFIELD_COLLECTIVE_ROOT : 0;
+}
+inline void follow_collective(Call& call, MPI_Comm comm) {
+  if (Peers* peers = peers_of(comm)) count_collective(call, *peers, 0);
+}
+inline void follow_collective(Call& call, int root, MPI_Comm comm) {
+  if (Peers* peers = peers_of(comm)) count_collective(call, *peers, flags_of(*peers, root));
+}
+inline void follow_icollective(Call& call, MPI_Comm comm, const MPI_Request* request) {
+  if (Peers* peers = peers_of(comm)) remember_collective(call, *peers, 0, *request);
+}
+inline void follow_icollective(Call& call, int root, MPI_Comm comm, const MPI_Request* request) {
+  Peers* peers = peers_of(comm);
+  if (peers) remember_collective(call, *peers, flags_of(*peers, root), *request);
 }
 
 }  // namespace perfield::pmpi

@@ -44,12 +44,13 @@ struct alignas(64) Library {
   bool plain_statuses = false;  // have the layout that received_bytes() and was_cancelled() read
   std::atomic<uint64_t> freed_age{0};  // communicators and windows freed so far
   MPI_Request no_request;
+  MPI_Request done_request;  // of all sends that are complete at once; no_request: there is none
   MPI_Comm comm_world;
 
 #define PERFIELD_MEMBER(name) decltype(&::MPI_##name) name;
   PERFIELD_USED_FUNCTIONS(PERFIELD_MEMBER)
 #undef PERFIELD_MEMBER
-  MPI_Comm comm_null;
+  MPI_Comm comm_self, comm_null;
   MPI_Errhandler errors_return;
   MPI_Datatype byte;
   MPI_Op no_op;

@@ -5,10 +5,6 @@
 // keeps threads apart.
 #include "requests.hpp"
 
-#include <utility>
-
-#include "lock.hpp"
-
 namespace perfield::pmpi {
 
 Requests requests;
@@ -33,26 +29,29 @@ bool Requests::add_elsewhere(Pending pending) noexcept {
   return true;
 }
 
-Pending Requests::find(Handle handle, bool forget) noexcept {
-  Locked locked(lock_);
+uint32_t Requests::find_slot(Handle handle) const noexcept {
   uint32_t slot = home(handle);
   while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
-  const Pending found = slots_[slot];
+  return slot;
+}
+
+Pending Requests::find(Handle handle, bool forget) noexcept {
+  Locked locked(lock_);
+  const uint32_t slot = find_slot(handle);
+  Pending found = slots_[slot];
   if (found.kind == Pending::none) return found;
-  if (forget || !found.kept())
+  if (forget || !found.kept()) {
     remove(slot);
-  else
-    slots_[slot].started = false;
+  } else {
+    if (!found.is(Pending::started)) found.kind = Pending::none;
+    slots_[slot].flags &= static_cast<uint8_t>(~Pending::started);
+  }
   return found;
 }
 
-Pending Requests::start(Handle handle) noexcept {
+bool Requests::knows_elsewhere(Handle handle) noexcept {
   Locked locked(lock_);
-  uint32_t slot = home(handle);
-  while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
-  slots_[slot].started = slots_[slot].kept();
-  slots_[slot].cancelled = false;
-  return slots_[slot];
+  return bool(slots_[find_slot(handle)].handle);
 }
 
 Pending Requests::forget(Handle handle) noexcept {
@@ -62,9 +61,17 @@ Pending Requests::forget(Handle handle) noexcept {
 
 void Requests::cancel(Handle handle) noexcept {
   Locked locked(lock_);
-  uint32_t slot = home(handle);
-  while (slots_[slot].handle && slots_[slot].handle != handle) slot = after(slot);
-  if (slots_[slot].handle) slots_[slot].cancelled = true;
+  Pending& asked = slots_[find_slot(handle)];
+  if (!asked.receives() || asked.is(Pending::cancelled)) return;
+  asked.flags |= Pending::cancelled;
+  if (asked.is(Pending::wildcard)) return;
+  channels.cancelling(asked.place, asked.peer);
+  // Those posted after it on its channel would move up.
+  for (Pending& later : slots_) {
+    if (!later.receives() || later.is(Pending::wildcard) || later.peer != asked.peer) continue;
+    if (later.place.channel == asked.place.channel && later.place.number > asked.place.number)
+      later.place.number = 0;
+  }
 }
 
 void Requests::remove(uint32_t hole) noexcept {
@@ -78,40 +85,68 @@ void Requests::remove(uint32_t hole) noexcept {
   n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
-int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept {
-  if (!pending.any) return pending.peer;
-  const int32_t peer = pending.any->world_rank(status.MPI_SOURCE);
-  if (!pending.kept()) pending.any->let_go();
-  return peer;
+bool identify(Pending& pending, const MPI_Status& status) noexcept {
+  const bool was_cancelled = is_cancelled(status);
+  if (pending.is(Pending::wildcard)) {
+    if (was_cancelled) {
+      channels.cancel_wildcard(*pending.peers, pending.place.number);
+    } else {
+      pending.peer = pending.peers->world_rank(status.MPI_SOURCE);
+      const uint32_t channel = channel_of(pending.peers->name, status.MPI_TAG);
+      pending.place =
+          channels.end_wildcard(*pending.peers, pending.place.number, pending.peer, channel);
+    }
+    let_go(pending);
+  } else if (pending.is(Pending::cancelled)) {
+    channels.cancelled(pending.place, pending.peer, !was_cancelled);
+  }
+  return !was_cancelled;
 }
 
 void count_freed(Call& call, MPI_Request request) noexcept {
   Pending pending = requests.forget(request);
   MPI_Status status;
   int done = 0;
-  if (call.entered && pending.receives()) {
-    Peers* const any = std::exchange(pending.any, nullptr);
+  Peers* const kept = pending.kept() ? pending.peers : nullptr;
+  if (pending.receives()) {
     library.Request_get_status(request, &done, &status);
-    if (done && any) pending.peer = any->world_rank(status.MPI_SOURCE);
-    if (done)
-      count_arrived(pending, status);
-    else if (!pending.cancelled)
-      perfield_received(pending.peer, pending.bytes);
-    pending.any = any;
+    const bool arrives = done ? identify(pending, status) : !pending.is(Pending::cancelled);
+    if (!done) {
+      if (pending.peer == Channels::kAnyPeer) pending.peer = kPeerUnknown;
+      let_go(pending);
+    }
+    const uint64_t bytes =
+        done && !pending.is(Pending::in_parts) ? bytes_of(status) : pending.bytes;
+    if (call.entered && arrives) perfield_received(pending.peer, bytes);
   }
-  if (pending.any) pending.any->let_go();
+  if (kept) kept->let_go();
 }
 
-void count_arrived_unusual(const Pending& pending, const MPI_Status& status) noexcept {
-  const int32_t peer = source_of(pending, status);
-  if (is_cancelled(status)) return;
-  perfield_received(peer, pending.in_parts ? pending.bytes : bytes_of(status));
-}
-
-uint64_t count_awaited(Pending pending, const MPI_Status& status, uint64_t entered) noexcept {
-  const int32_t peer = source_of(pending, status);
-  if (is_cancelled(status)) return 0;
-  return perfield_awaited(peer, pending.in_parts ? pending.bytes : bytes_of(status), entered);
+uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
+                             const MPI_Status* status, uint32_t flags) noexcept {
+  if (pending.receives()) {
+    if (!identify(pending, *status) || !entered) return left;
+    if (pending.is(Pending::wildcard)) flags |= PERFIELD_ARRIVAL_WILDCARD;
+    const uint64_t bytes = pending.is(Pending::in_parts) ? pending.bytes : bytes_of(*status);
+    const perfield_arrival arrival{pending.peer, flags, bytes,        pending.begun,
+                                   entered,      left,  pending.place};
+    return perfield_arrived(&arrival);
+  }
+  if (!entered) return left;
+  const auto call = static_cast<perfield_call>(pending.call);
+  if (pending.kind == Pending::send || (pending.is(Pending::counted) && pending.place.number))
+    return perfield_send_ended(call, pending.peer, pending.place.number, entered, left);
+  if (pending.kind != Pending::collective) return left;
+  const perfield_collective done{call,
+                                 pending.place.channel,
+                                 pending.place.number,
+                                 static_cast<uint32_t>(pending.peer),
+                                 pending.bytes,
+                                 pending.bytes_in,
+                                 pending.begun,
+                                 entered,
+                                 left};
+  return perfield_collective_done(&done);
 }
 
 }  // namespace perfield::pmpi

@@ -1,45 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// requests.hpp - remembers, by handle, what lasts longer than one call: posted receives, persistent
-// requests, and messages matched by a probe. One table of fixed size; any thread.
+// requests.hpp - remembers, by handle, what lasts longer than one call: posted receives, sends and
+// collectives that are not complete, persistent requests, and messages matched by a probe. One
+// table of fixed size; any thread.
 #pragma once
 
 #include <cstdint>
 
 #include "call.hpp"
+#include "channels.hpp"
 #include "handle.hpp"
+#include "lock.hpp"
 #include "peers.hpp"
 
 namespace perfield::pmpi {
 
 struct Pending {
-  enum Kind : uint8_t { none, receive, message, kept_send, kept_receive };
-  Handle handle;         // all zeros when unused, so an empty table costs no memory
-  Peers* any = nullptr;  // for a receive from any source: translates its rank
-  uint64_t bytes = 0;    // of a persistent send; the room of a receive
-  int32_t peer = 0;      // world rank of the other side, if known at the start
+  enum Kind : uint8_t { none, receive, message, send, collective, kept_send, kept_receive };
+  enum Flag : uint8_t {
+    started = 1,    // persistent: between its start and its completion
+    wildcard = 2,   // a receive from any source or with any tag
+    in_parts = 4,   // a partitioned receive, whose size is known
+    cancelled = 8,  // the program has asked for it
+    counted = 16    // a persistent send that was measured when it started
+  };
+  Handle handle;  // all zeros when unused, so an empty table costs no memory
+  union {
+    Peers* peers = nullptr;  // kept alive: of a wildcard, and of a persistent request
+    uint64_t bytes_in;       // of a collective
+  };
+  uint64_t bytes = 0;  // of a persistent send; of a collective: out; the room of a receive
+  uint64_t begun = 0;  // stamp of its start; 0: not measured
+  int32_t peer = 0;    // world rank of the other side, if known at the start
+  // Of a receive. Wildcard: its tag and order. Send: its channel, and where the log keeps it.
+  // Collective: the communicator's name, and its number.
+  perfield_place place{};
+  uint16_t call = 0;  // of a send or collective
   Kind kind = none;
-  bool started = false;   // persistent: between its start and its completion
-  bool in_parts = false;  // a partitioned receive, whose size is known
-  bool cancelled = false;
+  uint8_t flags = 0;
 
+  bool is(Flag flag) const noexcept { return flags & flag; }
   // Persistent ("kept") requests stay until freed; others leave when complete.
-  bool kept() const noexcept { return kind == kept_send || kind == kept_receive; }
+  bool kept() const noexcept { return kind >= kept_send; }
   // Whether a received message completes it.
   bool receives() const noexcept {
-    return kind == receive || kind == message || (kind == kept_receive && started);
+    return kind == receive || kind == message || (kind == kept_receive && is(started));
   }
 };
 
 class Requests {
  public:
   // Adds it under its handle; false if the table is full.
-  [[gnu::always_inline]] bool add(const Pending& pending) noexcept {
-    Pending& slot = slots_[home(pending.handle)];
+  bool add(const Pending& pending) noexcept {
+    return add(pending.handle, [&](Pending& slot) { slot = pending; });
+  }
+  // The same where `fill` writes what is remembered, all that its kind needs but the handle: nearly
+  // always straight to where it stays.
+  template <typename Fill>
+  [[gnu::always_inline]] bool add(Handle handle, Fill fill) noexcept {
+    Pending& slot = slots_[home(handle)];
     const uint32_t n = n_.load(std::memory_order_relaxed);
-    if (__builtin_expect(library.concurrent || slot.handle || n >= kMost, 0))
+    if (__builtin_expect(library.concurrent || slot.handle || n >= kMost, 0)) {
+      Pending pending;
+      fill(pending);
+      pending.handle = handle;
       return add_elsewhere(pending);
-    slot = pending;
+    }
+    fill(slot);
+    slot.handle = handle;
     n_.store(n + 1, std::memory_order_relaxed);
     return true;
   }
@@ -57,30 +85,49 @@ class Requests {
     const bool alone = slot.handle == handle && !slot.kept() && !slots_[after(home_of)].handle;
     if (__builtin_expect(!alone, 0)) return find(handle, false);
     const Pending found = slot;
-    slot = Pending{};
+    slot.handle = {};
+    slot.kind = Pending::none;
     n_.store(n - 1, std::memory_order_relaxed);
     return found;
   }
-  // The same, straight to `taken`; returns whether that receives.
-  [[gnu::always_inline]] bool take_receive(Handle handle, Pending& taken) noexcept {
+  // The same, straight to `taken`; returns whether there was one.
+  [[gnu::always_inline]] bool take_to(Handle handle, Pending& taken) noexcept {
     const uint32_t home_of = home(handle);
     Pending& slot = slots_[home_of];
     if (!library.concurrent) {
       if (!slot.handle) return false;
       if (slot.handle == handle && !slot.kept() && !slots_[after(home_of)].handle) {
         taken = slot;
-        slot = Pending{};
+        slot.handle = {};
+        slot.kind = Pending::none;
         n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
         return true;
       }
     }
     taken = find(handle, false);
-    return taken.receives();
+    return taken.kind != Pending::none;
+  }
+  // Whether that handle is remembered.
+  [[gnu::always_inline]] bool knows(Handle handle) noexcept {
+    const Pending& slot = slots_[home(handle)];
+    if (!library.concurrent && slot.handle == handle) return true;
+    if (!library.concurrent && !slot.handle) return false;
+    return knows_elsewhere(handle);
   }
   // Whether anything is remembered. Otherwise a call that completes requests need not look at them.
   bool any() const noexcept { return n_.load(std::memory_order_relaxed) != 0; }
-  // Marks a persistent request as started; kind `none` if unknown.
-  Pending start(Handle handle) noexcept;
+  // A persistent request has started: `begin` changes what is remembered of it. Returns that; kind
+  // `none` if unknown.
+  template <typename Begin>
+  Pending start(Handle handle, Begin begin) noexcept {
+    Locked locked(lock_);
+    Pending& slot = slots_[find_slot(handle)];
+    if (!slot.kept()) return {};
+    slot.flags = static_cast<uint8_t>((slot.flags & ~(Pending::cancelled | Pending::counted)) |
+                                      Pending::started);
+    begin(slot);
+    return slot;
+  }
   // Removes it, persistent or not.
   Pending forget(Handle handle) noexcept;
   // The program has asked MPI to cancel it.
@@ -96,6 +143,9 @@ class Requests {
   static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
   bool add_elsewhere(Pending pending) noexcept;
   Pending find(Handle handle, bool forget) noexcept;
+  bool knows_elsewhere(Handle handle) noexcept;
+  // The handle's slot, or the empty one where it would be.
+  uint32_t find_slot(Handle handle) const noexcept;
   void remove(uint32_t slot) noexcept;
 
   std::atomic<bool> lock_{false};
@@ -105,34 +155,39 @@ class Requests {
 };
 extern Requests requests __attribute__((visibility("hidden")));
 
-// World rank of the sender of `status`; releases what `pending` kept.
-int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
+// Releases what it kept alive.
+inline void let_go(const Pending& pending) noexcept {
+  if (pending.is(Pending::wildcard) && !pending.kept()) pending.peers->let_go();
+}
 
 // Counts the receive that is active while the program frees `request`, where it has arrived or can
 // still arrive: from the source and of the size that it asked for, unless MPI knows better.
 void count_freed(Call& call, MPI_Request request) noexcept;
 
-// Counts the message that completed `pending`. A cancelled receive is no message.
-void count_arrived_unusual(const Pending& pending, const MPI_Status& status) noexcept;
-inline bool is_usual(const Pending& pending) noexcept {
-  return __builtin_expect(!pending.any && !pending.in_parts && library.plain_statuses, 1);
-}
-[[gnu::always_inline]] inline void count_arrived(const Pending& pending,
-                                                 const MPI_Status& status) noexcept {
-  if (!is_usual(pending))
-    count_arrived_unusual(pending, status);
-  else if (!was_cancelled(status))
-    perfield_message(PERFIELD_CALL_recv, pending.peer, received_bytes(status));
-}
-// The same, and the time since `entered` as waiting for its source; returns the stamp of now, 0 if
-// nothing is counted.
-uint64_t count_awaited(Pending pending, const MPI_Status& status, uint64_t entered) noexcept;
-[[gnu::always_inline]] inline void count_awaited(Call& call, const Pending& pending,
-                                                 const MPI_Status& status) noexcept {
-  if (!is_usual(pending))
-    call.left = count_awaited(pending, status, call.entered);
-  else if (!was_cancelled(status))
-    call.left = perfield_awaited(pending.peer, received_bytes(status), call.entered);
+// What `status` says of the message that completed `pending`; false if none did, since it was
+// cancelled. Releases what it kept. Also while nothing is measured, since messages are numbered
+// then, too.
+bool identify(Pending& pending, const MPI_Status& status) noexcept;
+
+// Counts what has completed `pending`, in a call that was entered at that stamp and left at `left`
+// (0: now). Returns that. flags: of the arrival.
+uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
+                             const MPI_Status* status, uint32_t flags) noexcept;
+[[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
+                                               const MPI_Status* status, uint32_t flags) noexcept {
+  if (!call.entered || pending.flags || !library.plain_statuses) {
+    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
+  } else if (pending.kind == Pending::send) {
+    call.left = perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
+                                    pending.place.number, call.entered, call.left);
+  } else if (pending.kind == Pending::receive && !was_cancelled(*status)) {
+    const perfield_arrival arrival{pending.peer,  flags,        received_bytes(*status),
+                                   pending.begun, call.entered, call.left,
+                                   pending.place};
+    call.left = perfield_arrived(&arrival);
+  } else {
+    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
+  }
 }
 
 }  // namespace perfield::pmpi

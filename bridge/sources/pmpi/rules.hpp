@@ -1,112 +1,234 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // rules.hpp - the rules of table/*.table: what a call counts after it succeeds. count_ rules run
-// between enter and leave of a measured call; follow_ rules also run while measuring is paused. All
-// run on the thread that makes the call. Arguments are those of the call.
+// between enter and leave of a measured call; follow_ rules also run while measuring is paused, and
+// number messages and collectives then, too. All run on the thread that makes the call. Arguments
+// are those of the call.
 #pragma once
 
 #include "call.hpp"
 #include "count_collectives.hpp"
 #include "count_neighbors.hpp"
+#include "names.hpp"
 #include "peers.hpp"
 #include "requests.hpp"
 
 namespace perfield::pmpi {
 
 // --- sends and receives --------------------------------------------------------------------------
-[[gnu::always_inline]] inline void count_send(Call& call, int dest, MPI_Count count,
-                                              MPI_Datatype type, MPI_Comm comm) {
-  if (dest != MPI_PROC_NULL)
-    perfield_message(call.kind, world_rank(comm, dest), bytes_of(count, type));
+// A message on a communicator that MPI does not tell us of.
+[[gnu::noinline]] inline void count_send_unknown(perfield_call kind, uint64_t entered,
+                                                 MPI_Count count, MPI_Datatype type) {
+  if (entered) perfield_message(kind, kPeerUnknown, bytes_of(count, type));
 }
 
-[[gnu::always_inline]] inline void count_receive_beside(Call&, int, const MPI_Status* status,
-                                                        MPI_Comm comm) {
-  if (status->MPI_SOURCE != MPI_PROC_NULL)
-    perfield_received(world_rank(comm, status->MPI_SOURCE), bytes_of(*status));
+// The message that the call sends; the program waits for it in this call.
+[[gnu::always_inline]] inline void follow_send(Call& call, int dest, int tag, MPI_Count count,
+                                               MPI_Datatype type, MPI_Comm comm) {
+  if (dest == MPI_PROC_NULL) return;
+  Peers* peers = peers_of(comm);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
+  const int32_t peer = peers->world_rank(dest);
+  const perfield_place place =
+      channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
+  if (!call.entered) return;
+  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
-[[gnu::always_inline]] inline void count_receive(Call& call, int, const MPI_Status* status,
-                                                 MPI_Comm comm) {
-  if (status->MPI_SOURCE == MPI_PROC_NULL) return;
-  const int32_t peer = world_rank(comm, status->MPI_SOURCE);
-  call.left = perfield_awaited(peer, bytes_of(*status), call.entered);
+// The same, but the program waits for it when it completes the request.
+[[gnu::always_inline]] inline void follow_isend(Call& call, int dest, int tag, MPI_Count count,
+                                                MPI_Datatype type, MPI_Comm comm,
+                                                const MPI_Request* request) {
+  // MPI has taken it already.
+  if (*request == library.done_request) return follow_send(call, dest, tag, count, type, comm);
+  if (dest == MPI_PROC_NULL) return;
+  Peers* peers = peers_of(comm);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
+  const int32_t peer = peers->world_rank(dest);
+  const perfield_place place =
+      channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
+  if (!call.entered) return;
+  const uint32_t logged =
+      perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
+  if (!logged) return;
+  requests.add(*request, [&](Pending& slot) {
+    slot.kind = Pending::send;
+    slot.flags = 0;
+    slot.call = static_cast<uint16_t>(call.kind);
+    slot.peer = peer;
+    slot.place.number = logged;
+  });
+}
+
+// The same where another message has the request.
+inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, MPI_Datatype type,
+                               MPI_Comm comm) {
+  if (dest == MPI_PROC_NULL) return;
+  Peers* peers = peers_of(comm);
+  if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
+  const int32_t peer = peers->world_rank(dest);
+  const perfield_place place =
+      channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
+  if (call.entered)
+    perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
+}
+
+template <uint32_t blocking>
+[[gnu::always_inline]] inline void count_received(Call& call, int source, int tag,
+                                                  const MPI_Status& status, MPI_Comm comm) {
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+  Peers* peers = peers_of(comm);
+  perfield_arrival arrival{kPeerUnknown, blocking, 0, call.entered, call.entered, 0, {0, 0}};
+  if (__builtin_expect(peers != nullptr, 1)) {
+    arrival.peer = peers->world_rank(status.MPI_SOURCE);
+    arrival.place =
+        channels.next_received(*peers, arrival.peer, channel_of(peers->name, status.MPI_TAG));
+  }
+  if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) arrival.flags |= PERFIELD_ARRIVAL_WILDCARD;
+  if (!call.entered) return;
+  arrival.bytes = bytes_of(status);
+  arrival.wait_end = call.left;
+  call.left = perfield_arrived(&arrival);
+}
+
+[[gnu::always_inline]] inline void follow_receive_beside(Call& call, int source, int tag,
+                                                         const MPI_Status* status, MPI_Comm comm) {
+  count_received<0>(call, source, tag, *status, comm);
+}
+
+[[gnu::always_inline]] inline void follow_receive(Call& call, int source, int tag,
+                                                  const MPI_Status* status, MPI_Comm comm) {
+  count_received<PERFIELD_ARRIVAL_BLOCKING>(call, source, tag, *status, comm);
 }
 
 // --- requests that will receive, and persistent ones ---------------------------------------------
-[[gnu::always_inline]] inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room,
-                                                      MPI_Comm comm, MPI_Request request) {
+// What to remember of a receive, but for its place.
+inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, Peers* peers,
+                               MPI_Request request) {
   Pending pending;
   pending.bytes = room;
   pending.handle = request;
   pending.kind = kind;
-  pending.peer = source == MPI_ANY_SOURCE ? kPeerUnknown : world_rank(comm, source);
-  pending.any = source == MPI_ANY_SOURCE ? peers_of(comm) : nullptr;
-  if (pending.any) pending.any->keep();
+  if (source == MPI_ANY_SOURCE)
+    pending.peer = Channels::kAnyPeer;
+  else
+    pending.peer = peers ? peers->world_rank(source) : kPeerUnknown;
   return pending;
 }
 
 // A receive that the full table cannot hold counts when it is posted, with the size it asks for.
-[[gnu::always_inline]] inline void remember_receive(Call& call, const Pending& pending) {
-  if (requests.add(pending)) return;
-  if (pending.any) pending.any->let_go();
-  if (call.entered) perfield_received(kPeerUnknown, pending.bytes);
+inline void remember_receive(const Pending& pending) {
+  if (__builtin_expect(requests.add(pending), 1)) return;
+  let_go(pending);
+  if (pending.begun) perfield_received(kPeerUnknown, pending.bytes);
 }
 
-[[gnu::always_inline]] inline void follow_post(Call& call, int source, MPI_Count count,
+// A wildcard, or a receive on a communicator that MPI does not tell us of.
+[[gnu::noinline]] inline void post_unusual(uint64_t entered, int source, int tag, uint64_t room,
+                                           Peers* peers, MPI_Request request) {
+  Pending pending = pending_receive(Pending::receive, source, room, peers, request);
+  pending.begun = entered;
+  if (peers) {
+    peers->keep();
+    pending.peers = peers;
+    pending.flags = Pending::wildcard;
+    pending.place = {static_cast<uint32_t>(tag), channels.post_wildcard(*peers, pending.peer, tag)};
+  } else {
+    pending.peer = kPeerUnknown;
+  }
+  remember_receive(pending);
+}
+
+[[gnu::always_inline]] inline void follow_post(Call& call, int source, int tag, MPI_Count count,
                                                MPI_Datatype type, MPI_Comm comm,
                                                const MPI_Request* request) {
   if (source == MPI_PROC_NULL) return;
-  remember_receive(
-      call, pending_receive(Pending::receive, source, bytes_of(count, type), comm, *request));
+  Peers* peers = peers_of(comm);
+  const uint64_t room = bytes_of(count, type);
+  if (__builtin_expect(!peers || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG, 0))
+    return post_unusual(call.entered, source, tag, room, peers, *request);
+  const int32_t peer = peers->world_rank(source);
+  const perfield_place place = channels.next_received(*peers, peer, channel_of(peers->name, tag));
+  const bool has_room = requests.add(*request, [&](Pending& slot) {
+    slot.kind = Pending::receive;
+    slot.flags = 0;
+    slot.bytes = room;
+    slot.begun = call.entered;
+    slot.peer = peer;
+    slot.place = place;
+  });
+  if (__builtin_expect(!has_room && call.entered, 0)) perfield_received(kPeerUnknown, room);
 }
 
-inline void follow_keep_send(Call&, int dest, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                             const MPI_Request* request) {
+inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Request request) {
+  Peers* peers = dest == MPI_PROC_NULL ? nullptr : peers_of(comm);
+  if (!peers) return;
   Pending pending;
-  pending.handle = *request;
+  pending.handle = request;
   pending.kind = Pending::kept_send;
-  pending.bytes = bytes_of(count, type);
-  if (dest == MPI_PROC_NULL) return;
-  pending.peer = world_rank(comm, dest);
-  requests.add(pending);
+  pending.call = PERFIELD_CALL_start;
+  pending.bytes = bytes;
+  pending.peer = peers->world_rank(dest);
+  pending.peers = peers;
+  pending.place.channel = channel_of(peers->name, tag);
+  if (requests.add(pending)) peers->keep();
 }
 
-inline void keep_receive(int source, uint64_t room, MPI_Comm comm, MPI_Request request,
-                         bool in_parts) {
-  if (source == MPI_PROC_NULL) return;
-  Pending pending = pending_receive(Pending::kept_receive, source, room, comm, request);
-  pending.in_parts = in_parts;
-  if (!requests.add(pending) && pending.any) pending.any->let_go();
+inline void follow_keep_send(Call&, int dest, int tag, MPI_Count count, MPI_Datatype type,
+                             MPI_Comm comm, const MPI_Request* request) {
+  keep_send(dest, tag, bytes_of(count, type), comm, *request);
 }
 
-inline void follow_keep_receive(Call&, int source, MPI_Count count, MPI_Datatype type,
+inline void keep_receive(int source, int tag, uint64_t room, MPI_Comm comm, MPI_Request request,
+                         uint8_t flags) {
+  Peers* peers = source == MPI_PROC_NULL ? nullptr : peers_of(comm);
+  if (!peers) return;
+  Pending pending = pending_receive(Pending::kept_receive, source, room, peers, request);
+  pending.flags = flags;
+  pending.peers = peers;
+  if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
+    pending.flags |= Pending::wildcard;
+    pending.place.channel = static_cast<uint32_t>(tag);
+  } else {
+    pending.place.channel = channel_of(peers->name, tag);
+  }
+  if (requests.add(pending)) peers->keep();
+}
+
+inline void follow_keep_receive(Call&, int source, int tag, MPI_Count count, MPI_Datatype type,
                                 MPI_Comm comm, const MPI_Request* request) {
-  keep_receive(source, bytes_of(count, type), comm, *request, false);
+  keep_receive(source, tag, bytes_of(count, type), comm, *request, 0);
 }
 
 // Partitioned: one message for all partitions.
-inline void follow_keep_parts_sent(Call& call, int dest, int partitions, MPI_Count count,
+inline void follow_keep_parts_sent(Call&, int dest, int tag, int partitions, MPI_Count count,
                                    MPI_Datatype type, MPI_Comm comm, const MPI_Request* request) {
-  follow_keep_send(call, dest, partitions * count, type, comm, request);
+  keep_send(dest, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request);
 }
 
-inline void follow_keep_parts_received(Call&, int source, int partitions, MPI_Count count,
+inline void follow_keep_parts_received(Call&, int source, int tag, int partitions, MPI_Count count,
                                        MPI_Datatype type, MPI_Comm comm,
                                        const MPI_Request* request) {
-  keep_receive(source, bytes_of(partitions * count, type), comm, *request, true);
+  keep_receive(source, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request,
+               Pending::in_parts);
 }
 
 inline void follow_cancel(Call&, const MPI_Request* request) { requests.cancel(*request); }
 
 // --- matched messages ----------------------------------------------------------------------------
+// It has its place from now on. Its receive names neither source nor tag.
 inline void follow_match(Call&, const MPI_Message* message, const MPI_Status* status,
                          MPI_Comm comm) {
   if (status->MPI_SOURCE == MPI_PROC_NULL) return;
   Pending pending;
   pending.handle = *message;
   pending.kind = Pending::message;
-  pending.peer = world_rank(comm, status->MPI_SOURCE);
+  pending.peer = kPeerUnknown;
+  if (Peers* peers = peers_of(comm)) {
+    pending.peer = peers->world_rank(status->MPI_SOURCE);
+    pending.place =
+        channels.next_received(*peers, pending.peer, channel_of(peers->name, status->MPI_TAG));
+  }
   requests.add(pending);
 }
 
@@ -126,8 +248,11 @@ inline Pending take_message(const MPI_Message* message) {
   return taken;
 }
 
-inline void count_receive_taken(Call& call, const Pending& taken, const MPI_Status* status) {
-  if (taken.kind == Pending::message) count_awaited(call, taken, *status);
+inline void count_receive_taken(Call& call, Pending taken, const MPI_Status* status) {
+  if (taken.kind != Pending::message) return;
+  taken.kind = Pending::receive;
+  taken.begun = call.entered;
+  count_ended(call, taken, status, PERFIELD_ARRIVAL_BLOCKING);
 }
 
 inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Datatype type,
@@ -136,20 +261,61 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
   taken.kind = Pending::receive;
   taken.handle = *request;
   taken.bytes = bytes_of(count, type);
-  remember_receive(call, taken);
+  taken.begun = call.entered;
+  remember_receive(taken);
+}
+
+// --- communicators and windows -------------------------------------------------------------------
+inline void follow_child(Call&, const MPI_Comm* child) {
+  if (*child == library.comm_null) return;
+  Peers* peers = find_new_peers(*child);
+  // MPI_Comm_create_group of Open MPI copies attributes to a communicator of other ranks.
+  if (peers && peers == last_copied()) peers = renew_peers(*child);
+  name_new(*child, peers);
+}
+
+inline void follow_duplicate(Call&, const MPI_Comm* child) {
+  if (*child != library.comm_null) name_new(*child, find_new_peers(*child));
+}
+
+// A duplicate that is not complete yet: the copy of an attribute tells what it will be.
+inline void before_idup(Call&, MPI_Comm parent) {
+  if (!following()) return;
+  find_new_peers(parent);  // so that there is one to copy
+  forget_copied();
+}
+inline void follow_idup(Call&, MPI_Comm parent) { name_new(parent, last_copied()); }
+
+// Synchronising a window counts as a collective on the communicator on which it was made.
+inline void follow_window(Call&, MPI_Comm comm, const MPI_Win* window) {
+  Peers* peers = peers_of(comm);
+  Peers* of_window = peers ? peers_of_window(*window) : nullptr;
+  if (!of_window || of_window->made_on) return;
+  peers->keep();
+  of_window->made_on = peers;
+  of_window->name = peers->name;
 }
 
 // --- one-sided -----------------------------------------------------------------------------------
+// A message without a number: no receive will tell of it. Its channel is the communicator's name.
 inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype type,
                            MPI_Win window) {
-  if (target != MPI_PROC_NULL)
-    perfield_message(call.kind, world_rank_in_window(window, target), bytes_of(count, type));
+  if (target == MPI_PROC_NULL) return;
+  Peers* peers = peers_of_window(window);
+  const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
+  const perfield_place place{peers ? peers->name : 0, 0};
+  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
 inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,
                               MPI_Win window) {
   const bool only_fetches = op == library.no_op;
   count_transfer(call, target, only_fetches ? 0 : count, type, window);
+}
+
+inline void follow_fence(Call& call, MPI_Win window) {
+  Peers* peers = peers_of_window(window);
+  if (peers && peers->made_on) count_collective(call, *peers->made_on, 0);
 }
 
 // --- files ---------------------------------------------------------------------------------------

@@ -67,10 +67,16 @@ template <Binding binding, typename Next>
                                   FortranRequest* request, FortranLogical* flag,
                                   FortranStatus* status, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_test, ierror, caller, frame);
-  FortranCompletion completion(call, 1, request, status, ignored_one<binding>(status));
+  if (!following()) return next(request, flag, status, ierror);
+  const Handle handle = *request;
+  if (!requests.knows(handle)) return next(request, flag, status, ierror);
+  FortranStatus own;
+  status = own_if_ignored<binding>(status, &own);
   next(request, flag, status, ierror);
-  if (*ierror != MPI_SUCCESS) completion.failed(request);
-  if (*ierror == MPI_SUCCESS && *flag) completion.ended(0, 0);
+  if (*ierror != MPI_SUCCESS && Handle(*request) != handle) let_go(requests.take(handle));
+  if (*ierror != MPI_SUCCESS || !*flag) return;
+  const MPI_Status in_c = *status;
+  count_ended(call, requests.take(handle), &in_c, 0);
 }
 
 PERFIELD_BODY test(Next next, FortranRequest* request, FortranLogical* flag, FortranStatus* status,

@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "call.hpp"
+#include "channels.hpp"
 #include "clocks.hpp"
-#include "peers.hpp"
+#include "names.hpp"
 #include "startup.hpp"
 
 namespace perfield::pmpi {
@@ -31,6 +32,22 @@ void tell_of_another_mpi() noexcept {
   perfield_source_tell("other mpi", sentence);
 }
 
+// The request of sends that MPI completes at once, as these to nobody are. Several are active at a
+// time, so it stands for none of them.
+MPI_Request find_done_request() noexcept {
+  const auto isend = reinterpret_cast<decltype(&::MPI_Isend)>(function_of_mpi("PMPI_Isend"));
+  const auto wait = reinterpret_cast<decltype(&::MPI_Wait)>(function_of_mpi("PMPI_Wait"));
+  if (!isend || !wait) return library.no_request;
+  MPI_Request requests[2], sent[2];
+  for (int i = 0; i < 2; ++i) {
+    if (isend(nullptr, 0, library.byte, MPI_PROC_NULL, 0, library.comm_world, &requests[i]))
+      return library.no_request;
+    sent[i] = requests[i];
+  }
+  for (MPI_Request& request : requests) wait(&request, MPI_STATUS_IGNORE);
+  return sent[0] == sent[1] ? sent[0] : library.no_request;
+}
+
 }  // namespace
 
 void begin() noexcept {
@@ -44,10 +61,13 @@ void begin() noexcept {
   compare_clocks_at_start(rank, size);
   prepare_sizes();
   prepare_peers();
+  prepare_names();
+  library.done_request = find_done_request();
   char name[256];
   name_of_library(name, sizeof name);
   perfield_source_present("pmpi");
   perfield_source_wake(rank, size, name);
+  prepare_channels();
   library.awake = true;
   report_clocks();
   if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))

@@ -47,6 +47,11 @@ std::vector<Function> forms(const Function& function, const std::set<std::string
     form.name = "MPI_I" + name;
     form.call = "i" + function.call;
     form.parameters.push_back(request);
+    for (std::vector<std::string>& rule : form.rules) {
+      if (rule[0] != "send" && rule[0] != "collective") continue;
+      rule[0] = "i" + rule[0];
+      rule.push_back("request");
+    }
     found.push_back(form);
   }
   if (flags.count("+init")) {
@@ -173,10 +178,31 @@ bool Function::asks(const char* word) const {
 }
 
 bool is_follower(const std::string& rule) {
-  static const std::set<std::string> followers = {
-      "post",      "post_taken",   "match",           "match_if",
-      "keep_send", "keep_receive", "keep_parts_sent", "keep_parts_received",
-      "cancel"};
+  static const std::set<std::string> followers = {"send",
+                                                  "isend",
+                                                  "send_beside",
+                                                  "receive",
+                                                  "receive_beside",
+                                                  "post",
+                                                  "post_taken",
+                                                  "match",
+                                                  "match_if",
+                                                  "keep_send",
+                                                  "keep_receive",
+                                                  "keep_parts_sent",
+                                                  "keep_parts_received",
+                                                  "cancel",
+                                                  "collective",
+                                                  "icollective",
+                                                  "neighbor_allgather",
+                                                  "neighbor_allgatherv",
+                                                  "neighbor_alltoallv",
+                                                  "neighbor_alltoallw",
+                                                  "child",
+                                                  "duplicate",
+                                                  "idup",
+                                                  "window",
+                                                  "fence"};
   return followers.count(rule) > 0 || starts_with(rule, "after_");
 }
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// channels.hpp - numbers the messages of each channel, so that both ends of a message know it by
+// the same number. A channel is a communicator and a tag; the nth message that a rank sends to
+// another one on a channel matches the nth receive posted there for it, since messages of a channel
+// do not overtake. Receives from any source or with any tag ("wildcards") take their number when
+// their message is known; where their order among other receives is not, a number is 0.
+//
+// One table of fixed size; under MPI_THREAD_MULTIPLE a lock guards it, and a channel that several
+// threads use has no numbers. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "peers.hpp"
+#include "recorder/source.h"
+
+namespace perfield::pmpi {
+
+enum class Side : uint32_t { sent, received };
+
+// Messages of neighbourhood collectives, and of partitioned requests, which match one another only.
+inline constexpr int kNeighborTag = -1;
+constexpr int tag_in_parts(int tag) noexcept { return -2 - tag; }
+
+// Never 0, and different for all tags of a communicator but for some 244,002,641 apart.
+[[gnu::always_inline]] inline uint32_t channel_of(uint32_t name, int tag) noexcept {
+  return (name ^ uint32_t(tag) * 0x9E3779B1u) | 1;
+}
+
+class Channels {
+ public:
+  // The place of the next message to or from that world rank. peer: below 0: not known, and so
+  // without a number.
+  [[gnu::always_inline]] perfield_place next(Peers& peers, Side side, int32_t peer,
+                                             uint32_t channel) noexcept {
+    // Peers without a world rank, and communicators without a name, are not in the table.
+    const uint64_t key = key_of(channel, side, peer);
+    Channel& slot = slots_[home(key)];
+    if (__builtin_expect(slot.key != key, 0)) return {channel, next_elsewhere(peers, key)};
+    return {channel, ++slot.number};
+  }
+  // The same for a receive with that source and tag, when it is posted or, if it blocks, complete.
+  [[gnu::always_inline]] perfield_place next_received(Peers& peers, int32_t peer,
+                                                      uint32_t channel) noexcept {
+    if (__builtin_expect(peers.n_wildcards.load(std::memory_order_relaxed) != 0, 0))
+      return next_among_wildcards(peers, peer, channel);
+    return next(peers, Side::received, peer, channel);
+  }
+
+  // A wildcard is posted; peer, tag: kAnyPeer, MPI_ANY_TAG or what it asks for. Returns its order
+  // among all.
+  static constexpr int32_t kAnyPeer = INT32_MIN;
+  uint32_t post_wildcard(Peers& peers, int32_t peer, int tag) noexcept;
+  // The wildcard of that order has received this message.
+  perfield_place end_wildcard(Peers& peers, uint32_t order, int32_t peer,
+                              uint32_t channel) noexcept;
+  // It was cancelled.
+  void cancel_wildcard(Peers& peers, uint32_t order) noexcept;
+
+  // The program has asked to cancel a receive at this place: receives posted from now on have no
+  // number until it is known whether a message had come.
+  void cancelling(perfield_place place, int32_t peer) noexcept;
+  void cancelled(perfield_place place, int32_t peer, bool has_come) noexcept;
+
+  // The communicator of that name is gone: its channels leave the table.
+  void forget(uint32_t name) noexcept;
+
+  std::atomic<uint64_t> n_lost{0};  // messages of channels that the table had no room for
+
+ private:
+  struct Channel {
+    uint64_t key;           // 0: unused
+    uint32_t number;        // messages so far
+    uint32_t doubtful;      // order of the last message whose number was not known
+    uint32_t communicator;  // its name
+    uint16_t thread;        // under MPI_THREAD_MULTIPLE
+    uint16_t n_cancelling;
+  };
+  struct Wildcard {
+    Peers* peers;  // nullptr: completed
+    int32_t peer, tag;
+    uint32_t order;
+  };
+  static constexpr uint32_t kSlots = 4096, kMost = kSlots / 8 * 7;
+  static constexpr uint32_t kWildcards = 512;
+  static constexpr uint16_t kSeveralThreads = 0xFFFF;
+  // Set in a key that the usual look is not to find: see n_cancelling; all, under
+  // MPI_THREAD_MULTIPLE.
+  static constexpr uint64_t kUnusual = uint64_t(1) << 31;
+
+  static uint64_t key_of(uint32_t channel, Side side, int32_t peer) noexcept {
+    return uint64_t(channel) << 32 | (uint32_t(peer) << 1 | uint32_t(side));
+  }
+  static uint32_t home(uint64_t key) noexcept { return uint32_t(key * 0x9E3779B97F4A7C15u >> 52); }
+  static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
+  uint32_t next_elsewhere(Peers& peers, uint64_t key) noexcept;
+  perfield_place next_among_wildcards(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  perfield_place next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  Channel* find(uint64_t key) noexcept;
+  Channel* find_or_add(uint64_t key, Peers& peers) noexcept;
+  uint32_t count(Channel& channel) noexcept;
+  // Whether one of the wildcards before that place may receive from that peer on that channel.
+  bool any_matches(uint32_t end, const Peers& peers, int32_t peer, uint32_t channel) const noexcept;
+  uint32_t find_wildcard(uint32_t order) const noexcept;
+  void remove_wildcard(Peers& peers, uint32_t at) noexcept;
+
+  std::atomic<bool> lock_{false};
+  uint32_t n_ = 0;
+  uint32_t order_ = 0;  // of the last wildcard posted, or message whose number was not known
+  uint32_t first_ = 0, end_ = 0;  // of the wildcards
+  bool too_many_wildcards_ = false;
+  Channel slots_[kSlots];
+  Wildcard wildcards_[kWildcards];
+};
+extern Channels channels __attribute__((visibility("hidden")));
+
+// Call it in MPI_Init.
+void prepare_channels() noexcept;
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// names.hpp - names communicators by numbers that are equal on all their ranks, without messages:
+// a name follows from the ranks of a communicator and from how many with these ranks this process
+// has made before, which all its ranks know alike. A communicator is named when it is made and
+// described when it is first used. A duplicate has a name of its own. Any thread, under a lock.
+#pragma once
+
+#include "peers.hpp"
+
+namespace perfield::pmpi {
+
+// Of a communicator whose making was not seen, that joins ranks of several worlds, or that is one
+// of too many.
+inline constexpr uint32_t kNoName = 0;
+inline constexpr uint32_t kNameOfWorld = 0x6E0CA5D1, kNameOfSelf = 0xB37F4E29;
+
+// Call it in MPI_Init, after prepare_peers().
+void prepare_names() noexcept;
+
+// Names a communicator that has just been made, with these peers. comm: for an intercommunicator,
+// whose own group it asks for.
+void name_new(MPI_Comm comm, Peers* peers) noexcept;
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * listener.c - is compiled into a program (with -rdynamic) and hears what the MPI wrappers tell the
+ * recorder, since its functions come before those of libperfield. Writes a line for each to
+ * heard.<process id>, and passes it on:
+ *   world RANK
+ *   send CALL PEER BYTES BEGUN CHANNEL NUMBER SERIAL
+ *   sent CALL PEER SERIAL WAIT_BEGIN WAIT_END
+ *   arrived PEER FLAGS BYTES POSTED WAIT_BEGIN WAIT_END CHANNEL NUMBER
+ *   collective CALL NAME NUMBER FLAGS OUT IN BEGUN WAIT_BEGIN WAIT_END
+ *   communicator NAME SIZE RANK LABEL
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+typedef struct {
+  uint32_t channel, number;
+} Place;
+typedef struct {
+  int32_t peer;
+  uint32_t flags;
+  uint64_t bytes, posted, wait_begin, wait_end;
+  Place place;
+} Arrival;
+typedef struct {
+  uint16_t call;
+  uint32_t communicator, number, flags;
+  uint64_t bytes_out, bytes_in, begun, wait_begin, wait_end;
+} Collective;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+enum { kTokens = 1 << 16 };
+static uint32_t serial = 0, tokens[kTokens];
+
+static __thread int inside = 0; /* libperfield calls its own functions by their names, too */
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define LL(value) ((unsigned long long)(value))
+
+static FILE* heard(void) {
+  static FILE* file = NULL;
+  char name[64];
+  snprintf(name, sizeof name, "heard.%d", (int)getpid());
+  if (!file) file = fopen(name, "w");
+  return file;
+}
+
+#define TELL(...)                \
+  pthread_mutex_lock(&lock);     \
+  fprintf(heard(), __VA_ARGS__); \
+  fflush(heard());               \
+  pthread_mutex_unlock(&lock)
+
+void perfield_source_wake(int rank, int size, const char* mpi) {
+  TELL("world %d\n", rank);
+  NEXT(perfield_source_wake)(rank, size, mpi);
+}
+
+uint32_t perfield_send_begun(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
+                             Place place) {
+  const uint32_t token = NEXT(perfield_send_begun)(call, peer, bytes, begun, place);
+  if (inside) return token;
+  const uint32_t own = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+  tokens[own % kTokens] = token;
+  TELL("send %d %d %llu %llu %u %u %u\n", call, peer, LL(bytes), LL(begun), place.channel,
+       place.number, own);
+  return own;
+}
+
+uint64_t perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin,
+                             uint64_t end) {
+  if (inside) return NEXT(perfield_send_ended)(call, peer, logged, begin, end);
+  end = NEXT(perfield_send_ended)(call, peer, tokens[logged % kTokens], begin, end);
+  TELL("sent %d %d %u %llu %llu\n", call, peer, logged, LL(begin), LL(end));
+  return end;
+}
+
+uint64_t perfield_sent(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun, uint64_t end,
+                       Place place) {
+  inside = 1;
+  end = NEXT(perfield_sent)(call, peer, bytes, begun, end, place);
+  inside = 0;
+  const uint32_t own = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+  TELL("send %d %d %llu %llu %u %u %u\nsent %d %d %u %llu %llu\n", call, peer, LL(bytes), LL(begun),
+       place.channel, place.number, own, call, peer, own, LL(begun), LL(end));
+  return end;
+}
+
+uint64_t perfield_arrived(const Arrival* a) {
+  const uint64_t end = NEXT(perfield_arrived)(a);
+  TELL("arrived %d %u %llu %llu %llu %llu %u %u\n", a->peer, a->flags, LL(a->bytes), LL(a->posted),
+       LL(a->wait_begin), LL(end), a->place.channel, a->place.number);
+  return end;
+}
+
+uint64_t perfield_collective_done(const Collective* c) {
+  const uint64_t end = NEXT(perfield_collective_done)(c);
+  TELL("collective %d %u %u %u %llu %llu %llu %llu %llu\n", c->call, c->communicator, c->number,
+       c->flags, LL(c->bytes_out), LL(c->bytes_in), LL(c->begun), LL(c->wait_begin), LL(end));
+  return end;
+}
+
+void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) {
+  NEXT(perfield_source_communicator)(name, size, my_rank, label);
+  TELL("communicator %u %d %d %s\n", name, size, my_rank, label);
+}
