@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LONG_NS = 10e6  # a planted delay is longer, and what a busy machine adds is nearly always shorter
+CLOSE_NS = 1e6  # ranks that come so close to one another are equally late
 NUMBERS = ("step", "peer", "tag", "root", "begun", "wait_begin", "wait_end")
 TO_ALL, TO_ROOT, FROM_ROOT = {"barrier", "allreduce", "fence"}, {"reduce"}, {"bcast"}
 KIND_TO_ALL = {"barrier": "barrier", "allreduce": "n_to_n", "fence": "late_one_sided"}
@@ -34,7 +35,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Wait:
-    """A rank that waited: in which step, for whom, in which wait state, how long."""
+    """A rank that waited: in which step, for whom, in which wait state, how long.
+
+    as_late : all ranks that came as late as `cause`, within CLOSE_NS; more than one may be named.
+    """
 
     step: int
     scenario: str
@@ -42,6 +46,11 @@ class Wait:
     cause: int
     kind: str
     time_ns: float
+    as_late: frozenset[int] = frozenset()
+
+    def names(self, cause: int) -> bool:
+        """Whether it is right to say that the rank waited for `cause`, -1 for "not known"."""
+        return cause == self.cause or (len(self.as_late) > 1 and cause in {-1, *self.as_late})
 
 
 def read_logs(folder: Path) -> list[Line]:
@@ -124,4 +133,6 @@ def _at_collectives(lines: list[Line]) -> Iterable[Wait]:
                 cause = max((each for each in members if each is not line), key=lambda each: each.begun)
             time_ns = min(cause.begun, line.wait_end) - line.begun
             if kind and time_ns > 0:
-                yield Wait(line.step, line.scenario, line.rank, cause.rank, kind, time_ns)
+                late = {each.rank for each in members if each.begun > cause.begun - CLOSE_NS}
+                as_late = frozenset(late if kind != "late_broadcast" else {cause.rank})
+                yield Wait(line.step, line.scenario, line.rank, cause.rank, kind, time_ns, as_late)

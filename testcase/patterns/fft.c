@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fft.c - the messages of a Fourier transform of a cube, without its numerics: ranks form a grid and
-// each owns a pencil. A transform turns the pencils twice, by an MPI_Alltoall among the ranks of a
-// row, then among those of a column; no rank ever calls a send. Each step ends with a norm over all
-// ranks. A message contains only its sender's rank; the norm adds up what arrives.
+// fft.c - the messages of a Fourier transform of a cube, without its numerics: ranks form a grid
+// and each owns a pencil. A transform turns the pencils twice, by an MPI_Alltoall among the ranks
+// of a row, then among those of a column; no rank ever calls a send. Each step ends with a norm
+// over all ranks. A message contains only its sender's rank; the norm adds up what arrives.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   MPI_Dims_create(n_ranks, 2, dims);
   const int points = side * side * side / n_ranks;
   if (side < 1 || steps < 1 || points < n_ranks) {
-    if (rank == 0) fprintf(stderr, "usage: fft SIDE STEPS, with at least RANKS^2 points in SIDE^3\n");
+    if (rank == 0)
+      fprintf(stderr, "usage: fft SIDE STEPS, with at least RANKS^2 points in SIDE^3\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   MPI_Comm row, column;

@@ -344,18 +344,26 @@ int main(int argc, char** argv) {
   large = calloc(LARGE, 1);
   const int periodic = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
-  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
-  MPI_Win_fence(0, window);
+  // Open MPI 4 has no windows between hosts on some networks. Then put_fence is left out.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int has_window = MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                                          &exposed, &window) == MPI_SUCCESS;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (has_window) MPI_Win_fence(0, window);
   // Connections are made here, so that no scenario waits for them.
   for (int i = 1; i < size; i++) send_and_receive((rank + i) % size, (rank + size - i) % size);
   n_lines = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   perfield_initialize();
   for (int i = 0; i < SCENARIOS; i++)
-    if (!strcmp(name, "all") || !strcmp(name, kScenarios[i].name)) run(&kScenarios[i]);
+    if ((!strcmp(name, "all") || !strcmp(name, kScenarios[i].name)) &&
+        (has_window || kScenarios[i].run != put_fence))
+      run(&kScenarios[i]);
   write_log();
-  MPI_Win_fence(0, window);
-  MPI_Win_free(&window);
+  if (has_window) {
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+  }
   MPI_Comm_free(&ring);
   free(large);
   MPI_Finalize();

@@ -71,7 +71,7 @@ def test_logs_show_what_is_planted(measured):
         longest[wait.scenario, key] = max(longest[wait.scenario, key], wait.time_ns)
     for scenario, planted in PLANTED.items():
         wanted = expected(scenario, len({line.rank for line in lines}))
-        assert {key for key, n in found[scenario].items() if n >= 2} >= set(wanted), scenario
+        assert set(found[scenario]) >= set(wanted), scenario
         for rank, cause, kind, delays in planted:
             if rank is not None:
                 assert longest[scenario, (rank, cause, kind)] > 0.6 * delays * DELAY_MS * 1e6, scenario
@@ -92,33 +92,34 @@ def test_a_delay_crosses_ten_steps(measured, mpi):
 
 
 def states_of(run: perfield.run.RunDirectory):
-    table = run.wait_states()
+    table = run.wait_states(slice(None))
     return table[table.exactness == "exact"]
 
 
-def assert_same(truth: list[Wait], states, lines) -> None:
+def assert_same(truth: list[Wait], states) -> None:
     """Each long wait of the logs is a state of perfield's, with its cause and length, and no other is."""
-    scenario = {line.step: line.scenario for line in lines}
-    found = defaultdict(list)
-    for row in states.itertuples():
-        found[row.step, row.rank, row.cause, row.kind].append(row.time_s * 1e9)
-    wanted = defaultdict(list)
+    waits, found = defaultdict(list), defaultdict(list)
     for wait in truth:
-        wanted[wait.step, wait.rank, wait.cause, wait.kind].append(wait.time_ns)
-    for key, times in wanted.items():
-        long = [time for time in times if time >= LONG_NS]
+        waits[wait.step, wait.rank, wait.kind].append(wait)
+    for row in states.itertuples():
+        found[row.step, row.rank, row.kind].append((row.time_s * 1e9, row.cause))
+    for key, of_key in waits.items():
+        long = sorted((wait for wait in of_key if wait.time_ns >= LONG_NS), key=lambda wait: -wait.time_ns)
         told = sorted(found[key], reverse=True)[: len(long)]
-        assert told == pytest.approx(sorted(long, reverse=True), rel=0.05), (scenario[key[0]], key)
-    for key, times in found.items():
-        long = [time for time in times if time >= 1.05 * LONG_NS]
-        assert len(long) <= len([time for time in wanted[key] if time >= LONG_NS]), (scenario[key[0]], key)
+        assert [time for time, _ in told] == pytest.approx([w.time_ns for w in long], rel=0.05), (key, long)
+        for wait in long:  # several of nearly the same length may come in any order
+            near = [cause for time, cause in told if abs(time - wait.time_ns) <= 0.05 * wait.time_ns]
+            assert any(wait.names(cause) for cause in near), (wait, told)
+    for key, of_key in found.items():
+        long = [time for time, _ in of_key if time >= 1.05 * LONG_NS]
+        assert len(long) <= len([wait for wait in waits[key] if wait.time_ns >= LONG_NS]), (key, of_key)
 
 
 def test_perfield_names_every_wait_of_logged_steps(measured):
     lines = read_logs(measured)
     run = perfield.open(measured / "perfield-run")
     assert len(run) == STEPS
-    assert_same(waits_of(lines), states_of(run), lines)
+    assert_same(waits_of(lines), states_of(run))
 
 
 def test_perfield_names_waits_of_single_messages_without_a_log(mpi, build_case, bin_dir, tmp_path):
@@ -128,19 +129,26 @@ def test_perfield_names_waits_of_single_messages_without_a_log(mpi, build_case, 
     assert result.returncode == 0, result.stderr
     lines = read_logs(tmp_path)
     run = perfield.open(tmp_path / "perfield-run")
-    states = run.wait_states()
+    states = run.wait_states(slice(None))
     truth = defaultdict(float)
     for wait in waits_of(lines):
         truth[wait.step, wait.rank, wait.kind] += wait.time_ns
     told = states[states.exactness != "uncertain"].groupby(["step", "rank", "kind"]).time_s.sum() * 1e9
     for key, time_ns in told.items():  # exact or a bound: never above the truth
         assert time_ns <= 1.05 * truth[key] + 1e6, key
+    exact = states[states.exactness == "exact"]
+    causes = range(-1, RANKS[mpi.name])
+    found = {(row.step, row.rank, row.kind, row.cause) for row in exact.itertuples()}
+    # These two do the same call twice in a step, so sums are all that is known of it.
     single = [wait for wait in long_waits(lines) if wait.scenario not in ("alternating", "late_at_barrier")]
-    found = {
-        (row.step, row.rank, row.cause, row.kind) for row in states[states.exactness == "exact"].itertuples()
-    }
-    missed = [wait for wait in single if (wait.step, wait.rank, wait.cause, wait.kind) not in found]
-    assert not missed
+    missed = [
+        wait
+        for wait in single
+        if not any(
+            (wait.step, wait.rank, wait.kind, cause) in found and wait.names(cause) for cause in causes
+        )
+    ]
+    assert single and not missed
 
 
 @pytest.mark.skipif(bool(why_no_hosts()), reason=why_no_hosts() or "hosts can be made")
@@ -151,7 +159,7 @@ def test_perfield_names_every_wait_on_four_hosts(build_c, bin_dir, tmp_path):
     result = run_on_hosts("n1,n2;n3,n4", words, tmp_path, {"PERFIELD_ARRIVALS_EVERY": "1"})
     assert result.returncode == 0, result.stderr
     lines = read_logs(tmp_path)
-    assert_same(waits_of(lines), states_of(perfield.open(tmp_path / "perfield-run")), lines)
+    assert_same(waits_of(lines), states_of(perfield.open(tmp_path / "perfield-run")))
 
 
 def test_an_unknown_scenario_is_refused(mpi, build_case):
