@@ -132,6 +132,20 @@ def test_layer_is_empty_for_older_runs_and_where_it_is_left_out(tmp_path):
     assert without.collectives.depth == 0
 
 
+def test_frames_without_operations_keep_the_rows_and_have_empty_bars(tmp_path):
+    def only_in_the_first_step(rank, step, values):
+        collective_runs.operations(rank, step, values)
+        if step:
+            values["collectives"] = []
+
+    path = collective_runs.write_run(tmp_path / "run", change_step=only_in_the_first_step)
+    run = perfield.open(path)
+    shown = [topology(run, run.frame(step), topology_scene(run)).layers()["collectives"] for step in (0, 1)]
+    assert np.nansum(column(shown[0], "collective_bytes")) > 0
+    assert np.nansum(column(shown[1], "collective_bytes")) == 0
+    assert shown[0].GetNumberOfCells() == shown[1].GetNumberOfCells()
+
+
 def test_overview_has_a_bar_up_and_down_in_each_node(tmp_path):
     shown, _ = layer(tmp_path, overview=True)
     assert column(shown, "node_id").tolist() == [0, 1, 0, 1]

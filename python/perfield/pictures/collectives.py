@@ -270,9 +270,8 @@ class _Sums:
             return _OfFrame(moved, count, call, "")
         names = np.array(sorted(self._row_of), np.int64)
         at = np.minimum(np.searchsorted(names, table["communicator"]), len(names) - 1)
-        row = np.where(
-            names[at] == table["communicator"], [self._row_of[name] for name in names[at].tolist()], -1
-        )
+        row_of = np.array([self._row_of[name] for name in names[at].tolist()], dtype=np.int64)
+        row = np.where(names[at] == table["communicator"], row_of, -1)
         key = row << 32 | table["rank"].astype(np.int64)
         entry = np.minimum(np.searchsorted(self._key, key), n_entries - 1)
         known = (row >= 0) & (self._key[entry] == key)
