@@ -151,6 +151,45 @@ def test_whole_run_and_its_steps_have_the_same_states_in_any_blocks(tmp_path, mo
     assert sums.late["time_s"].sum() == pytest.approx(sum(whole.values()))
 
 
+def chain(ranks=4):
+    """Rank 0 waits for 1, 1 for 2, 2 for 3, which computes 20 ms."""
+    programs = []
+    for rank in range(ranks):
+        program = [collective("barrier")] + [compute(20 * MS)] * (rank == ranks - 1)
+        program += [recv(rank + 1)] * (rank < ranks - 1) + [send(rank - 1)] * (rank > 0)
+        programs.append([*program, step()])
+    return simulate(programs)
+
+
+def travelling(ranks=11, n_steps=13):
+    """Rank 0 is 20 ms late in the second step; each rank hears of its left neighbour in each step."""
+    programs = []
+    for rank in range(ranks):
+        program = [collective("barrier")]
+        for number in range(n_steps):
+            program += [compute(20 * MS if (rank, number) == (0, 1) else MS)]
+            program += [send(rank + 1)] * (rank < ranks - 1)
+            program += [irecv(rank - 1, "left"), wait("left")] * (rank > 0)
+            program += [step()]
+        programs.append(program)
+    return simulate(programs)
+
+
+def test_a_chain_of_waiting_ranks_costs_the_rank_at_its_begin(tmp_path):
+    simulation = chain()
+    caused = perfield.open(write_waiting_run(tmp_path / "run", simulation)).caused_waits(0).set_index("rank")
+    assert caused.time_s[3] == pytest.approx(0.06, rel=0.01)
+    assert caused.time_s.drop(3).sum() < 0.001
+
+
+def test_a_delay_that_travels_ten_steps_costs_the_rank_and_step_of_its_begin(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", travelling()))
+    caused = run.caused_waits().compute()
+    began = caused[(caused["rank"] == 0) & (caused["step"] == 1)].time_s.sum()
+    assert began == pytest.approx(10 * 0.019, rel=0.05)
+    assert caused.time_s.sum() - began < 0.01
+
+
 def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_path, monkeypatch):
     programs = [[], []]
     for _ in range(4):  # the send of each step is received in the next one

@@ -194,7 +194,7 @@ def _wait_states(
     found["wait_causes"], found["waits"] = shown["wait_causes"], shown["waits"]
     headings["wait_causes"] = "\n".join(sentences)
     notes["wait_causes"] = (
-        "caused_s: how long others wait for this rank; share: of the time of all ranks;\n"
+        "caused_s: others' waiting that begins on this rank; share: of the time of all ranks;\n"
         "waits_s: its own; through: the rank that waits longest for it, why, how long, in how many steps;\n"
         f"over {frames}"
     )

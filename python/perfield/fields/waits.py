@@ -19,7 +19,8 @@ _MEANINGS = {
     LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
     COLLECTIVE: "time that the rank waited in collective operations for ranks that were not there; likewise",
     ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
-    CAUSED: "time that other ranks waited for this rank; it is told in the steps in which they waited",
+    CAUSED: "time that other ranks waited because this rank was late; it is told in the step in which that "
+    "began, up to 64 steps before the waiting",
 }
 
 WAIT_FIELDS: tuple[Field, ...] = tuple(

@@ -333,10 +333,10 @@ class RunDirectory:
         return WaitFrames(self)
 
     def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """What each rank cost the others: step, rank, time_s that others waited for it in that step.
+        """What each rank cost the others: step, rank, time_s of others' waiting that began there and then.
 
-        A rank that was late because it waited itself is not told from one that was late by itself: look at
-        both in `wait_states`. steps and result : as for `messages`.
+        Waiting is followed back through ranks that waited themselves, from each over up to 64 steps. What is
+        known as a lower bound alone counts for the rank waited for. steps and result : as for `messages`.
         """
         from perfield.run.waits import table_of_steps
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.waits.costs import FOLLOWED, delay_costs
 from perfield.analysis.waits.coverage import Coverage
-from perfield.analysis.waits.states import EVENT, KINDS, STATE, UNCERTAIN, find_wait_states
+from perfield.analysis.waits.states import BOUND, EVENT, KINDS, STATE, find_wait_states
 from perfield.analysis.waits.sums import (
     EXACTNESS,
     GROUPS,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 EVENTS_AT_ONCE = 1 << 20  # 72 MB, and as much for their wait states
 CROSSED = 1  # steps that a message crosses between its ends, at most, to be matched
-FOLLOWED = 64  # steps across which a delay is followed
 PROTOCOLS = ("unknown", "eager", "rendezvous")
 CAUSED = np.dtype([("step", "i8"), ("rank", "i4"), ("time_s", "f8")])
 
@@ -79,11 +79,10 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | Non
     is_logged[_places(np.unique(logged_steps), last, positions)[0]] = True
     caused_s = None
     if followed is not None:
-        states = found.states
-        costs = states[(states["cause"] >= 0) & (states["exactness"] != UNCERTAIN)]
-        at_cost, kept_costs = _places(costs["step"], last, positions)
         caused_s = np.zeros((len(positions), run.n_ranks))
-        np.add.at(caused_s, (at_cost, costs["cause"][kept_costs]), costs["time_ns"][kept_costs] * 1e-9)
+        steps, ranks, time_ns = _costs(events, found.states, max(1, followed))
+        at_cost, kept_costs = _places(steps, last, positions)
+        np.add.at(caused_s, (at_cost, ranks[kept_costs]), time_ns[kept_costs] * 1e-9)
         caused_s[:, ~run.tells_arrivals] = np.nan
     return WaitsOfSteps(
         positions=positions,
@@ -94,6 +93,18 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | Non
         at_covered=at_covered,
         is_logged=is_logged,
         caused_s=caused_s,
+    )
+
+
+def _costs(events: np.ndarray, states: np.ndarray, followed: int) -> tuple[np.ndarray, ...]:
+    """Others' waiting by where it began: steps, ranks, ns. What is known as a bound alone is not followed: it
+    counts for the rank waited for, in the step in which the others waited."""
+    found = delay_costs(events, states, followed)
+    bounds = states[(states["cause"] >= 0) & (states["exactness"] == BOUND)]
+    return (
+        np.concatenate([found.costs["step"], bounds["step"]]),
+        np.concatenate([found.costs["rank"], bounds["cause"]]),
+        np.concatenate([found.time_ns, bounds["time_ns"]]),
     )
 
 
