@@ -295,9 +295,10 @@ class _Sums:
             most = sorted(calls, key=lambda name: (-calls[name], name))
             parts = [f"{name} {in_bytes(calls[name])}" for name in most[:NAMED_CALLS]]
             parts += [f"{len(most) - NAMED_CALLS} more"] * (len(most) > NAMED_CALLS)
-            told.append(f"{about.words}: {', '.join(parts) or 'nothing'}")
+            if parts:
+                told.append(f"{about.words}: {', '.join(parts)}")
         left_out = float(others["bytes_out"].sum() + others["bytes_in"].sum())
-        words = f"{WORDS}; both together, from the top: {'; '.join(told)}"
+        words = f"{WORDS}; both together, from the top: {'; '.join(told) or 'nothing'}"
         if left_out > 0:
             words += f"; not drawn: {in_bytes(left_out)} in communicators of one rank, or not described"
         return words
