@@ -20,13 +20,14 @@ NODE = Machine((0, 1), tuple(Part("pu", n, n, n + 1) for n in range(2)))
 NAN = float("nan")
 
 
-def picture(values: dict):
-    """A picture of two ranks on one node, whose step took 10 s."""
+def picture(values: dict, without: tuple[str, ...] = ()):
+    """A picture of two ranks on one node, whose step took 10 s. without : layers, beside messages."""
     entries = [{"host": "n", "boot_id": "b", "cpuset": str(rank)} for rank in range(2)]
     run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries, ends={})
     values = {"step_time_s": np.full(2, 10.0)} | {name: np.array(of) for name, of in values.items()}
     frame = SimpleNamespace(kind="step", label=0, values=values, messages=None)
-    return topology(run, frame, topology_scene(run, place(entries, {"n": NODE}), without=["messages"]))
+    scene = topology_scene(run, place(entries, {"n": NODE}), without=["messages", *without])
+    return topology(run, frame, scene)
 
 
 def test_threads_stand_in_the_lower_half_of_their_rank():
@@ -52,3 +53,9 @@ def test_threads_stand_in_the_lower_half_of_their_rank():
 
 def test_a_run_without_threads_has_no_such_layer():
     assert "threads" not in picture({}).layers()
+
+
+def test_threads_can_be_left_out():
+    values = {"thread_0_parallel_time_s": [1.0, 2.0]}
+    assert "threads" in picture(values).layers()
+    assert "threads" not in picture(values, ("threads",)).layers()

@@ -32,7 +32,7 @@ FROM_HELP = "draw only messages that these ranks send: ranks, nodes or switches,
 TO_HELP = "draw only messages that these ranks receive"
 WITHOUT_HELP = """\
 layers of the machine to leave out: planes, machine, messages, labels, switches, links,
-devices, collectives"""
+devices, collectives, threads"""
 APART = ("between-nodes", "between-switches", "non-neighbours")
 ONLY_HELP = """\
 draw only messages between-nodes, between-switches, or between non-neighbours: ranks whose pieces

@@ -76,6 +76,7 @@ OPTIONAL_LAYERS = (
     "links",
     "devices",
     "collectives",
+    "threads",
 )  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
@@ -154,7 +155,6 @@ class TopologyPicture:
         it), ranks (text), and the values of these ranks, as in `machine`.
     threads : a cell per thread in the lower half of its rank's measurement; see `threads_of`. None, and no
         layer, if no times of threads were measured.
-
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
         `CollectiveBars.layer` says. Empty if the run describes no communicator, as runs of older versions.
 
@@ -287,7 +287,7 @@ def topology(
         links=scene.links,
         devices=_with_values(scene.devices, scene.device_ranks, scene, frame),
         collectives=vtkPolyData() if "collectives" in scene.without else scene.collectives.layer(frame),
-        threads=threads_of(scene.cells, frame),
+        threads=None if "threads" in scene.without else threads_of(scene.cells, frame),
         without=scene.without,
     )
 
