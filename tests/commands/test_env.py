@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from conftest import exports, run_command
 
-SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTION|ASAN_)' | sort"]
+SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTION|OMP_TOOL_|ASAN_)' | sort"]
 
 
 def test_lines_equal_the_variables_of_perfield_exec(perfield_cli, bin_dir, tmp_path):
