@@ -103,7 +103,7 @@ py::dict delay_costs(const py::array& given, const py::array& given_states, int6
   return result;
 }
 
-py::array_t<OnPath> critical_path(const py::array& given, const py::array& given_states) {
+py::array critical_path(const py::array& given, const py::array& given_states) {
   const Events events = events_of(given);
   const States states = states_of(given_states, events);
   std::vector<OnPath> path;

@@ -57,13 +57,18 @@ def test_open_call_has_its_share_of_each_step():
     assert of_calls(behind) == {CALL["recv"]: (TIME_CLASS["p2p"], 1, 150, 0, 0)}
 
 
+def counted(messages) -> list[tuple]:
+    """What rows say beside stamps and sizes: peer, call, 0, count, bytes, empty, largest."""
+    return [tuple(row)[:7] for row in messages]
+
+
 def test_messages_go_to_world_ranks_on_any_communicator():
     sent = [
         ("isend", 0, comm, n) for comm, n in ((WORLD, 8), (REVERSED, 0), (SELF, 16), (BRIDGE, 4), (77, 2))
     ]
     _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *sent), step_region="")
     isend = CALL["isend"]
-    assert sorted(whole.messages) == [
+    assert sorted(counted(whole.messages)) == [
         (-3, isend, 0, 1, 2, 0, 2), (0, isend, 0, 1, 8, 0, 8), (1, isend, 0, 1, 16, 0, 16),
         (2, isend, 0, 1, 4, 0, 4), (3, isend, 0, 1, 0, 1, 0),
     ]  # fmt: skip
@@ -72,7 +77,7 @@ def test_messages_go_to_world_ranks_on_any_communicator():
 def test_messages_add_up_by_peer_and_call():
     many = [("isend", 2, WORLD, n) for n in (10, 0, 30, 20)]
     _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="")
-    assert whole.messages == [(2, CALL["isend"], 0, 4, 60, 1, 30)]
+    assert counted(whole.messages) == [(2, CALL["isend"], 0, 4, 60, 1, 30)]
 
 
 def test_messages_beyond_the_table_go_to_other_peers():
@@ -104,7 +109,7 @@ def test_nothing_counts_while_recording_is_off():
 
 def test_put_uses_the_ranks_of_its_window():
     _, whole = replayed(*inside(MPI["MPI_Put"], 10, 20, ("transfer", WINDOW, 0, 64)), step_region="")
-    assert whole.messages == [(3, CALL["put"], 0, 1, 64, 0, 64)]
+    assert counted(whole.messages) == [(3, CALL["put"], 0, 1, 64, 0, 64)]
 
 
 def test_copy_to_a_device_is_no_message():
