@@ -135,7 +135,7 @@ inline int size_bin(uint64_t bytes) noexcept {
                                               4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
                                               7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
                                               7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
-  return kBins[63 - __builtin_clzll(bytes | 1)];
+  return kBins[63u - unsigned(__builtin_clzll(bytes | 1))];
 }
 
 struct WaitRow {

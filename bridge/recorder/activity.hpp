@@ -25,10 +25,19 @@ struct alignas(64) Activity {
   std::atomic<uint32_t> usual{nothing};
   std::atomic<bool> follows_sites{false};  // of calls; see CallSites
   bool by_counter = false;                 // ticks are those of the processor's counter
-  std::atomic<bool> logs{false};           // each event of this step; see EventLog
-  std::atomic<uint64_t> since_ticks{0};    // begin of the present active period
-  std::atomic<uint64_t> period{0};         // its number
+  // How messages are counted, as bits. None set: in rows alone, and the clock is the counter.
+  enum Messages : uint8_t { logged = 1, other_clock = 2, not_counted = 4 };
+  std::atomic<uint8_t> messages{0};
+  std::atomic<uint64_t> since_ticks{0};  // begin of the present active period
+  std::atomic<uint64_t> period{0};       // its number
 
+  // Whether each event of this step is kept; see EventLog.
+  bool logs(std::memory_order order = std::memory_order_relaxed) const noexcept {
+    return messages.load(order) & logged;
+  }
+  bool counts_messages() const noexcept {
+    return !(messages.load(std::memory_order_relaxed) & not_counted);
+  }
   // The recorder's clock.
   uint64_t ticks() const noexcept { return by_counter ? read_counter() : monotonic_ns(); }
 };

@@ -9,12 +9,24 @@
 
 namespace perfield {
 
-// One writer, so a plain load and store; no locked instruction.
+// Adds to a number that only this thread writes: a plain load and store, no locked instruction. As
+// one instruction where compilers do not make it one by themselves, and no sanitizer watches.
+template <class Number>
+[[gnu::always_inline]] inline void add_alone(std::atomic<Number>& value, Number n) noexcept {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+  static_assert(sizeof(Number) == 8 || sizeof(Number) == 4);
+  if (sizeof(Number) == 8)
+    asm("addq %1, %0" : "+m"(reinterpret_cast<Number&>(value)) : "er"(n) : "cc");
+  else
+    asm("addl %1, %0" : "+m"(reinterpret_cast<Number&>(value)) : "ir"(n) : "cc");
+#else
+  value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+#endif
+}
+
 class Counter {
  public:
-  void add(uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
+  void add(uint64_t n) noexcept { add_alone(value_, n); }
   void set(uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
   uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
@@ -76,9 +88,7 @@ class Wrapping {
 // A count modulo 2^32.
 class ShortCounter {
  public:
-  void add(uint32_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
+  void add(uint32_t n) noexcept { add_alone(value_, n); }
   uint32_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

@@ -40,7 +40,7 @@ EventLog::~EventLog() {
 
 uint32_t EventLog::add(Shard& shard, const LoggedEvent& event) noexcept {
   const Writing writing(shard);
-  if (!activity_.logs.load(std::memory_order_seq_cst)) return 0;
+  if (!activity_.logs(std::memory_order_seq_cst)) return 0;
   const uint64_t place = next_.fetch_add(1, relaxed);
   if (place >= kCapacity) {
     uint64_t none = 0;
@@ -57,8 +57,8 @@ bool EventLog::end_send(Shard& shard, uint32_t token, uint64_t wait_begin, uint6
                         bool* own) noexcept {
   const Writing writing(shard);
   const uint32_t place = token & ((1u << kPlaceBits) - 1);
-  if (!activity_.logs.load(std::memory_order_seq_cst) ||
-      token >> kPlaceBits != epoch_.load(relaxed) || place >= kCapacity)
+  if (!activity_.logs(std::memory_order_seq_cst) || token >> kPlaceBits != epoch_.load(relaxed) ||
+      place >= kCapacity)
     return false;
   LoggedEvent& event = events_[place];
   event.wait_begin = wait_begin;
@@ -82,7 +82,7 @@ void EventLog::begin(uint64_t step) noexcept {
   const uint32_t epoch = epoch_.load(relaxed);
   epoch_.store(epoch < 0xFFFF ? epoch + 1 : 1, relaxed);
   has_begun_ = true;
-  activity_.logs.store(true, std::memory_order_seq_cst);
+  activity_.messages.fetch_or(Activity::logged, std::memory_order_seq_cst);
 }
 
 EventLog::Taken EventLog::stopped(bool late) noexcept {

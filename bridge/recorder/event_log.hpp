@@ -48,7 +48,7 @@ class EventLog {
   template <class IsLate>
   Taken take(IsLate is_late) noexcept {
     if (!has_begun_) return {};
-    activity_.logs.store(false, std::memory_order_seq_cst);
+    activity_.messages.fetch_and(uint8_t(~Activity::logged), std::memory_order_seq_cst);
     has_begun_ = false;
     constexpr int kPatience = 1000;  // an event takes some ns
     bool late = is_late();

@@ -80,22 +80,33 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   return perfield::the_recorder->log.add(s, event);
 }
 
-// Returns the row that counts the end of a logged send, if its begin counts in this thread's rows.
-[[gnu::noinline]] uint32_t end_of_logged(Shard& s, perfield_call call, int32_t peer,
-                                         uint32_t logged, uint64_t wait_begin,
-                                         uint64_t wait_end) noexcept {
+// The end of a send of a logged step, of another period or of another thread. Where its begin
+// counts in this thread's rows, so does its end.
+[[gnu::noinline]] uint64_t ended_unusual(perfield_call call, int32_t peer, uint32_t token,
+                                         uint64_t wait_begin, uint64_t wait_end) noexcept {
+  Shard* s = this_shard;
+  if (!s || !token || s->activity->state.load(std::memory_order_relaxed) != Activity::active)
+    return wait_end;
+  if (!wait_end) wait_end = s->activity->ticks();
   bool own = false;
-  if (!perfield::the_recorder->log.end_send(s, logged, wait_begin, wait_end, &own)) return 0;
-  return own ? s.row_of_message(call, peer) : 0;
+  uint32_t row = 0;
+  if (token & perfield::kTokenOfRow)
+    row = s->row_of(token, call, peer);
+  else if (perfield::the_recorder->log.end_send(*s, token, wait_begin, wait_end, &own) && own)
+    row = s->row_of_message(call, peer);
+  if (row) s->count_end_of(row, wait_begin, wait_end);
+  return wait_end;
 }
 
 // A send of a new peer, or of a logged step.
 [[gnu::noinline]] uint32_t begin_unusual(perfield_call call, int32_t peer, uint64_t bytes,
                                          uint64_t begun, perfield_place place) noexcept {
   Shard& s = *this_shard;
+  if (!s.activity->counts_messages()) return 0;
   const uint32_t row = s.row_of_message(call, peer);
   s.count_stamped(row, bytes, begun, place);
-  if (!s.activity->logs.load(std::memory_order_relaxed)) return s.token_of(row);
+  s.messages[row].open.add(1);
+  if (!s.activity->logs()) return s.token_of(row);
   return log_event(s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
                        uint8_t(EventKind::send), 0});
 }
@@ -110,12 +121,13 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
 [[gnu::noinline]] uint64_t arrived_unusual(const perfield_arrival* arrival) noexcept {
   Shard& s = *this_shard;
   const perfield_arrival& a = *arrival;
+  if (!s.activity->counts_messages()) return a.wait_end;
   const uint64_t wait_end = a.wait_end ? a.wait_end : s.activity->ticks();
   const uint32_t row = s.row_of_message(PERFIELD_CALL_recv, a.peer);
   s.count_stamped(row, a.bytes, a.posted, a.place);
   s.count_wait_of(row, a.wait_begin, wait_end);
   if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s.count_wait(a.peer, wait_end - a.wait_begin);
-  if (!s.activity->logs.load(std::memory_order_relaxed)) return wait_end;
+  if (!s.activity->logs()) return wait_end;
   const unsigned flags =
       a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
   log_event(s, {a.posted, a.wait_begin, wait_end, a.bytes, a.place.channel, a.place.number, a.peer,
@@ -176,7 +188,7 @@ void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_
 
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept {
   Shard* s = this_shard;
-  if (s && s->count_messages) s->count_message(call, peer, bytes);
+  if (s && s->activity->counts_messages()) s->count_message(call, peer, bytes);
 }
 
 void perfield_received(int32_t peer, uint64_t bytes) noexcept {
@@ -185,7 +197,7 @@ void perfield_received(int32_t peer, uint64_t bytes) noexcept {
 
 uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return 0;
+  if (!s || !s->activity->counts_messages()) return 0;
   const uint64_t now =
       __builtin_expect(s->activity->by_counter, 1) ? perfield::read_counter() : read_slow_clock();
   s->count_wait(peer, now - entered);
@@ -194,89 +206,80 @@ uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept {
 
 uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return 0;
+  if (!s || !s->activity->counts_messages()) return 0;
   // Nearly always, one look finds both rows.
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, peer);
   if (__builtin_expect(row == 0 || !s->waits_beside(row) || !s->activity->by_counter, 0))
     return awaited_elsewhere(*s, peer, bytes, entered);
   s->count_message_in(row, bytes);
   const uint64_t now = perfield::read_counter();
-  s->count_in(row + 1, now - entered);
+  s->count_wait_in(row + 1, now - entered);
   return now;
 }
 
 uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
                              perfield_place place) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return 0;
+  if (!s) return 0;
   const uint32_t row = s->usual_row(call, peer);
-  if (__builtin_expect((row == 0) | s->activity->logs.load(std::memory_order_relaxed), 0))
+  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
     return begin_unusual(call, peer, bytes, begun, place);
   s->count_stamped(row, bytes, begun, place);
+  s->messages[row].open.add(1);
   return s->token_of(row);
 }
 
-uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
+uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, uint64_t wait_begin,
                              uint64_t wait_end) noexcept {
   Shard* s = this_shard;
-  if (!s || !logged || s->activity->state.load(std::memory_order_relaxed) != Activity::active)
-    return wait_end;
-  if (!wait_end) wait_end = s->activity->ticks();
-  uint32_t row = 0;
-  if (__builtin_expect(logged & perfield::kTokenOfRow, 1))
-    row = s->row_of(logged, call, peer);
-  else
-    row = end_of_logged(*s, call, peer, logged, wait_begin, wait_end);
-  if (!row) return wait_end;
-  s->count_wait_of(row, wait_begin, wait_end);
-  s->messages[row].ended.add(1);
+  const uint32_t row = s ? s->row_of(token, call, peer) : 0;
+  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed) ||
+                           s->activity->state.load(std::memory_order_relaxed) != Activity::active,
+                       0))
+    return ended_unusual(call, peer, token, wait_begin, wait_end);
+  if (!wait_end) wait_end = perfield::read_counter();
+  s->count_end_of(row, wait_begin, wait_end);
   return wait_end;
 }
 
 uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
                        uint64_t wait_end, perfield_place place) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return wait_end;
+  if (!s) return wait_end;
   const uint32_t row = s->usual_row(call, peer);
-  if (__builtin_expect(
-          (row == 0) | s->activity->logs.load(std::memory_order_relaxed) | !s->activity->by_counter,
-          0))
+  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
     return sent_unusual(call, peer, bytes, begun, wait_end, place);
   if (!wait_end) wait_end = perfield::read_counter();
-  s->count_stamped(row, bytes, begun, place);
   s->count_wait_of(row, begun, wait_end);
-  s->messages[row].ended.add(1);
+  s->count_stamped(row, bytes, begun, place);
   return wait_end;
 }
 
 uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
   Shard* s = this_shard;
   const perfield_arrival& a = *arrival;
-  if (!s || !s->count_messages) return a.wait_end;
+  if (!s) return a.wait_end;
   // Nearly always, one look finds both rows.
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, a.peer);
-  if (__builtin_expect(
-          (row == 0) | s->activity->logs.load(std::memory_order_relaxed) | !s->activity->by_counter,
-          0))
+  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
     return arrived_unusual(arrival);
   const uint64_t wait_end = a.wait_end ? a.wait_end : perfield::read_counter();
-  s->count_stamped(row, a.bytes, a.posted, a.place);
   s->count_wait_of(row, a.wait_begin, wait_end);
+  s->count_stamped(row, a.bytes, a.posted, a.place);
   if (a.flags & PERFIELD_ARRIVAL_BLOCKING) {
     if (__builtin_expect(!s->waits_beside(row), 0))
       return awaited_beside_others(*s, a.peer, a.wait_begin, wait_end);
-    s->count_in(row + 1, wait_end - a.wait_begin);
+    s->count_wait_in(row + 1, wait_end - a.wait_begin);
   }
   return wait_end;
 }
 
 uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
   Shard* s = this_shard;
-  if (!s || !s->count_messages) return done->wait_end;
+  if (!s || !s->activity->counts_messages()) return done->wait_end;
   const uint64_t wait_end = done->wait_end ? done->wait_end : s->activity->ticks();
   s->count_collective(*done, wait_end);
-  if (__builtin_expect(s->activity->logs.load(std::memory_order_relaxed), 0))
-    log_collective(*s, *done, wait_end);
+  if (__builtin_expect(s->activity->logs(), 0)) log_collective(*s, *done, wait_end);
   return wait_end;
 }
 

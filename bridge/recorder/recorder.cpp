@@ -24,16 +24,17 @@ Recorder& make_recorder() noexcept {
 
 void Recorder::start(uint32_t max_peers, bool messages, const std::string& choice) noexcept {
   max_peers_ = max_peers;
-  messages_ = messages;
   clock.start(choice.c_str());
   activity_.by_counter = clock.by_counter();
+  activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) |
+                               (clock.by_counter() ? 0 : Activity::other_clock));
   has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
 }
 
 void Recorder::start(uint32_t max_peers, bool messages, double ticks_per_second,
                      uint64_t origin) noexcept {
   max_peers_ = max_peers;
-  messages_ = messages;
+  activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) | Activity::other_clock);
   clock.take(ticks_per_second, origin);
 }
 
@@ -111,7 +112,6 @@ Shard* Recorder::add_shard() noexcept {
     refused_threads_.fetch_add(1);
     return nullptr;
   }
-  added->count_messages = messages_;
   added->number = uint32_t(n);
   shards_[n].store(added, std::memory_order_release);
   n_shards_.store(n + 1, std::memory_order_release);
@@ -222,7 +222,7 @@ bool Recorder::any_in_log() noexcept {
 }
 
 void Recorder::begin_log(uint64_t step) noexcept {
-  if (messages_ && log.is_free([this] { return any_in_log(); })) log.begin(step);
+  if (activity_.counts_messages() && log.is_free([this] { return any_in_log(); })) log.begin(step);
 }
 
 EventLog::Taken Recorder::take_log() noexcept {

@@ -135,7 +135,6 @@ class Recorder {
   bool any_in_log() noexcept;
 
   uint32_t max_peers_ = 0;  // from start(), before any shard
-  bool messages_ = true;
   pthread_key_t thread_key_{};
   bool has_key_ = false;
   std::mutex shards_mutex_;

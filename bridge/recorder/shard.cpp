@@ -201,19 +201,19 @@ void Shard::forget_sites(uint32_t from, uint32_t until) noexcept {
 }
 
 uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
-  uint32_t slot = first_slot(call, peer);
+  const uint64_t key = key_of(call, peer);
+  uint32_t slot = first_slot(key);
   for (;; slot = (slot + 1) & slot_mask) {
     uint32_t i = message_slots[slot];
     if (i == 0) break;
-    if (messages[i].peer == peer && messages[i].call == call) return i;
+    if (messages[i].key == key) return i;
   }
   uint32_t n = n_messages.load(relaxed);
   if (n >= max_messages) {
     count_fault(overflowed);
     return call;  // `other peers` of this call
   }
-  messages[n].peer = peer;
-  messages[n].call = call;
+  messages[n].key = key;
   message_slots[slot] = n;
   n_messages.store(n + 1, std::memory_order_release);
   return n;
@@ -260,7 +260,7 @@ void Shard::count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcep
 }
 
 void Shard::count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept {
-  count_in(find_message(kWaitedCall, peer), ticks);
+  count_wait_in(find_message(kWaitedCall, peer), ticks);
 }
 
 }  // namespace perfield

@@ -73,22 +73,31 @@ struct GrowingStamps {
 };
 
 struct Message {
-  int32_t peer;
-  uint16_t call;
+  uint64_t key;  // peer and call, see key_of
   Growing count, bytes, empty;
   Counter largest, largest_period;
   GrowingStamps stamps;
-  Growing ended;  // waits of messages that this rank sent, where their begin counts
+  Wrapping open;  // messages that this rank began to send and still waits for
   Counter place;  // number and channel of the last one, see place_word
   ShortCounter sizes[kSizeBins];
   // By the closing thread: taken, not yet written.
-  uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_ended;
+  uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_open;
   Stamps carry_stamps;
   uint32_t written_sizes[kSizeBins];
 };
 
+// A place as one word: the channel in its lower half, as it lies in memory.
 inline uint64_t place_word(perfield_place place) noexcept {
-  return place.number | uint64_t(place.channel) << 32;
+  return place.channel | uint64_t(place.number) << 32;
+}
+
+inline perfield_place place_in(uint64_t word) noexcept {
+  return {uint32_t(word), uint32_t(word >> 32)};
+}
+
+// What a row of messages counts: never 0.
+constexpr uint64_t key_of(uint16_t call, int32_t peer) noexcept {
+  return uint64_t(uint32_t(peer)) << 16 | call | uint64_t{1} << 63;
 }
 
 // Collective operations of one kind on one communicator.
@@ -259,9 +268,10 @@ class Shard {
     count_message_in(row, bytes);
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
-    messages[row].stamps.unknown.add(1);
-    messages[row].sizes[size_bin(bytes)].add(1);
-    count_in(row, bytes);
+    Message& m = messages[row];
+    m.stamps.unknown.add(1);
+    count_size(m, bytes);
+    touched(News::messages, touched_messages, row);
   }
   // The row of its messages, which is made if it is new.
   uint32_t row_of_message(uint16_t call, int32_t peer) noexcept {
@@ -270,15 +280,16 @@ class Shard {
   }
   // The row if it is in its first slot, as nearly always; else 0.
   uint32_t usual_row(uint16_t call, int32_t peer) const noexcept {
-    const uint32_t i = message_slots[first_slot(call, peer)];
-    const Message& m = messages[i];
-    return __builtin_expect(m.peer == peer && m.call == call, 1) ? i : 0;
+    const uint64_t key = key_of(call, peer);
+    const uint32_t i = message_slots[first_slot(key)];
+    if (__builtin_expect(messages[i].key != key, 0)) return 0;
+    if (i == 0) __builtin_unreachable();  // its key is 0
+    return i;
   }
   // Whether the row behind is that of waits for the same peer, as where its first message was
   // awaited.
   bool waits_beside(uint32_t row) const noexcept {
-    const Message& m = messages[row + 1];
-    return m.peer == messages[row].peer && m.call == kWaitedCall;
+    return messages[row + 1].key == (messages[row].key | kWaitedCall);
   }
   // Counts a message with the stamp of its begin.
   void count_stamped(uint32_t row, uint64_t bytes, uint64_t begun, perfield_place place) noexcept {
@@ -286,13 +297,18 @@ class Shard {
     m.stamps.begun.add(begun);
     if (__builtin_expect(begun == 0, 0)) m.stamps.unknown.add(1);
     m.place.set(place_word(place));
-    m.sizes[size_bin(bytes)].add(1);
-    count_in(row, bytes);
+    count_size(m, bytes);
+    touched(News::messages, touched_messages, row);
   }
   void count_wait_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
     GrowingStamps& stamps = messages[row].stamps;
     stamps.wait_begin.add(wait_begin);
     stamps.wait_end.add(wait_end);
+  }
+  // The same where the message's begin counts as open.
+  void count_end_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
+    count_wait_of(row, wait_begin, wait_end);
+    messages[row].open.add(-1);
   }
   // Names the row and the present period of this thread, so that the end of a send counts beside
   // its begin or nowhere.
@@ -304,21 +320,13 @@ class Shard {
   uint32_t row_of(uint32_t token, uint16_t call, int32_t peer) const noexcept {
     const uint32_t row = token & 0xFFFF;
     if ((token >> 16) != (kTokenOfRow >> 16 | period_of_token()) || row >= max_messages) return 0;
-    return messages[row].peer == peer && messages[row].call == call ? row : 0;
+    return messages[row].key == key_of(call, peer) ? row : 0;
   }
   void count_collective(const perfield_collective& done, uint64_t wait_end) noexcept;
-  void count_in(uint32_t row, uint64_t bytes) noexcept {
+  void count_wait_in(uint32_t row, uint64_t ticks) noexcept {
     Message& m = messages[row];
     m.count.add(1);
-    m.bytes.add(bytes);
-    if (__builtin_expect(bytes == 0, 0)) m.empty.add(1);
-    const uint64_t period = activity->period.load(std::memory_order_relaxed);
-    if (m.largest_period.get() != period) {
-      m.largest_period.set(period);
-      m.largest.set(bytes);
-    } else if (bytes > m.largest.get()) {
-      m.largest.set(bytes);
-    }
+    m.bytes.add(ticks);
     touched(News::messages, touched_messages, row);
   }
   // Counts a hit of a call site; returns how many the site has now. call: its number among the
@@ -336,7 +344,7 @@ class Shard {
   void count_wait(int32_t peer, uint64_t ticks) noexcept {
     const uint32_t row = usual_row(kWaitedCall, peer);
     if (__builtin_expect(row == 0, 0)) return count_wait_elsewhere(peer, ticks);
-    count_in(row, ticks);
+    count_wait_in(row, ticks);
   }
 
   // The innermost level of the stack that was entered with that handle; -1: none. Below the levels
@@ -404,10 +412,10 @@ class Shard {
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
   // What a row stands for. Rows of `other peers` are identified by their position.
   int32_t peer_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? kPeerOther : messages[row].peer;
+    return row < PERFIELD_CALL_LIMIT ? kPeerOther : int32_t(messages[row].key >> 16);
   }
   uint16_t call_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : messages[row].call;
+    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : uint16_t(messages[row].key);
   }
 
   // --- state -------------------------------------------------------------------------------------
@@ -428,7 +436,6 @@ class Shard {
   uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
   const void* call_caller = nullptr;  // ... and where that returns to, if known
-  bool count_messages = true;         // the configuration's `messages`
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end
@@ -494,8 +501,20 @@ class Shard {
     tell(table);
   }
   void tell(News table) noexcept { set_mark(news + int(table)); }
-  uint32_t first_slot(uint16_t call, int32_t peer) const noexcept {
-    const uint64_t key = (uint64_t(uint32_t(peer)) << 16) | call;
+  void count_size(Message& m, uint64_t bytes) noexcept {
+    m.sizes[size_bin(bytes)].add(1);
+    m.count.add(1);
+    m.bytes.add(bytes);
+    if (__builtin_expect(bytes == 0, 0)) m.empty.add(1);
+    const uint64_t period = activity->period.load(std::memory_order_relaxed);
+    if (__builtin_expect(m.largest_period.get() != period, 0)) {
+      m.largest_period.set(period);
+      m.largest.set(bytes);
+    } else if (bytes > m.largest.get()) {
+      m.largest.set(bytes);
+    }
+  }
+  uint32_t first_slot(uint64_t key) const noexcept {
     return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
   }
   void count_wait_elsewhere(int32_t peer, uint64_t ticks) noexcept;

@@ -90,12 +90,12 @@ void Shard::fold_messages() noexcept {
     if (!count) return;
     m.carry_count += count;
     m.carry_bytes += m.bytes.take();
-    m.carry_empty += m.empty.take();
-    if (m.largest_period.get() == period)
-      m.carry_largest = std::max(m.carry_largest, m.largest.get());
-    if (m.call != kWaitedCall) {
+    if (call_of(i) != kWaitedCall) {
+      m.carry_empty += m.empty.take();
+      if (m.largest_period.get() == period)
+        m.carry_largest = std::max(m.carry_largest, m.largest.get());
       m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
-      m.carry_ended += m.ended.take();
+      m.carry_open += m.open.take();
     }
     if (carried_messages.add(i)) ++n_carried_messages;
   });

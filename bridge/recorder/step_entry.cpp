@@ -173,14 +173,13 @@ MessageRow row_of(Shard& s, uint32_t place, uint16_t call, Carry carry,
   row.largest = m.carry_largest;
   if (call == kWaitedCall) return row;
   if (!m.carry_unknown) {
-    const bool all_ended = !kMessageCalls.has[call] || m.carry_ended == m.carry_count;
-    sums.into(m.carry_stamps, row.count, true, all_ended, &row.begun_sum, &row.wait_begin_sum,
-              &row.wait_end_sum);
+    sums.into(m.carry_stamps, row.count, true, m.carry_open == 0, &row.begun_sum,
+              &row.wait_begin_sum, &row.wait_end_sum);
   }
   if (place >= PERFIELD_CALL_LIMIT) {
-    const uint64_t number_and_channel = m.place.get();
-    row.number = uint32_t(number_and_channel);
-    row.channel = uint32_t(number_and_channel >> 32);
+    const perfield_place last = place_in(m.place.get());
+    row.number = last.number;
+    row.channel = last.channel;
   }
   take_sizes(m, carry, row.sizes);
   return row;
@@ -188,7 +187,7 @@ MessageRow row_of(Shard& s, uint32_t place, uint16_t call, Carry carry,
 
 void empty(Message& m) noexcept {
   m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
-  m.carry_unknown = m.carry_ended = 0;
+  m.carry_unknown = m.carry_open = 0;
   m.carry_stamps = {};
 }
 

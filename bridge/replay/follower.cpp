@@ -144,7 +144,7 @@ void Follower::end_call(Thread& thread, uint64_t now) noexcept {
   thread.operation = nullptr;
   if (!thread.stamp) return;
   if (operation) return thread.shard->leave_operation(*operation, thread.stamp, now, 0);
-  if (waits_for_one(call) && thread.n_received == 1 && thread.shard->count_messages)
+  if (waits_for_one(call) && thread.n_received == 1 && thread.shard->activity->counts_messages())
     thread.shard->count_wait(thread.peer, growth(now, thread.stamp));
   thread.shard->leave_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
 }
@@ -158,7 +158,7 @@ void Follower::sent(uint64_t location, uint64_t time, perfield_call otherwise, u
                     uint32_t receiver, uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
   const uint16_t call = kMessageCalls.has[thread->call] ? thread->call : uint16_t(otherwise);
   thread->shard->count_message(call, trace_->peers.world_rank(comm, receiver, rank_.rank), bytes);
 }
@@ -167,7 +167,7 @@ void Follower::received(uint64_t location, uint64_t time, uint32_t comm, uint32_
                         uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
   thread->peer = trace_->peers.world_rank(comm, sender, rank_.rank);
   ++thread->n_received;
   thread->shard->count_message(PERFIELD_CALL_recv, thread->peer, bytes);
@@ -177,7 +177,7 @@ void Follower::transfer(uint64_t location, uint64_t time, uint32_t window, uint3
                         uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
   if (!kMessageCalls.has[thread->call]) return;
   const auto comm = trace_->windows.find(window);
   const int32_t peer = comm == trace_->windows.end()

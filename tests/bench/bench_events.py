@@ -29,10 +29,13 @@ def count(built: dict[str, Path]) -> None:
     pair = instructions.added(built["openmpi"], "regions")
     figure("a region's enter and exit, added", [pair], "instructions", target=PAIR)
     for mpi, label_of_mpi in MPIS.items():
-        for what, label, calls, messages in instructions.EXCHANGES:
+        for what, label, target in instructions.EXCHANGES:
             added = instructions.added(built[mpi], what, **instructions.STEPS)
-            target = calls * instructions.CALL + messages * instructions.MESSAGE
             figure(f"{label}, {label_of_mpi}, added", [added], "instructions", target=target)
+            room = (instructions.SHORT_LOG, instructions.LONG_LOG)
+            logged = instructions.added(built[mpi], what, room, **instructions.LOGGED)
+            label = f"{label}, {label_of_mpi}, added in a step that is logged"
+            figure(label, [logged], "instructions", target=None)
         followed = instructions.added(built[mpi], "calls")
         label = "a counted MPI call while perfield looks for steps"
         figure(f"{label}, {label_of_mpi}, added", [followed], "instructions", target=None)

@@ -17,17 +17,20 @@ from pathlib import Path
 import programs
 
 SHORT, LONG = 2_000, 22_000
-# What perfield may add.
-CALL, MESSAGE, FORTRAN = 180, 110, 20
-# (WHAT of programs/events.c, name, calls, messages)
+SHORT_LOG, LONG_LOG = 500, 4_500  # in a step whose log has room for all
+# What perfield may add. A call's part has 20 for stamps (6 ns); a non-blocking send's is for its stamps, too.
+CALL, MESSAGE, NON_BLOCKING_SEND, FORTRAN = 200, 110, 60, 20
+# (WHAT of programs/events.c, name, what perfield may add)
 EXCHANGES = (
-    ("calls", "a counted MPI call (MPI_Test)", 1, 0),
-    ("sendrecv", "MPI_Sendrecv", 1, 2),
-    ("messages", "MPI_Irecv, MPI_Send, MPI_Wait", 3, 2),
-    ("requests", "MPI_Irecv, MPI_Isend, MPI_Waitall", 3, 2),
+    ("calls", "a counted MPI call (MPI_Test)", CALL),
+    ("sendrecv", "MPI_Sendrecv", CALL + 2 * MESSAGE),
+    ("messages", "MPI_Irecv, MPI_Send, MPI_Wait", 3 * CALL + 2 * MESSAGE),
+    ("requests", "MPI_Irecv, MPI_Isend, MPI_Waitall", 3 * CALL + 2 * MESSAGE + NON_BLOCKING_SEND),
+    ("open_sends", "MPI_Issend, MPI_Irecv, MPI_Waitall", 3 * CALL + 2 * MESSAGE + NON_BLOCKING_SEND),
 )
 # The program closes steps itself. Otherwise perfield also follows where its calls are made.
 STEPS = {"EVENTS_STEP": "1"}
+LOGGED = {**STEPS, "PERFIELD_ARRIVALS_EVERY": "1"}
 # A rank without mpirun: what a daemon of Open MPI executes would be counted too.
 _ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
 
@@ -68,27 +71,34 @@ def _executed(argv: list[object], environment: dict[str, str]) -> int:
     return max(totals)
 
 
-def per_iteration(program: Path, what: str, *, measured: bool, **environment: str) -> float:
+def per_iteration(
+    program: Path, what: str, *, measured: bool, counts: tuple[int, int] = (SHORT, LONG), **environment: str
+) -> float:
     """Instructions that one iteration of `program what N` executes, the MPI library's included.
 
     measured : whether it runs under perfield-exec. environment : variables, PERFIELD_... for example.
-    What happens once, or when a table is touched first, is not in it: it is the slope between SHORT and
-    LONG iterations.
+    What happens once, or when a table is touched first, is not in it: it is the slope between two counts
+    of iterations.
     """
     command = [*(["perfield-exec"] if measured else []), program, what]
-    return per_run(lambda n: [*command, n], environment)
+    return per_run(lambda n: [*command, n], environment, counts)
 
 
-def per_run(argv: Callable[[int], list[object]], environment: dict[str, str]) -> float:
+def per_run(
+    argv: Callable[[int], list[object]],
+    environment: dict[str, str],
+    counts: tuple[int, int] = (SHORT, LONG),
+) -> float:
     """The same for any command; argv(n) is the one that makes n iterations."""
-    short, long = (_executed(argv(n), environment) for n in (SHORT, LONG))
+    short, long = (_executed(argv(n), environment) for n in counts)
     # What one process does at its start differs by some hundred instructions from run to run.
-    return round((long - short) / (LONG - SHORT), 1)
+    return round((long - short) / (counts[1] - counts[0]), 1)
 
 
-def added(program: Path, what: str, **environment: str) -> float:
+def added(program: Path, what: str, counts: tuple[int, int] = (SHORT, LONG), **environment: str) -> float:
     """Instructions that perfield adds to one iteration."""
     bare, measured = (
-        per_iteration(program, what, measured=measured, **environment) for measured in (False, True)
+        per_iteration(program, what, measured=measured, counts=counts, **environment)
+        for measured in (False, True)
     )
     return measured - bare

@@ -33,7 +33,9 @@ class Call {
 
   // Whether to count what the call did.
   bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
-  bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
+  bool follows(int result) const noexcept { return follows() && result == MPI_SUCCESS; }
+  // Whether to follow its requests and messages.
+  bool follows() const noexcept { return entered || following(); }
 
   const uint64_t entered;
   const perfield_call kind;

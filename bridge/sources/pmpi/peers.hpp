@@ -124,27 +124,35 @@ extern __thread LastPeers<MPI_Comm> last_comms[kLastComms]
     __attribute__((tls_model("initial-exec")));
 extern __thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
 
-// Apart from the usual case, which so needs no room on the stack.
-template <typename Handle>
-[[gnu::noinline]] Peers* ask_again(Handle handle, LastPeers<Handle>& last,
-                                   Peers* (*find)(Handle)) noexcept {
-  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
-  last = {handle, find(handle), age};
-  return last.peers;
+inline LastPeers<MPI_Comm>& last_of_comm(MPI_Comm comm) noexcept {
+  return last_comms[(uint64_t)comm * 0x9E3779B97F4A7C15u >> 62];
 }
+inline LastPeers<MPI_Win>& last_of_window(MPI_Win) noexcept { return last_window; }
+
 template <typename Handle>
-[[gnu::always_inline]] inline Peers* peers_of(Handle handle, LastPeers<Handle>& last,
-                                              Peers* (*find)(Handle)) noexcept {
+using Find = Peers* (*)(Handle) noexcept;
+template <typename Handle>
+using Last = LastPeers<Handle>& (*)(Handle) noexcept;
+// Apart from the usual case, which so needs no room on the stack.
+template <typename Handle, Last<Handle> last_of, Find<Handle> find>
+[[gnu::noinline]] Peers* ask_again(Handle handle) noexcept {
   const uint64_t age = library.freed_age.load(std::memory_order_acquire);
+  Peers* peers = find(handle);
+  last_of(handle) = {handle, peers, age};
+  return peers;
+}
+template <typename Handle, Last<Handle> last_of, Find<Handle> find>
+[[gnu::always_inline]] inline Peers* peers_of(Handle handle) noexcept {
+  const uint64_t age = library.freed_age.load(std::memory_order_acquire);
+  const LastPeers<Handle>& last = last_of(handle);
   const bool kept = last.handle == handle && last.age == age && last.peers;
-  return __builtin_expect(kept, 1) ? last.peers : ask_again(handle, last, find);
+  return __builtin_expect(kept, 1) ? last.peers : ask_again<Handle, last_of, find>(handle);
 }
 [[gnu::always_inline]] inline Peers* peers_of(MPI_Comm comm) noexcept {
-  return peers_of(comm, last_comms[(uint64_t)comm * 0x9E3779B97F4A7C15u >> 62], find_peers);
+  return peers_of<MPI_Comm, last_of_comm, find_peers>(comm);
 }
-
 [[gnu::always_inline]] inline Peers* peers_of_window(MPI_Win window) noexcept {
-  return peers_of(window, last_window, find_window_peers);
+  return peers_of<MPI_Win, last_of_window, find_window_peers>(window);
 }
 
 // World rank of `rank`, which a call gives relative to that communicator.

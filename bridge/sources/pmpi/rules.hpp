@@ -22,17 +22,20 @@ namespace perfield::pmpi {
   if (entered) perfield_message(kind, kPeerUnknown, bytes_of(count, type));
 }
 
-// The message that the call sends; the program waits for it in this call.
-[[gnu::always_inline]] inline void follow_send(Call& call, int dest, int tag, MPI_Count count,
-                                               MPI_Datatype type, MPI_Comm comm) {
-  if (dest == MPI_PROC_NULL) return;
-  Peers* peers = peers_of(comm);
+// The message that the call sends to one of those peers; the program waits for it in this call.
+[[gnu::always_inline]] inline void follow_sent(Call& call, int dest, int tag, MPI_Count count,
+                                               MPI_Datatype type, Peers* peers) {
   if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
   const perfield_place place =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
   call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
+}
+
+[[gnu::always_inline]] inline void follow_send(Call& call, int dest, int tag, MPI_Count count,
+                                               MPI_Datatype type, MPI_Comm comm) {
+  if (dest != MPI_PROC_NULL) follow_sent(call, dest, tag, count, type, peers_of(comm));
 }
 
 // The same, but the program waits for it when it completes the request.
@@ -73,32 +76,43 @@ inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, M
     perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
 }
 
-template <uint32_t blocking>
-[[gnu::always_inline]] inline void count_received(Call& call, int source, int tag,
-                                                  const MPI_Status& status, MPI_Comm comm) {
-  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
-  Peers* peers = peers_of(comm);
-  perfield_arrival arrival{kPeerUnknown, blocking, 0, call.entered, call.entered, 0, {0, 0}};
+// The message that the call has received from one of those peers.
+[[gnu::always_inline]] inline void follow_received(Call& call, int source, int tag,
+                                                   const MPI_Status& status, Peers* peers,
+                                                   uint32_t blocking) {
+  int32_t peer = kPeerUnknown;
+  perfield_place place{0, 0};
   if (__builtin_expect(peers != nullptr, 1)) {
-    arrival.peer = peers->world_rank(status.MPI_SOURCE);
-    arrival.place =
-        channels.next_received(*peers, arrival.peer, channel_of(peers->name, status.MPI_TAG));
+    peer = peers->world_rank(status.MPI_SOURCE);
+    place = channels.next_received(*peers, peer, channel_of(peers->name, status.MPI_TAG));
   }
-  if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) arrival.flags |= PERFIELD_ARRIVAL_WILDCARD;
   if (!call.entered) return;
-  arrival.bytes = bytes_of(status);
-  arrival.wait_end = call.left;
+  const bool wildcard = source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG;
+  const perfield_arrival arrival{peer,
+                                 blocking | (wildcard ? uint32_t{PERFIELD_ARRIVAL_WILDCARD} : 0),
+                                 bytes_of(status),
+                                 call.entered,
+                                 call.entered,
+                                 call.left,
+                                 place};
   call.left = perfield_arrived(&arrival);
-}
-
-[[gnu::always_inline]] inline void follow_receive_beside(Call& call, int source, int tag,
-                                                         const MPI_Status* status, MPI_Comm comm) {
-  count_received<0>(call, source, tag, *status, comm);
 }
 
 [[gnu::always_inline]] inline void follow_receive(Call& call, int source, int tag,
                                                   const MPI_Status* status, MPI_Comm comm) {
-  count_received<PERFIELD_ARRIVAL_BLOCKING>(call, source, tag, *status, comm);
+  if (status->MPI_SOURCE != MPI_PROC_NULL)
+    follow_received(call, source, tag, *status, peers_of(comm), PERFIELD_ARRIVAL_BLOCKING);
+}
+
+// A message sent and one received, by the same call.
+[[gnu::always_inline]] inline void follow_exchange(Call& call, int dest, int send_tag,
+                                                   MPI_Count count, MPI_Datatype type, int source,
+                                                   int receive_tag, const MPI_Status* status,
+                                                   MPI_Comm comm) {
+  Peers* peers = peers_of(comm);
+  if (dest != MPI_PROC_NULL) follow_sent(call, dest, send_tag, count, type, peers);
+  if (status->MPI_SOURCE != MPI_PROC_NULL)
+    follow_received(call, source, receive_tag, *status, peers, 0);
 }
 
 // --- requests that will receive, and persistent ones ---------------------------------------------

@@ -54,7 +54,7 @@ PERFIELD_WRAPPER(MPI_Request_free, (MPI_Request * request)) {
 // --- completing all ------------------------------------------------------------------------------
 PERFIELD_WRAPPER(MPI_Wait, (MPI_Request * request, MPI_Status* status)) {
   Call call(PERFIELD_CALL_wait);
-  const Pending taken = following() ? requests.take(*request) : Pending{};
+  const Pending taken = call.follows() ? requests.take(*request) : Pending{};
   if (taken.kind == Pending::none) return next().Wait(request, status);
   MPI_Status own;
   status = own_if_ignored(status, &own);

@@ -182,7 +182,7 @@ bool is_follower(const std::string& rule) {
                                                   "isend",
                                                   "send_beside",
                                                   "receive",
-                                                  "receive_beside",
+                                                  "exchange",
                                                   "post",
                                                   "post_taken",
                                                   "match",
