@@ -122,9 +122,9 @@ def test_steps_behind_a_failed_write_name_none_before_it(measured, error, failur
 
 @pytest.fixture
 def full_for_a_while(measured):
-    """A run of 4,000 steps of 1 ms whose disk is full from step 3 to 1,500."""
+    """A run of 12,000 steps of 1 ms whose disk is full from step 3 to 9,000."""
     return measured(
-        STEPS % (4000, "1"), before=failing("return step > 2 && step < 1500 ? ENOSPC : 0;"), env=SMALL
+        STEPS % (12000, "1"), before=failing("return step > 2 && step < 9000 ? ENOSPC : 0;"), env=SMALL
     )
 
 
@@ -133,15 +133,15 @@ def test_full_disk_that_is_freed_goes_on_with_known_regions(full_for_a_while):
     assert "No space left on device" in result.stderr and "tries again" in result.stderr
     found = steps_of(run)
     assert found[:100] == list(range(100))
-    assert found[-1000:] == list(range(3000, 4000))
-    assert len(found) < 3900
+    assert found[-1000:] == list(range(11000, 12000))
+    assert len(found) < 11900
     assert run.state == "finished"
 
 
 def test_missing_entries_are_counted_and_told(full_for_a_while):
     run, result = full_for_a_while
     missing = run.ends[0]["missing"]
-    assert missing == 4000 - len(steps_of(run)) > 0
+    assert missing == 12000 - len(steps_of(run)) > 0
     assert any(f"{missing} entries of rank 0 are lost before" in sentence for sentence in run.damage)
     assert f"{missing} entries of rank 0 are missing in" in result.stderr
     assert f"{missing:,} entries that could not be written" in result.stderr
