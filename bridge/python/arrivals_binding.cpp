@@ -5,81 +5,16 @@
 // GIL.
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "format/calls.h"
 #include "python/reading.hpp"
-#include "waits/events.hpp"
+#include "waits/arrivals.hpp"
 
 namespace py = pybind11;
 using perfield::waits::Event;
 
 namespace {
 
-constexpr int32_t kCollectively = -1, kUnknownPeer = -3;
 using Wholes = py::array_t<int64_t, py::array::c_style | py::array::forcecast>;
 using Reals = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-// How stamps of one rank become times on the run's common clock.
-struct RankClock {
-  double shift_ns, drift;
-
-  int64_t common(int64_t stamp) const {
-    if (std::isnan(shift_ns)) return perfield::waits::kUnknown;
-    return stamp + int64_t(shift_ns) + (drift == 0 ? 0 : std::llrint(double(stamp) * drift));
-  }
-};
-
-// The stamp that a sum of `count` stamps stands for. Sums wrap at 2^64; the distances of stamps
-// to the begin of their step do not.
-int64_t mean(uint64_t sum, uint64_t count, uint64_t begin) {
-  if (count == 1) return int64_t(sum);
-  return int64_t(begin + uint64_t(int64_t(sum - count * begin) / int64_t(count)));
-}
-
-template <class Row>
-void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event event,
-               std::vector<Event>* events) {
-  if (row.count == 0 || row.count > uint64_t(std::numeric_limits<int64_t>::max())) return;
-  if (!(row.begun_sum | row.wait_begin_sum | row.wait_end_sum)) return;  // no source of stamps
-  const auto stamp = [&](uint64_t sum) {
-    return sum ? clock.common(mean(sum, row.count, begin)) : perfield::waits::kUnknown;
-  };
-  event.call = row.call;
-  event.flags |= row.count == 1 ? perfield::waits::kSingle : perfield::waits::kMean;
-  event.number = row.number;
-  event.count = uint32_t(std::min<uint64_t>(row.count, std::numeric_limits<uint32_t>::max()));
-  event.begun = stamp(row.begun_sum);
-  event.wait_begin = stamp(row.wait_begin_sum);
-  event.wait_end = stamp(row.wait_end_sum);
-  events->push_back(event);
-}
-
-void add_events(const perfield::StepView& step, int64_t index, int32_t rank, const RankClock& clock,
-                std::vector<Event>* events) {
-  Event event{};
-  event.step = index;
-  event.rank = rank;
-  for (const perfield::MessageRow row : step.messages) {
-    if (row.peer == rank) continue;  // messages to oneself never wait for others
-    event.peer = row.peer < 0 ? kUnknownPeer : row.peer;
-    event.kind =
-        row.call == PERFIELD_CALL_recv ? perfield::waits::kReceive : perfield::waits::kSend;
-    event.channel = row.channel;
-    event.bytes = row.bytes;
-    add_event(row, step.fixed.begin_ns, clock, event, events);
-  }
-  event.peer = kCollectively;
-  event.kind = perfield::waits::kCollective;
-  for (const perfield::CollectiveRow row : step.collectives) {
-    event.flags = row.flags & 1 ? perfield::waits::kRoot : 0;
-    event.channel = row.communicator;
-    event.bytes = row.bytes_out + row.bytes_in;
-    add_event(row, step.fixed.begin_ns, clock, event, events);
-  }
-}
 
 py::array read_arrivals(const std::string& path, const Offsets& offsets, const Offsets& references,
                         const Wholes& steps, const Wholes& ranks, const Reals& shift_ns,
@@ -98,7 +33,8 @@ py::array read_arrivals(const std::string& path, const Offsets& offsets, const O
                   [&](size_t at, const unsigned char* body, size_t bytes) {
                     perfield::StepView view{};
                     if (!body || !perfield::view_step(body, bytes, &view)) return;
-                    add_events(view, step[at], int32_t(rank[at]), {shift[at], drifts[at]}, &events);
+                    perfield::waits::add_rows(view, step[at], int32_t(rank[at]),
+                                              {shift[at], drifts[at]}, &events);
                   });
   }
   return to_array(std::move(events));

@@ -211,7 +211,16 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     cpus[header.rank] = json_text(text, "cpuset");
     longest_span.configured = uint64_t(json_integer(text, "sum_every", -1));
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
+    arrivals.add_rank(header.rank, text);
     blind[header.rank] = !names_mpi(text);
+  } else if (type == EntryType::clock) {
+    arrivals.add_clock(header.rank,
+                       std::string(reinterpret_cast<const char*>(body), header.body_bytes));
+  } else if (type == EntryType::communicator) {
+    arrivals.add_communicator(uint32_t(header.index), header.rank,
+                              std::string(reinterpret_cast<const char*>(body), header.body_bytes));
+  } else if (type == EntryType::events) {
+    arrivals.add_log(header.rank, int64_t(header.index), body, header.body_bytes);
   } else if (type == EntryType::region || type == EntryType::quantity) {
     define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
   } else if (type == EntryType::definition) {
@@ -250,6 +259,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       steps.n_steps = std::max(steps.n_steps, mine);
     }
     const bool is_measured = !(step->fixed.flags & kStepNotMeasured);
+    if (inside && is_measured) arrivals.add_step(header.rank, int64_t(header.index), *step);
     if (inside) longest_span.add(header.index, step->fixed.span, is_measured);
     if (!is_measured)
       steps.n_unmeasured += inside;
@@ -259,6 +269,17 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
                size > 1 && blind[header.rank], *step, quantities[header.rank],
                mesh_ids[header.rank]);
   }
+}
+
+void RunTotals::take_waiting() {
+  waiting = arrivals.find();
+  arrivals = {};
+  if (!(waiting.waiting_ns > 0)) return;
+  steps.waited_steps.clear();  // for whom calls waited, as far as their status told
+  for (const CausedWaiting& caused : waiting.caused)
+    steps.waited_steps.push_back(
+        {(uint64_t(caused.step) & kIndexOfKey) | group[caused.rank] << kGroupOfKey, caused.rank,
+         caused.rank, float(caused.ns)});
 }
 
 void RunTotals::add_meaning(const EntryHeader& header, const unsigned char* body) {
@@ -333,7 +354,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
     if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity ||
-        type == EntryType::place || type == EntryType::definition || type == EntryType::defined)
+        type == EntryType::place || type == EntryType::definition || type == EntryType::defined ||
+        type == EntryType::clock || type == EntryType::communicator)
       totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
@@ -367,6 +389,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     totals->bytes_read += bytes - begin;
   }
   totals->define_lost();
+  if (totals->arrivals.any()) totals->take_waiting();
   totals->steps.join();
   return "";
 }

@@ -14,6 +14,7 @@
 #include "fields/columns.hpp"
 #include "format/decode.hpp"
 #include "format/known_quantities.hpp"
+#include "summary/arrivals.hpp"
 
 namespace perfield {
 
@@ -166,6 +167,8 @@ struct LongestSpan {
 
 struct RunTotals {
   Totals steps, outside;
+  Arrivals arrivals;
+  FoundWaiting waiting;  // what they show
   LongestSpan longest_span;
   AskedFor asked;
   std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest
@@ -195,6 +198,8 @@ struct RunTotals {
   // Takes a `definition` entry, which the ids of several ranks may name.
   void add_meaning(const EntryHeader& header, const unsigned char* body);
   void define(int32_t rank, EntryType type, uint32_t id, const Meaning& meaning);
+  // Finds for whom ranks waited, where the streams tell when messages were begun and awaited.
+  void take_waiting();
   // Names regions whose definition is lost by its hash.
   void define_lost();
   void take_size(int64_t stated);

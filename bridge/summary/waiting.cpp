@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for others, see
-// RankSums::waiting_ns(). The rank waited for is known where the status of a wait gives it.
+// RankSums::waiting_ns(). Stamps of messages tell for whom; without them, the status of a wait may.
 #include "summary/waiting.hpp"
 
 #include <algorithm>
@@ -15,8 +15,61 @@ namespace {
 
 constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
+constexpr double kLittle = 0.005;  // smaller shares of waiting are not told
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
+
+// Of waits::StateKind.
+constexpr const char* kKinds[waits::kStateKinds] = {
+    "late sender",    "late receiver", "barrier",       "n-to-n",
+    "late broadcast", "early reduce",  "late one-sided"};
+
+// The rank that waits longest for `cause`, why and how long.
+std::string victim_of(int32_t cause, const FoundWaiting& found) {
+  int32_t victim = -1;
+  int why = 0;
+  double longest = 0;
+  for (int kind = 0; kind < waits::kStateKinds; ++kind)
+    for (const auto& [pair, ns] : found.by_pair[kind])
+      if (pair.first == cause && ns > longest) {
+        longest = ns;
+        victim = pair.second;
+        why = kind;
+      }
+  if (victim < 0) return "";
+  return "; rank " + std::to_string(victim) + " waits " + text_of_time(longest) + " for it (" +
+         kKinds[why] + ")";
+}
+
+std::string by_kind(const FoundWaiting& found) {
+  std::vector<std::pair<double, int>> kinds;
+  double sum = 0;
+  for (int kind = 0; kind < waits::kStateKinds; ++kind) {
+    const double ns = found.by_kind[kind];
+    if (ns > 0) kinds.emplace_back(ns, kind);
+    sum += ns;
+  }
+  std::sort(kinds.begin(), kinds.end(), std::greater<>());
+  std::string text;
+  for (const auto& [ns, kind] : kinds)
+    if (ns >= kLittle * sum)
+      text += (text.empty() ? "" : ", ") + (kKinds[kind] + (" " + text_of_share(ns / sum)));
+  return text;
+}
+
+std::string caused_line(const FoundWaiting& found, const Tables& tables) {
+  if (found.caused_ns < kWorthTelling * found.measured_ns) return "";
+  const double perhaps = found.waiting_ns + found.hidden_ns;
+  const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
+  if (column == kNone) return "";
+  const int32_t rank = tables.ranks()[column];
+  double ns = 0;
+  for (const CausedWaiting& caused : found.caused)
+    if (caused.rank == rank) ns += caused.ns;
+  return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
+                           " of waiting, " + text_of_share(ns / found.waiting_ns) +
+                           " of all that is known" + victim_of(rank, found));
+}
 
 }  // namespace
 
@@ -42,7 +95,8 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
                              most_on(tables, &RankStep::waiting_ns));
 }
 
-std::string waited_for_line(const Totals& totals, const Tables& tables) {
+std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found) {
+  if (found.waiting_ns > 0) return caused_line(found, tables);
   struct WaitedFor {
     double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
@@ -70,6 +124,21 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
                            " for rank " + std::to_string(rank) + ": " +
                            text_of_share(most.ns / all_ns) + " of all waiting, " +
                            text_of_share(most.ns / known) + " of the waiting that names a rank");
+}
+
+std::string explained_line(const Totals& totals, const FoundWaiting& found) {
+  const double mpi =
+      std::max(found.blocked_ns, found.is_all ? totals.of_all_ranks().waiting_ns() : 0.0);
+  if (!(found.blocked_ns > 0) || mpi < kWorthTelling * found.measured_ns) return "";
+  const double exact = found.exact_ns / mpi;
+  std::string text =
+      (exact < kLittle ? "nothing" : text_of_share(exact)) + " of the time in MPI exactly";
+  if (found.bounded_ns > kLittle * mpi)
+    text += ", " + text_of_share(found.bounded_ns / mpi) + " by a lower bound";
+  if (!found.is_all) text += ", in the last " + plural(found.n_steps, "step");
+  if (found.waiting_ns > 0)
+    text += "; ranks wait " + text_of_time(found.waiting_ns) + " of it (" + by_kind(found) + ")";
+  return line("explained", text);
 }
 
 std::string waiting_region_line(const RunTotals& run, const Totals& totals) {

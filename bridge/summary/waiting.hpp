@@ -14,8 +14,12 @@ namespace perfield {
 // some rank was not seen.
 std::string waiting_line(const Totals& totals, const Tables& tables, bool is_blind);
 
-// The rank that others wait for most, if one stands out.
-std::string waited_for_line(const Totals& totals, const Tables& tables);
+// The rank whose lateness costs the others most, if one stands out. Without stamps: the rank that
+// calls wait for most, where their status names it.
+std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found);
+
+// How much of the time in MPI stamps explain, and how long ranks waited by kinds of waiting.
+std::string explained_line(const Totals& totals, const FoundWaiting& found);
 
 // The region with the waiting: among the regions that hold nearly the most waiting, the shortest. A
 // region as long as the steps counts only if no part of it holds half of the waiting.

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Closing lines on waiting, of runs whose streams tell when messages were begun and awaited."""
+
+import re
+
+import pytest
+from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
+from waiting_runs import MONOTONIC_NS, write_waiting_run
+
+import perfield
+from perfield import _bridge
+from perfield.run import waits
+
+MS = 1_000_000
+
+
+def lines_of(path) -> dict[str, str]:
+    lines = _bridge.closing_lines(str(path))
+    assert all(len(line) <= 140 for line in lines if "perfield open" not in line), lines
+    return {line[:11].strip(): line[11:] for line in lines}
+
+
+def ring(n_steps=12, ranks=4, late=2, rounds=1):
+    """Each rank sends to the next, then all meet; one rank computes 20 ms, the others 1 ms."""
+    programs = [[] for _ in range(ranks)]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            for _ in range(rounds):
+                program += [compute(20 * MS if rank == late else MS)]
+                program += [isend((rank + 1) % ranks, "s"), irecv((rank - 1) % ranks, "r"), wait("s", "r")]
+            program += [collective("allreduce"), step()]
+    return simulate(programs)
+
+
+def chain(n_steps=12):
+    """In each step 0 waits for 1, 1 for 2 and 2 for 3, which computes 10 ms longer."""
+    programs = [[], [], [], []]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [collective("barrier"), compute(11 * MS if rank == 3 else MS)]
+            program += [recv(rank + 1)] if rank < 3 else []
+            program += [send(rank - 1)] if rank else []
+            program += [step()]
+    return simulate(programs)
+
+
+def in_ms(text: str) -> float:
+    """The first time of a line."""
+    number, unit = re.search(r"([\d.]+) (s|ms|µs)\b", text).groups()
+    return float(number) * {"s": 1e3, "ms": 1.0, "µs": 1e-3}[unit]
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_late_rank_is_named_with_what_it_costs(tmp_path, logged):
+    path = write_waiting_run(tmp_path / "run", ring(), lambda step: logged)
+    lines = lines_of(path)
+    assert lines["waits"].startswith("rank 2 costs the others ")
+    assert re.search(r"; rank \d waits .* for it \((late sender|n-to-n)\)$", lines["waits"])
+    sums = waits.wait_sums(perfield.open(path))
+    assert in_ms(lines["waits"]) == pytest.approx(sums.caused_s[2] * 1e3, rel=0.01)
+    assert lines["explained"].startswith("100 % of the time in MPI exactly; ranks wait ")
+    assert in_ms(lines["explained"]) == pytest.approx(sums.sure()["time_s"].sum() * 1e3, rel=0.01)
+    assert "late sender" in lines["explained"] and "n-to-n" in lines["explained"]
+
+
+def test_rank_at_which_a_chain_begins_is_named_and_not_its_neighbours(tmp_path):
+    text = lines_of(write_waiting_run(tmp_path / "run", chain()))["waits"]
+    assert text.startswith("rank 3 costs the others ") and "100 % of all that is known" in text
+
+
+def test_sums_of_several_messages_give_a_lower_bound(tmp_path):
+    path = write_waiting_run(tmp_path / "run", ring(rounds=3), lambda step: step % 4 == 0)
+    text = lines_of(path)["explained"]
+    assert "by a lower bound" in text and not text.startswith("100 %")
+    sums = waits.wait_sums(perfield.open(path))
+    assert in_ms(text) == pytest.approx(sums.sure()["time_s"].sum() * 1e3, rel=0.01)
+
+
+def test_rows_of_several_steps_are_used_without_a_log(tmp_path):
+    path = write_waiting_run(tmp_path / "run", ring(), span=3)
+    assert in_ms(lines_of(path)["explained"]) == pytest.approx(
+        waits.wait_sums(perfield.open(path)).sure()["time_s"].sum() * 1e3, rel=0.01
+    )
+
+
+def test_balanced_ranks_accuse_nobody(tmp_path):
+    assert "waits" not in lines_of(write_waiting_run(tmp_path / "run", ring(late=-1)))
+
+
+def test_log_that_overflowed_and_clashing_communicators_explain_less(tmp_path):
+    clashing = write_waiting_run(tmp_path / "clash", ring(), world_ranks=[0, 1, 1, 0])
+    assert "n-to-n" not in lines_of(clashing)["explained"]
+    assert not lines_of(clashing)["explained"].startswith("100 %")
+
+
+def test_runs_of_older_versions_have_no_such_line(tmp_path):
+    path = write_waiting_run(tmp_path / "run", ring(), without=range(4))
+    assert "explained" not in lines_of(path) and "waits" not in lines_of(path)
+
+
+def test_clocks_of_two_hosts_are_joined_by_their_comparisons(tmp_path):
+    """Host b's clock is 7 s ahead; rank 2 is the first there."""
+
+    def ahead(rank, values):
+        values["monotonic_ns"] = MONOTONIC_NS + (7_000 * MS if rank >= 2 else 0)
+
+    body = {"reference_rank": 0, "monotonic_ns": MONOTONIC_NS, "offset_ns": -7_000 * MS, "drift_ppb": 0}
+    body |= {"round_trip_ns": 2_000, "wander_ppb": 0, "compared_ns": [MONOTONIC_NS, MONOTONIC_NS + 10**9]}
+    path = write_waiting_run(
+        tmp_path / "run", ring(), hosts=("a", "b"), change_rank=ahead, clocks=((2, body),)
+    )
+    text = lines_of(path)["waits"]
+    assert text.startswith("rank 2 costs the others ")
+    sums = waits.wait_sums(perfield.open(path))
+    assert in_ms(text) == pytest.approx(sums.caused_s[2] * 1e3, rel=0.01)
+
+
+def test_clocks_that_nothing_compares_explain_nothing(tmp_path):
+    def unsynchronised(rank, values):
+        values["monotonic_ns"] = MONOTONIC_NS + 3_000 * MS * rank
+        values["realtime_error_ns"] = -1
+
+    path = write_waiting_run(tmp_path / "run", ring(), hosts=("a", "b", "c", "d"), change_rank=unsynchronised)
+    lines = lines_of(path)
+    assert "waits" not in lines and lines["explained"].startswith("nothing of the time in MPI exactly")
+
+
+def test_of_many_events_only_the_newest_steps_are_looked_at(tmp_path):
+    """Some 144,000 events: more than are kept."""
+    path = write_waiting_run(tmp_path / "run", ring(n_steps=60, rounds=300))
+    text = lines_of(path)["explained"]
+    assert re.search(r", in the last \d+ steps", text)
