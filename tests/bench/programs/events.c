@@ -171,8 +171,9 @@ int main(int argc, char** argv) {
   }
   int64_t label = 0;
   if (argc > 2) n_events = n_exchanges = atoi(argv[2]);
-  /* A program that closes steps itself: perfield no longer looks for them at each call. */
-  if (getenv("EVENTS_STEP")) perfield_step(label++, 0.0);
+  /* A program that closes steps itself: perfield no longer looks for them at each call. The open step
+   * is one whose events are not logged (the first, second and third are). */
+  for (int closed = 0; getenv("EVENTS_STEP") && closed < 3; closed++) perfield_step(label++, 0.0);
   for (int i = argc > 2 ? kRepetitions : 0; i <= kRepetitions; i++) {
     double value = 0;
     if (!strcmp(what, "regions")) value = regions(region[0]);
