@@ -121,6 +121,8 @@ def test_many_ranks_are_those_that_wait_longest_and_those_they_wait_for(tmp_path
     programs = [[compute(MS), step()] for _ in range(8)]
     programs[7] = [compute(60 * MS), send(5), step()]
     programs[5] = [recv(7), step()]
+    programs[2] = [compute(9 * MS), send(1), step()]
+    programs[1] = [recv(2), step()]
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
     axes = drawn(run)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["rank 0", "rank 5", "rank 7"]

@@ -193,12 +193,13 @@ class _Wait:
 def _logged(run: RunDirectory, steps: Steps) -> np.ndarray:
     """Positions of frames that were asked for and are logged."""
     positions = frames_of(run, steps)
+    indexes = run.step_indexes[positions]
     if len(positions) > MOST_STEPS or (np.diff(positions) != 1).any():
         raise PlotError(
             f"a timeline shows steps that follow each other, at most {MOST_STEPS}; these are "
-            f"{len(positions)} between steps {run.step_indexes[positions[0]]} and {run.step_indexes[positions[-1]]}."
+            f"{len(positions)} between steps {indexes[0]} and {indexes[-1]}."
         )
-    missing = np.setdiff1d(run.step_indexes[positions], _log_steps(run))
+    missing = np.setdiff1d(indexes, _log_steps(run))
     if len(missing):
         raise PlotError(
             f"step {missing[0]} of {run.path} was not logged; logged steps are {_some(_log_steps(run))}. "
