@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the pictures of docs/waiting.md from runs of waits_c, and prints what perfield says of each.
 
-`python make_pictures.py WAITS_C FOLDER`: runs each scenario, keeps the runs in a new FOLDER, and writes the pictures
-to docs/images. Needs `perfield` with matplotlib on the PATH.
+`python make_pictures.py WAITS_C FOLDER`: runs each scenario, keeps the runs in a new FOLDER, and writes the
+pictures to docs/images. Needs `perfield` with matplotlib on the PATH.
 """
 
 from __future__ import annotations

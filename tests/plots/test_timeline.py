@@ -98,7 +98,22 @@ def test_step_with_the_longest_waiting_is_chosen_of_those_that_are_logged(tmp_pa
     run = perfield.open(write_waiting_run(tmp_path / "a", simulation, lambda step: step != 1))
     assert "in step 3" in title(drawn(run)), "the program counts its steps from 1"
     run = perfield.open(write_waiting_run(tmp_path / "b", simulation, lambda step: step in (0, 1)))
+    assert "in step 2" in title(drawn(run)), "the longest is not logged"
+
+
+def test_first_step_is_chosen_only_if_no_other_is_logged(tmp_path):
+    simulation = chain(n_steps=4, slow_step=0)
+    run = perfield.open(write_waiting_run(tmp_path / "a", simulation))
+    assert "in step 1" not in title(drawn(run))
+    run = perfield.open(write_waiting_run(tmp_path / "b", simulation, lambda step: step == 0))
     assert "in step 1" in title(drawn(run))
+
+
+def test_log_in_a_frame_of_several_steps_has_no_timeline(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", chain(4))).at_span(2)
+    assert len(run) == 2 and len(run.logged_steps) == 4
+    with pytest.raises(PlotError, match="no logged step in a frame of its own"):
+        drawn(run)
 
 
 def test_several_steps_stand_one_after_the_other(run):
@@ -126,7 +141,7 @@ def test_many_ranks_are_those_that_wait_longest_and_those_they_wait_for(tmp_path
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
     axes = drawn(run)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["rank 0", "rank 5", "rank 7"]
-    assert "the 3 ranks that wait longest" in axes.get_title(loc="left").replace("\n", " ")
+    assert "3 ranks: those that wait longest" in axes.get_title(loc="left").replace("\n", " ")
 
 
 def test_step_without_a_log_has_no_timeline(run, tmp_path):

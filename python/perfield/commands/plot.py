@@ -31,7 +31,7 @@ and with --only:
   sizes              messages by size, and the ranks that send most tiny ones
   idle_wave          who waited, step by step, behind the longest delay that travelled
   waits              a logged step as it went: who computed, who waited, for whom and why;
-                     without --steps the one in which ranks wait longest
+                     without --steps one of these, in which ranks wait longest
   regimes            when and where the machine was slow: times of ranks and steps, their
                      regimes, and what slow steps cost
   regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks

@@ -49,8 +49,8 @@ def wait_timeline(
 
     An arrow goes from the moment that ended a wait, on the rank that was late, to the rank that waited.
     steps : steps with a log, which follow each other, at most 64; None: the logged step in which ranks wait
-    longest. Of many ranks it shows those that wait longest, and those that they wait for. axes, source : as
-    `perfield.plots` says.
+    longest, but for the first. Of many ranks it shows those that wait longest, and those that they wait for.
+    axes, source : as `perfield.plots` says.
     Raises PlotError if no step, or one that was asked for, was logged whole.
     """
     positions = _longest(run, source or Source(run)) if steps is None else _logged(run, steps)
@@ -209,19 +209,20 @@ def _logged(run: RunDirectory, steps: Steps) -> np.ndarray:
 
 
 def _longest(run: RunDirectory, source: Source) -> np.ndarray:
-    """The position of the logged frame in which ranks wait longest."""
+    """The position of the logged frame in which ranks wait longest, but for the first, which sets things up."""
     positions = np.flatnonzero(np.isin(run.step_indexes[frames_of(run, None)], _log_steps(run)))
+    positions = positions[positions > 0] if len(positions) > 1 else positions
     waiting = [np.nansum(part[:, 0], axis=1) for part in source.values(positions, [WAITING])]
     return positions[[int(np.argmax(np.concatenate(waiting)))]]
 
 
 def _log_steps(run: RunDirectory) -> np.ndarray:
-    """Indexes of steps with a log; raises PlotError if there is none."""
-    steps = run.logged_steps
+    """Indexes of steps with a log and a frame of their own; raises PlotError if there is none."""
+    steps = np.intersect1d(run.logged_steps, run.step_indexes[run.spans == 1])
     if not len(steps):
         raise PlotError(
-            f"{run.path} logged no step of one entry, so nobody knows when its calls were made; it may be "
-            "from an older version, or arrivals_every was 0."
+            f"{run.path} has no logged step in a frame of its own, so nobody knows when calls were made; it "
+            "may be from an older version, or arrivals_every was 0."
         )
     return steps
 
@@ -308,7 +309,7 @@ def _title(shown: _Shown, which: str) -> str:
 
 def _more(run: RunDirectory, positions: np.ndarray, shown: _Shown) -> str:
     lanes = len(shown.lanes)
-    some = f"; shown: the {lanes} ranks that wait longest, and for whom" if lanes < run.n_ranks else ""
+    some = f"; {lanes} ranks: those that wait longest, and for whom" if lanes < run.n_ranks else ""
     return f"{about_run(run, positions)}{some}; arrows: from the rank that was late to the one that waited"
 
 
