@@ -209,7 +209,7 @@ def _logged(run: RunDirectory, steps: Steps) -> np.ndarray:
 
 
 def _longest(run: RunDirectory, source: Source) -> np.ndarray:
-    """The position of the logged frame in which ranks wait longest, but for the first, which sets things up."""
+    """The position of the logged frame in which ranks wait longest, but for the first: it sets things up."""
     positions = np.flatnonzero(np.isin(run.step_indexes[frames_of(run, None)], _log_steps(run)))
     positions = positions[positions > 0] if len(positions) > 1 else positions
     waiting = [np.nansum(part[:, 0], axis=1) for part in source.values(positions, [WAITING])]
