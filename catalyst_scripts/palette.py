@@ -22,13 +22,16 @@ OUTLINE = (0.6, 0.6, 0.6)
 _ORDERED = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}  # of so many regimes
 PALE = 0.3  # of a colour, beside white, where a regime is uncertain
 
-_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum|before|after))?")
+_WAITING = re.compile(
+    r"((.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)|wait_(late_sender|late_receiver|collective|one_sided))"
+    r"_time_s(_(mean|p95|maximum|before|after))?"
+)
 
 
 def is_waiting(field: str) -> bool:
     """Whether a field is time of waiting or of MPI calls that may wait for others: `solve_mpi_wait_time_s`.
 
-    waited_for_time_s is none: it is the time that others lose.
+    waited_for_time_s and caused_wait_time_s are none: they are the time that others lose.
     """
     return _WAITING.fullmatch(field) is not None
 

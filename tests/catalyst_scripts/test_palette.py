@@ -15,6 +15,7 @@ from perfield.catalyst_scripts.palette import PALETTE, colour_map, pale, regime_
         *("waiting_time_s", "mpi_time_s", "mpi_wait_time_s", "solve_mpi_collective_time_s"),
         *("solve_mpi_time_s", "waiting_time_s_mean", "mpi_time_s_p95"),
         *("waiting_time_s_before", "solve_mpi_wait_time_s_after"),
+        *("wait_late_sender_time_s", "wait_one_sided_time_s_mean"),
     ],
 )
 def test_waiting_is_magma(field):

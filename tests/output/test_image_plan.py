@@ -106,6 +106,27 @@ def test_time_in_mpi_stands_for_waiting_where_waiting_is_unknown(description):
     assert "geometry_mpi_time_s_frame_000005.png" in files(plan_images(description, None))
 
 
+def test_what_ranks_cost_the_others_stands_beside_computing_and_waiting_behind_them(description):
+    caused = {"caused_wait_time_s_mean": ["caused_wait_time_s", "mean"]}
+    description["over_steps"] = OVER | caused
+    for name in ("geometry", "topology/measurements"):
+        arrays = description["layers"][name]["arrays"]
+        arrays.update(layer("caused_wait_time_s", *caused)["arrays"])
+    assert default_values(description)[:3] == ["compute_time_s", "caused_wait_time_s", "waiting_time_s"]
+    drawn = files(plan_images(description, None))
+    assert drawn[:4] == [
+        "geometry_compute_time_s_mean.png",
+        "geometry_caused_wait_time_s_mean.png",
+        "topology_compute_time_s_mean.png",
+        "topology_caused_wait_time_s_mean.png",
+    ]
+    of_step = [name for name in drawn if name.endswith("time_s_frame_000005.png") and "messages" not in name]
+    assert [name.split("_time_s")[0] for name in of_step] == [
+        *("geometry_compute", "geometry_caused_wait", "topology_compute", "topology_caused_wait"),
+    ]
+    assert "geometry_waiting_time_s_mean.png" in drawn and "topology_waiting_time_s_mean.png" in drawn
+
+
 def test_cost_of_regions_is_their_compute_time(description):
     for name in ("geometry", "topology/measurements"):
         description["layers"][name]["arrays"].update(layer("solve_compute_time_s")["arrays"])

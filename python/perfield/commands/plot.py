@@ -30,6 +30,8 @@ and with --only:
   rhythm_and_model   the same beside what a model of the run's messages predicts
   sizes              messages by size, and the ranks that send most tiny ones
   idle_wave          who waited, step by step, behind the longest delay that travelled
+  waits              a logged step as it went: who computed, who waited, for whom and why;
+                     without --steps one of these, in which ranks wait longest
   regimes            when and where the machine was slow: times of ranks and steps, their
                      regimes, and what slow steps cost
   regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks
@@ -37,6 +39,7 @@ and with --only:
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
   perfield plot perfield-run --only regimes --field mpi_wait_time_s
+  perfield plot perfield-run --only waits --steps 64
   perfield plot perfield-run --only messages --steps 10:200 -o messages.svg
   perfield plot perfield-run --film circle --frame 0 -o circle.mp4
 
@@ -53,6 +56,7 @@ MORE_PLOTS = (
     "rhythm_and_model",
     "sizes",
     "idle_wave",
+    "waits",
     "regimes",
     "regimes_spread",
 )  # where --only names them
@@ -96,7 +100,8 @@ def execute(arguments: argparse.Namespace) -> int:
             figure = new_figure()
             more = {"order": arguments.order} if name == "rhythm" else {}
             field = arguments.field or (FIELD if name == "heat_map" else "")
-            FIGURES[name](run, steps, figure, field, **more)
+            chosen = None if name == "waits" and arguments.steps == "all" else steps
+            FIGURES[name](run, chosen, figure, field, **more)
         except PlotError as error:
             if len(files) == 1:
                 raise

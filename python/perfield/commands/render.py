@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfield.analysis.words import in_percent
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
@@ -28,7 +29,7 @@ if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.run import Run
+    from perfield.run import Run, RunDirectory
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -69,6 +70,7 @@ REGIMES_HELP = """\
 also show, in each step, the regime of each rank, pale where it is uncertain (regime_shade), and
 the share of its steps in the slow regime (slow_share); `perfield regimes` tells more"""
 REGIMES_OF_HELP = "what is timed for --regimes: a field in seconds, or a region (step_time_s)"
+LEAST_EXPLAINED = 0.5  # of the time in MPI calls that may wait, as for the finding "late rank"
 VIEWS = ("auto", "plain", "exploded", "dearest")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
@@ -112,7 +114,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
-    from perfield.fields.waits import WAIT_NAMES
     from perfield.output.telling import REGIMES, RHYTHM
 
     run = opened(run_path(arguments.run), arguments.span)
@@ -120,10 +121,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
         run = RhythmFrames(run)
-    if WAIT_NAMES.intersection(words(arguments.fields or "")):
-        from perfield.run.wait_frames import WaitFrames
-
-        run = WaitFrames(run)
+    run = _with_wait_states(run, arguments.fields)
     wants_regimes = arguments.regimes or arguments.regimes_of is not None
     if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
         from perfield.run.regime_frames import RegimeFrames
@@ -192,6 +190,37 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     options = f" -o {directory}" if arguments.output or arguments.zoom else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
+
+
+def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:
+    """The run with the fields of waiting where `fields` names one, or where nobody chose fields, these take
+    no more events than are read at once, and half of the waiting or more is explained."""
+    from perfield.fields.waits import CAUSED, WAIT_NAMES
+    from perfield.run.waits import EVENTS_AT_ONCE, events_per_frame
+
+    is_wanted = bool(WAIT_NAMES.intersection(words(fields or "")))
+    if not is_wanted and (fields or not run.tells_arrivals.any()):
+        return run
+    from perfield.run.wait_frames import WaitFrames
+
+    if is_wanted:
+        return WaitFrames(run)
+    n_events = events_per_frame(run) * len(run)
+    if n_events > EVENTS_AT_ONCE:
+        print(
+            f"note: no picture shows which ranks the others wait for, as that takes about {n_events:,} "
+            f"events; --fields compute_time_s,{CAUSED} reads them"
+        )
+        return run
+    frames = WaitFrames(run)
+    explained = frames.explained()
+    if explained < LEAST_EXPLAINED:
+        print(
+            f"note: no picture shows which ranks the others wait for, as only {in_percent(explained)} of the "
+            f"time in MPI calls is explained; --fields compute_time_s,{CAUSED} shows that part"
+        )
+        return run
+    return frames
 
 
 def _place(run: Run, arguments: argparse.Namespace) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.output.scales import reach, round_end, scale_of
-from perfield.output.survey import COMPUTING, waiting_of
+from perfield.output.survey import COMPUTING, beside_computing, waiting_of
 from perfield.output.titles import region_titles, title
 from perfield.topology import Placement, unbound
 
@@ -82,9 +82,9 @@ def name_and_scale(
 ) -> None:
     """Adds title, unit and scale to the descriptions of a layer's arrays.
 
-    scale : both ends of the colours; None if they are those of the range. The scale of waiting reaches
-    at least as far as that of computing, so that little waiting looks like little. titles : from
-    `region_titles`. over_steps : as in `Survey`.
+    scale : both ends of the colours; None if they are those of the range. The scales of waiting and of what
+    ranks cost the others reach at least as far as that of computing, so that little looks like little.
+    titles : from `region_titles`. over_steps : as in `Survey`.
     """
     for name, about in arrays.items():
         over = over_steps.get(name)
@@ -93,10 +93,10 @@ def name_and_scale(
             about["title"] += f": {over.words}"
             about["unit"] = about["unit"] if over.kind != "imbalance" else ""
         about["scale"] = scale_of(name, about, own)
-    waiting = waiting_of(arrays)
-    reach(arrays, waiting, COMPUTING)
-    for kind in ("mean", "p95", "maximum"):
-        reach(arrays, f"{waiting}_{kind}", f"{COMPUTING}_{kind}")
+    for waiting in {waiting_of(arrays), beside_computing(arrays)}:
+        reach(arrays, waiting, COMPUTING)
+        for kind in ("mean", "p95", "maximum"):
+            reach(arrays, f"{waiting}_{kind}", f"{COMPUTING}_{kind}")
 
 
 def step_title(

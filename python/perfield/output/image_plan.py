@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
+from perfield.output.survey import COMPUTING, PAIRED_REGIONS, beside_computing, cost_field, waiting_of
 from perfield.output.telling import REGIMES, RHYTHM
 from perfield.pictures.machine_values import SUFFIXES
 
@@ -86,7 +86,7 @@ def plan_images(
     pair = [name for name in values if name in pair_of(description)]
     others = [name for name in values if name not in pair]
     if steps is None:
-        # The dearest ranks and the waiting ones are the first two images.
+        # The dearest ranks and those that the others wait for are the first two images.
         for kind in KINDS:
             add_values([over[name, kind] for name in pair if (name, kind) in over], shown, static=True)
         for name in others:
@@ -123,9 +123,9 @@ def telling_steps(description: dict[str, Any]) -> list[int]:
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Computing and waiting, rhythm and regimes where they were asked for, compute times of the two regions
-    with most to save, rank, one field of the simulation, the parts of the machine, and its nodes if there
-    are several, and the switches between them. An overview has no images of parts.
+    Computing and what ranks cost the others, waiting, rhythm and regimes where they were asked for, compute
+    times of the two regions with most to save, rank, one field of the simulation, the parts of the machine,
+    and its nodes if there are several, and the switches between them. An overview has no images of parts.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
@@ -138,12 +138,14 @@ def default_values(description: dict[str, Any]) -> list[str]:
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
     asked_for = [name for name in (*RHYTHM, *REGIMES[:2]) if name in known]
-    return [*pair_of(description), *asked_for, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+    first = dict.fromkeys([*pair_of(description), waiting_of(known)])
+    return [*first, *asked_for, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 
 def pair_of(description: dict[str, Any]) -> list[str]:
-    """The fields that are looked at together: what each rank computes and what it waits."""
-    return [COMPUTING, waiting_of(_known(description))]
+    """The fields that are looked at together: what each rank computes, and what it costs the others or, where
+    that is not known, how long it waits."""
+    return [COMPUTING, beside_computing(_known(description))]
 
 
 def array_names(description: dict[str, Any], fields: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.steps import StepKinds, kinds_of_steps, savings_s
+from perfield.fields.waits import CAUSED
 from perfield.output.scales import NAMES
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def survey(
     for number, frame in enumerate(run.frames()):
         if not number:
             cost = {stem: cost_field(frame.values, stem) for stem in cost}
-            kept = _kept(frame.values, [COMPUTING, *WAITING, *cost.values(), *wanted])
+            kept = _kept(frame.values, [COMPUTING, CAUSED, *WAITING, *cost.values(), *wanted])
             columns = {name: [] for name in kept}
             stride = max(1, -(-n_frames * run.n_ranks * len(kept) // MOST_VALUES))
         indexes[number], labels[number] = frame.index, frame.label
@@ -93,7 +94,11 @@ def survey(
     of_steps = {name: np.array(rows).reshape(len(rows), run.n_ranks) for name, rows in kinds.items()}
     regions = savings.names()
     shown = dict.fromkeys(
-        [COMPUTING, waiting_of(columns), *(cost[stem] for stem in regions[:PAIRED_REGIONS]), *wanted]
+        [
+            *(COMPUTING, beside_computing(columns), waiting_of(columns)),
+            *(cost[stem] for stem in regions[:PAIRED_REGIONS]),
+            *wanted,
+        ]
     )
     each = "steps" if not is_mean else "frames"
     words = f"{n_frames} {each}" if stride == 1 else f"{-(-n_frames // stride)} of {n_frames} {each}"
@@ -144,6 +149,11 @@ def cost_field(known: Collection[str], stem: str) -> str:
 def waiting_of(known: Collection[str]) -> str:
     """The field that holds waiting."""
     return next((name for name in WAITING if name in known), WAITING[-1])
+
+
+def beside_computing(known: Collection[str]) -> str:
+    """The field that is looked at beside computing: what ranks cost the others, else how long they wait."""
+    return CAUSED if CAUSED in known else waiting_of(known)
 
 
 class UnevenRegions:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED
-from perfield.output.survey import COMPUTING, cost_field, waiting_of
+from perfield.output.survey import COMPUTING, beside_computing, cost_field, waiting_of
 
 if TYPE_CHECKING:
     from perfield.output.survey import Survey
@@ -34,10 +34,11 @@ OTHERS = (  # the most telling first
 def telling_arrays(known: Collection[str], survey: Survey) -> list[str]:
     """Names of the most telling arrays, the most telling first.
 
-    known : the fields of the run. survey : of the run. Computing and waiting come first, over all steps and
-    in the step; then the cost of the regions that balancing would help most; then figures of the rank.
+    known : the fields of the run. survey : of the run. Computing, waiting that a rank caused, and waiting
+    come first, over all steps and in the step; then the cost of the regions that balancing would help most;
+    then figures of the rank.
     """
-    pair = (COMPUTING, waiting_of(known))
+    pair = (COMPUTING, beside_computing(known), waiting_of(known))
     costs = [cost_field(known, stem) for stem in survey.regions[:REGIONS]]
     over = {name: array for name, array in survey.over_steps.items() if array.base in (*pair, *costs)}
     names = [

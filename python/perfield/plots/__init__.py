@@ -22,6 +22,7 @@ from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
 from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.speedup import scaling
+from perfield.plots.timeline import wait_timeline
 
 if find_spec("matplotlib") is None:
     raise ImportError(
@@ -40,4 +41,5 @@ __all__ = [
     "region_bars",
     "scaling",
     "tiny_senders",
+    "wait_timeline",
 ]

@@ -14,6 +14,7 @@ from perfield.plots.regions import region_bars
 from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.source import Source
 from perfield.plots.style import WAITING, Steps
+from perfield.plots.timeline import MOST_LANES, wait_timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,6 +104,14 @@ def idle_wave_figure(
     idle_wave(run, axes=figure.subplots(), source=source)
 
 
+def waits_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """A logged step, rank by rank: computing, MPI calls, and who waited for whom. steps : None chooses."""
+    figure.set_figheight(1.9 + 0.42 * min(max(run.n_ranks, 3), MOST_LANES))
+    wait_timeline(run, steps, figure.subplots(), source)
+
+
 def regimes_figure(
     run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
@@ -130,6 +139,7 @@ FIGURES: dict[str, Callable[..., None]] = {
     "rhythm_and_model": rhythm_and_model_figure,
     "sizes": sizes_figure,
     "idle_wave": idle_wave_figure,
+    "waits": waits_figure,
     "regimes": regimes_figure,
     "regimes_spread": regimes_spread_figure,
 }

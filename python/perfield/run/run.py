@@ -530,6 +530,11 @@ class RunDirectory:
         return self._tells_arrivals
 
     @property
+    def logged_steps(self) -> np.ndarray:
+        """The indexes of the steps that some rank logged, ascending."""
+        return np.unique(self._log_steps)
+
+    @property
     def clock_errors_ns(self) -> np.ndarray:
         """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
         if self._clock_errors_ns is None:

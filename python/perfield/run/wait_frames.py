@@ -11,7 +11,7 @@ import numpy as np
 from perfield.analysis.waits.states import UNCERTAIN
 from perfield.fields.waits import CAUSED, OF_KIND
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.waits import FOLLOWED, WaitsOfSteps, blocks_of, waits_of_steps
+from perfield.run.waits import WaitsOfSteps, blocks_of, waits_of_steps
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
@@ -35,6 +35,7 @@ class WaitFrames(ChangedFrames):
         self._begins = np.array([block[0] for block in self._blocks], dtype=np.int64)
         self._block = -1
         self._values: dict[str, np.ndarray] = {}
+        self._explained_s = 0.0
 
     def changed(self, number: int, frame: Frame) -> Frame:
         """The frame with the fields of waiting."""
@@ -42,19 +43,36 @@ class WaitFrames(ChangedFrames):
             return frame
         number %= len(self._run)
         block = int(np.searchsorted(self._begins, number, side="right")) - 1
-        if block != self._block:
-            self._values = wait_fields(self._run, self._blocks[block], self._plan.followed)
-            self._block = block
+        self._read(block)
         row = number - int(self._begins[block])
         return replace(frame, values=frame.values | {name: v[row] for name, v in self._values.items()})
 
+    def explained(self) -> float:
+        """Which share of the time in MPI calls that may wait is explained, exactly or by a bound; 1 if there
+        is no such time. Reads all frames; those of the last block are kept."""
+        explained_s = waited_s = 0.0
+        for block, positions in enumerate(self._blocks):
+            self._read(block)
+            waited_s += float(np.nansum(self._run.columns.read(self._run.places(positions), [_WAITING])))
+            explained_s += self._explained_s
+        return min(1.0, explained_s / waited_s) if waited_s > 0 else 1.0
 
-def wait_fields(run: RunDirectory, positions: np.ndarray, followed: int = FOLLOWED) -> dict[str, np.ndarray]:
+    def _read(self, block: int) -> None:
+        if block == self._block:
+            return
+        positions = self._blocks[block]
+        found = waits_of_steps(self._run, positions, self._plan.followed)
+        self._values = wait_fields(self._run, positions, found)
+        covered = found.covered
+        self._explained_s = float((covered["exact_ns"] + covered["bounded_ns"]).sum()) * 1e-9
+        self._block = block
+
+
+def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -> dict[str, np.ndarray]:
     """The fields of waiting in the frames at some positions, which ascend: (n_positions, n_ranks) by name.
 
-    followed : frames on either side across which delays are followed.
+    found : why ranks waited in these frames.
     """
-    found = waits_of_steps(run, positions, followed)
     shape = len(positions), run.n_ranks
     waited = run.columns.read(run.places(positions), [_WAITING])[:, 0]
     explained = np.zeros(shape)
