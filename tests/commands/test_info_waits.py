@@ -45,7 +45,7 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
         "Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks; rank "
     )
     assert lines[4].endswith("waits 200 ms for it (late sender, in 10 steps).")
-    header, row = lines[5].split(), lines[6].split()
+    header, row = lines[8].split(), lines[9].split()
     assert header == ["rank", "caused_s", "share", "waits_s", "through", "kind", "time_s", "steps"]
     assert row[0] == "2" and float(row[1]) == pytest.approx(0.6, rel=1e-3)
 
@@ -99,3 +99,22 @@ def test_fields_of_a_run_list_those_of_waiting_only_where_they_are_known(tmp_pat
         path = write_waiting_run(tmp_path / name, star(2), without=without)
         assert commands.main(["fields", str(path)]) == 0
         assert ("caused_wait_time_s" in capsys.readouterr().out) == (name == "new")
+
+
+def test_logged_steps_tell_whose_work_decides_and_what_balance_gains(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star())
+    text = " ".join(printed(path, "--waits").split())
+    assert "Rank 2 is on the critical path for 100 % of 10 logged steps; if all ranks computed" in text
+    assert "Region solve is " in text and " of that path; balanced alone, it would save at most " in text
+    assert (
+        "Their parallel efficiency is 29 %: load balance 29 %, serialisation 100 %, transfer 100 %." in text
+    )
+    told = json.loads(printed(path, "--waits", "--json"))["critical_path"]
+    assert told["steps"] == 10 and told["rank_s"][2] == pytest.approx(told["length_s"], rel=0.01)
+    assert told["efficiency"]["load_balance"] == pytest.approx(6 / 21, abs=0.01)
+
+
+def test_runs_without_a_log_say_nothing_of_a_critical_path(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star(), lambda number: False)
+    assert "critical path" not in printed(path, "--waits")
+    assert json.loads(printed(path, "--waits", "--json"))["critical_path"] is None

@@ -10,10 +10,11 @@ from perfield.fields.table import Field
 
 LATE_SENDER, LATE_RECEIVER = "wait_late_sender_time_s", "wait_late_receiver_time_s"
 COLLECTIVE, ONE_SIDED = "wait_collective_time_s", "wait_one_sided_time_s"
-CAUSED = "caused_wait_time_s"
+CAUSED, ON_PATH = "caused_wait_time_s", "critical_path_time_s"
 
 _IN_RUNS = "ranks keep stamps of messages; `run.with_wait_states()` adds it"
 _ABSENT = "the rank keeps no stamps, or nothing of its time in MPI is explained"
+_UNLOGGED = "the step is not logged, or joined with others; ranks have no stamps, or are of several programs"
 _MEANINGS = {
     LATE_SENDER: "time that the rank waited for messages that were not sent yet; at least so much",
     LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
@@ -21,6 +22,8 @@ _MEANINGS = {
     ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
     CAUSED: "time that other ranks waited because this rank was late; it is told in the step in which that "
     "began, up to 64 steps before the waiting",
+    ON_PATH: "time that the rank was on the critical path: its work decided how long the step took; the "
+    "ranks' times add up to the step",
 }
 
 WAIT_FIELDS: tuple[Field, ...] = tuple(
@@ -33,7 +36,7 @@ WAIT_FIELDS: tuple[Field, ...] = tuple(
         over_steps="sum",
         over_threads="process",
         in_runs=_IN_RUNS,
-        absent=_ABSENT,
+        absent=_UNLOGGED if name == ON_PATH else _ABSENT,
     )
     for name, meaning in _MEANINGS.items()
 )

@@ -14,11 +14,13 @@ import numpy as np
 from perfield import _bridge
 from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
+from perfield.analysis.waits import PathSums
 from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.report.regimes import Regimes, regimes
 from perfield.run import RunDirectory, tables
+from perfield.run.critical_path import path_sums
 from perfield.run.injected import sentence
 from perfield.run.matching import program
 from perfield.run.observe import observe
@@ -145,6 +147,11 @@ class Report:
     def efficiency(self) -> Efficiency:
         """Parallel efficiency and its factors."""
         return of_observed.efficiency(self.observed)
+
+    @cached_property
+    def path(self) -> PathSums:
+        """Whose work decides how long logged steps take, what balance would gain, and why."""
+        return path_sums(self.run, np.arange(len(self.run)))
 
     @property
     def imbalance(self) -> float:

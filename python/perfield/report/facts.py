@@ -101,6 +101,7 @@ def numbers(report: Report) -> dict[str, float]:
 
 def _of_run(report: Report) -> dict[str, float]:
     observed, efficiency, traffic = report.observed, report.efficiency, report.traffic
+    logged = report.path.efficiency
     longest = observed.largest.get("step_time_s", np.zeros(0))
     step_s = float(observed.totals["step_time_s"].sum()) if observed.n_steps else 0.0
     saved = [finding.saved_s for finding in report.findings if finding.saved_s is not None]
@@ -118,6 +119,8 @@ def _of_run(report: Report) -> dict[str, float]:
         "parallel_efficiency": efficiency.parallel,
         "load_balance": efficiency.load_balance,
         "communication_efficiency": efficiency.communication,
+        "serialisation_efficiency": math.nan if logged is None else logged.serialisation,
+        "transfer_efficiency": math.nan if logged is None else logged.transfer,
         "findings": len(report.findings),
         "savings_s": max(saved, default=0.0),
         "messages": traffic.n_messages,

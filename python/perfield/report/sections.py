@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfield.analysis.findings import Finding
+from perfield.analysis.waits.words import path_sentences
 from perfield.analysis.words import (
     begin_of_list,
     counted,
@@ -176,15 +177,29 @@ def _efficiency(report: Report) -> Section:
     if not math.isfinite(found.parallel):
         shown = "one rank has nobody to wait for" if report.run.n_ranks < 2 else "MPI was not measured"
         return Section("efficiency", "Efficiency", (f"Parallel efficiency is not known: {shown}.",))
-    rows = (
+    rows = [
         ("parallel efficiency", percent(found.parallel), "of the time, ranks work outside MPI, on average"),
         ("load balance", percent(found.load_balance), "mean work of the ranks, divided by the largest"),
         ("communication", percent(found.communication), "largest work of a rank, divided by elapsed time"),
-    )
+    ]
+    logged = report.path.efficiency
+    if logged is not None:
+        steps = counted(report.path.n_steps, "logged step")
+        rows += [
+            (
+                "serialisation",
+                percent(logged.serialisation),
+                f"largest work, divided by the time without delays of the network, in {steps}",
+            ),
+            ("transfer", percent(logged.transfer), "that time, divided by elapsed time, in the same steps"),
+        ]
     note = "parallel efficiency = load balance x communication, as the POP project defines them"
     if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
         note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
-    return Section("efficiency", "Efficiency", tables=(Table(("", ">share", "meaning"), rows, note),))
+    told = tuple(path_sentences(report.path, report.run.columns.stems)[:-1])
+    return Section(
+        "efficiency", "Efficiency", told, tables=(Table(("", ">share", "meaning"), tuple(rows), note),)
+    )
 
 
 def _regions(report: Report) -> Section:

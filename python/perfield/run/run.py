@@ -342,6 +342,18 @@ class RunDirectory:
 
         return table_of_steps(self, "caused_waits", steps)
 
+    def critical_path(self, steps: Steps = None) -> pd.DataFrame:
+        """Which ranks' work decided how long logged steps took: step, rank, computing_s, communicating_s.
+
+        The times of a step add up to its length. The path of consecutive logged steps goes on from one to the
+        next. steps : as for `messages`; those that are not logged have no rows.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.critical_path import path_table
+        from perfield.run.waits import positions_of_steps
+
+        return path_table(self, positions_of_steps(self, steps))
+
     def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
 

@@ -11,6 +11,7 @@ from perfield.run import pairs
 from perfield.run.region_sums import COST, TIME, RegionSums
 
 if TYPE_CHECKING:
+    from perfield.analysis.waits.path_sums import PathSums
     from perfield.run.frame import Frame
     from perfield.run.run import RunDirectory
 
@@ -142,9 +143,11 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     the seconds of each kind of wait as plain numbers; and how many pairs there are."""
     from perfield.analysis.waits import words
     from perfield.analysis.waits.sums import by_kind
+    from perfield.run.critical_path import path_sums
     from perfield.run.waits import wait_sums
 
-    sums = wait_sums(run, np.array(_newest(run), dtype=np.int64))
+    newest = np.array(_newest(run), dtype=np.int64)
+    sums, path = wait_sums(run, newest), path_sums(run, newest)
     pairs_, n_pairs = words.pair_rows(sums, most)
     shown = {"waits": pairs_, "wait_causes": words.cause_rows(sums, most)}
     numbers = {"mpi_s": sums.mpi_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
@@ -152,10 +155,29 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     numbers["gaps_s"] = {name: time_ns * 1e-9 for name, time_ns in sums.coverage.gaps().items()}
     return (
         shown,
-        words.sentences(sums),
-        {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure())},
+        [*words.sentences(sums), *words.path_sentences(path, run.columns.stems)],
+        {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure()), "critical_path": _path(path, run)},
         n_pairs,
     )
+
+
+def _path(path: PathSums, run: RunDirectory) -> dict | None:
+    """The critical path of logged steps as plain numbers; None where nothing is known of it."""
+    efficiency = path.efficiency
+    if efficiency is None:
+        return None
+    shares = ("parallel", "load_balance", "communication", "serialisation", "transfer")
+    return {
+        "steps": path.n_steps,
+        "length_s": path.length_s,
+        "rank_s": path.on_path_s.tolist(),
+        "balance_saves_s": path.gain_s,
+        "regions": [
+            {"field": stem, "path_s": float(time_s), "balance_saves_s": path.region_gain_s.get(number)}
+            for number, (stem, time_s) in enumerate(zip(run.columns.stems, path.region_on_path_s))
+        ],
+        "efficiency": {name: getattr(efficiency, name) for name in shares},
+    }
 
 
 def _step_number(frame: Frame) -> int | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.waits.states import UNCERTAIN
-from perfield.fields.waits import CAUSED, OF_KIND
+from perfield.fields.waits import CAUSED, OF_KIND, ON_PATH
 from perfield.run.changed_frames import ChangedFrames
+from perfield.run.critical_path import path_of_steps
 from perfield.run.waits import WaitsOfSteps, blocks_of, waits_of_steps
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -
     for table in values.values():
         table[absent] = np.nan
     values[CAUSED] = _caused(found, absent)
+    values[ON_PATH] = path_of_steps(run, positions)
     return values
 
 

@@ -11,7 +11,9 @@ from perfield.analysis.waits.path import (
     critical_path,
     gain_of_balance,
     replay,
+    with_marks,
 )
+from perfield.analysis.waits.path_sums import PathSums, Stretch
 from perfield.analysis.waits.states import (
     BOUND,
     EVENT,
@@ -39,7 +41,9 @@ __all__ = [
     "CriticalPath",
     "DelayCosts",
     "Efficiency",
+    "PathSums",
     "Replayed",
+    "Stretch",
     "Waits",
     "by_region",
     "critical_path",
@@ -48,4 +52,5 @@ __all__ = [
     "find_wait_states",
     "gain_of_balance",
     "replay",
+    "with_marks",
 ]

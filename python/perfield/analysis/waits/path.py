@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfield import _bridge
+from perfield.analysis.waits.states import EVENT, UNKNOWN
 
 PATH: np.dtype = _bridge.WAIT_PATH
+_COLLECTIVE = 2  # kind of an event; without a communicator it is a mark: the rank is there, and meets nobody
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,21 @@ def critical_path(events: NDArray, states: NDArray) -> CriticalPath:
     return CriticalPath(_bridge.critical_path(events, states))
 
 
+def with_marks(events: NDArray, steps: ArrayLike, ranks: ArrayLike, times_ns: ArrayLike) -> NDArray[np.void]:
+    """Events, and behind them a mark for each moment at which a rank was in a step, such as its end.
+
+    Of a rank, events alone tell nothing before the first and after the last; marks say how long it computed
+    there. steps, ranks, times_ns : of the marks, on the clock of the events. Find wait states without marks;
+    what was found in `events` stays true of the result. Returns EVENT.
+    """
+    steps = np.asarray(steps)
+    marks = np.zeros(len(steps), EVENT)
+    marks["step"], marks["rank"], marks["begun"] = steps, ranks, times_ns
+    marks["peer"], marks["kind"], marks["count"] = -1, _COLLECTIVE, 1
+    marks["wait_begin"] = marks["wait_end"] = UNKNOWN
+    return np.concatenate([events, marks])
+
+
 @dataclass(frozen=True)
 class Replayed:
     """When ranks would end.
@@ -65,8 +82,8 @@ class Replayed:
 
     @property
     def gain_ns(self) -> float:
-        """What the run would be shorter by, in ns; negative: longer."""
-        return float(self.measured_ns.max() - self.end_ns.max()) if self.end_ns.size else 0.0
+        """What the steps would be shorter by, in ns; at least 0."""
+        return max(0.0, float(self.measured_ns.max() - self.end_ns.max())) if self.end_ns.size else 0.0
 
 
 def replay(events: NDArray, states: NDArray, factor: ArrayLike, is_instant: bool = False) -> Replayed:
@@ -86,13 +103,22 @@ def gain_of_balance(events: NDArray, states: NDArray, region_ns: ArrayLike | Non
     """
     n_ranks = int(events["rank"].max()) + 1 if len(events) else 0
     measured = replay(events, states, np.ones(n_ranks))
-    computing = measured.computing_ns
-    region = computing if region_ns is None else np.asarray(region_ns, dtype=float)[:n_ranks]
-    if len(region) != n_ranks:
-        raise ValueError(f"region_ns has {len(region)} values; expected one for each of {n_ranks} ranks.")
-    if not n_ranks:
-        return 0.0
-    change = region.mean() - region
-    factor = np.divide(computing + change, computing, out=np.ones(n_ranks), where=computing > 0)
-    balanced = replay(events, states, np.maximum(factor, 0))
-    return max(0.0, float(measured.end_ns.max() - balanced.end_ns.max()))
+    return balanced(events, states, measured.computing_ns, region_ns).gain_ns
+
+
+def balanced(
+    events: NDArray, states: NDArray, computing_ns: ArrayLike, region_ns: ArrayLike | None = None
+) -> Replayed:
+    """The replay behind `gain_of_balance`, in which each rank computes as long as the mean of all.
+
+    computing_ns : (n_ranks,) ns, `Replayed.computing_ns` of another replay of these events.
+    """
+    computing = np.asarray(computing_ns, dtype=float)
+    region = computing if region_ns is None else np.asarray(region_ns, dtype=float)[: len(computing)]
+    if len(region) != len(computing):
+        raise ValueError(
+            f"region_ns has {len(region)} values; expected one for each of {len(computing)} ranks."
+        )
+    change = region.mean() - region if len(region) else region
+    factor = np.divide(computing + change, computing, out=np.ones(len(computing)), where=computing > 0)
+    return replay(events, states, np.maximum(factor, 0))

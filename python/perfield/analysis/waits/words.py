@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from perfield.analysis.waits.path_sums import PathSums
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.sums import WaitSums, by_kind
 from perfield.analysis.words import counted, in_list, in_percent, in_seconds
@@ -116,6 +119,38 @@ def who_costs_most(sums: WaitSums) -> str:
             f"; rank {row['through']} waits {in_seconds(row['time_s'])} for it ({row['kind']}, in {steps})"
         )
     return f"Rank {row['rank']} costs the others {in_seconds(row['caused_s'])} of waiting{share}{through}."
+
+
+def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
+    """Whose work decides how long steps take, what balance would gain at most, and POP's efficiencies.
+
+    regions : their names, as in `path`. Empty where nothing is known.
+    """
+    found = path.efficiency
+    if found is None:
+        return []
+    rank, steps = int(path.on_path_s.argmax()), counted(path.n_steps, "logged step")
+    share, saved = in_percent(path.on_path_s[rank] / path.length_s), _at_most(path.gain_s / path.length_s)
+    told = [
+        f"Rank {rank} is on the critical path for {share} of {steps}; if all ranks computed equally long, "
+        f"these would be shorter by {saved}."
+    ]
+    for region, gain_s in sorted(path.region_gain_s.items(), key=lambda item: -item[1])[:1]:
+        share = in_percent(path.region_on_path_s[region] / path.length_s)
+        told.append(
+            f"Region {regions[region]} is {share} of that path; balanced alone, it would save "
+            f"{_at_most(gain_s / path.length_s)}."
+        )
+    told.append(
+        f"Their parallel efficiency is {in_percent(found.parallel)}: "
+        f"load balance {in_percent(found.load_balance)}, "
+        f"serialisation {in_percent(found.serialisation)}, transfer {in_percent(found.transfer)}."
+    )
+    return told
+
+
+def _at_most(share: float) -> str:
+    return f"at most {in_percent(share)}" if share >= LITTLE else "next to nothing"
 
 
 def _coverage(sums: WaitSums) -> list[str]:

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The critical path of a run's logged steps, as a field, as a table and in sums. Reads one stretch of logged
+steps after the other, so memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis.waits.path import PATH, critical_path, with_marks
+from perfield.analysis.waits.path_sums import PathSums, Stretch
+from perfield.analysis.waits.states import find_wait_states
+from perfield.run.arrivals import read_arrivals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfield.run.run import RunDirectory
+
+EVENTS_OF_SUMS = 1 << 18  # each of which is replayed five times
+BALANCED = 3  # regions of which sums say what their balance alone would gain
+STEPS_TOGETHER = 64  # of a stretch, at most
+REGION_KINDS = ("<region>_self_time_s", "<region>_compute_time_s")
+
+
+def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
+    """(n_positions, n_ranks) s that each rank was on the critical path of its step; a step's times add up to
+    its length. NaN in frames that are no single logged step, and where a rank has no stamps.
+
+    positions : of frames, ascending.
+    """
+    values = np.full((len(positions), run.n_ranks), np.nan)
+    for here, parts in _paths(run, positions):
+        values[np.searchsorted(positions, here)] = 0.0
+        at = np.searchsorted(positions, here)[np.searchsorted(run.step_indexes[here], parts["step"])]
+        np.add.at(values, (at, parts["rank"]), (parts["computing_ns"] + parts["communicating_ns"]) * 1e-9)
+    values[:, ~run.tells_arrivals] = np.nan
+    return values
+
+
+def path_table(run: RunDirectory, positions: np.ndarray) -> pd.DataFrame:
+    """See `RunDirectory.critical_path`."""
+    import pandas as pd
+
+    parts = np.concatenate([np.zeros(0, PATH), *(parts for _, parts in _paths(run, positions))])
+    return pd.DataFrame(
+        {
+            "step": parts["step"],
+            "rank": parts["rank"],
+            "computing_s": parts["computing_ns"] * 1e-9,
+            "communicating_s": parts["communicating_ns"] * 1e-9,
+        }
+    )
+
+
+def path_sums(run: RunDirectory, positions: np.ndarray) -> PathSums:
+    """What decided how long the logged ones of some frames took.
+
+    Of many steps it takes some, evenly spread, with about EVENTS_OF_SUMS events.
+    """
+    sums = PathSums(run.n_ranks, len(run.columns.stems))
+    stretches = list(_stretches(run, positions))
+    if not stretches:
+        return sums
+    sample = read_arrivals(run, stretches[len(stretches) // 2])
+    most = max(1, EVENTS_OF_SUMS // max(1, len(sample)))
+    chosen = np.unique(np.linspace(0, len(stretches) - 1, min(most, len(stretches))).astype(int))
+    for number in chosen.tolist():
+        sums.add(_stretch(run, stretches[number]))
+    longest = np.argsort(-sums.region_on_path_s, kind="stable")[:BALANCED]
+    regions = [region for region in longest.tolist() if sums.region_on_path_s[region] > 0]
+    for number in chosen.tolist() if regions else ():
+        sums.balance(_stretch(run, stretches[number]), regions)
+    return sums
+
+
+def _paths(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of each stretch of logged steps its positions, and its path (PATH)."""
+    for here in _stretches(run, positions):
+        parts = critical_path(*_events(run, here)).parts
+        yield here, parts[np.isin(parts["step"], run.step_indexes[here])]
+
+
+def _stretches(run: RunDirectory, positions: np.ndarray) -> Iterator[np.ndarray]:
+    """The frames at some positions that are single logged steps, as stretches that follow one another.
+
+    None where ranks belong to several groups: these may step at different rates, and have no step in common.
+    """
+    positions = np.asarray(positions, dtype=np.int64)
+    if len(run.groups) > 1 or not len(positions) or not run.tells_arrivals.any():
+        return
+    single = positions[run.spans[positions] == 1]
+    logged = single[np.isin(run.step_indexes[single], run.logged_steps)]
+    follows = (np.diff(logged) == 1) & (np.diff(run.step_indexes[logged]) == 1)
+    for stretch in np.split(logged, np.flatnonzero(~follows) + 1):
+        for begin in range(0, len(stretch), STEPS_TOGETHER):
+            yield stretch[begin : begin + STEPS_TOGETHER]
+
+
+def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Events and wait states of a stretch. Marks say when each rank began it, and when it ended each step."""
+    events = read_arrivals(run, positions)
+    states = find_wait_states(events, run.clock_errors_ns, run.stamps.nodes).states
+    step, ranks, entries = run.entries(positions)
+    first = step == 0
+    ranks_of, steps_of = np.concatenate([ranks[first], ranks]), np.concatenate([step[first], step])
+    stamps = np.concatenate([entries["begin_ns"][first], entries["end_ns"]]).astype(np.int64)
+    times = run.stamps.common_ns(ranks_of, stamps)
+    return with_marks(events, run.step_indexes[positions][steps_of], ranks_of, times), states
+
+
+def _stretch(run: RunDirectory, positions: np.ndarray) -> Stretch:
+    """A stretch with what its ranks computed, and in which regions."""
+    events, states = _events(run, positions)
+    kinds = [kind for kind in REGION_KINDS if kind in run.columns.kinds]
+    names = ["compute_time_s", *(name for kind in kinds for name in run.columns.of_regions(kind))]
+    values = run.columns.read(run.places(positions), names)
+    of_kinds = values[:, 1:].reshape(len(positions), len(kinds), len(run.columns.stems), run.n_ranks)
+    # A region computes neither in regions inside it nor in MPI: it computes as long as the shorter of both.
+    known = np.where(np.isnan(of_kinds), np.inf, of_kinds).min(axis=1, initial=np.inf)
+    of_regions = np.where(np.isfinite(known), known, 0.0)
+    return Stretch(run.step_indexes[positions], events, states, np.nan_to_num(values[:, 0]), of_regions)
