@@ -64,7 +64,7 @@ def observed_run(
         totals={name: np.nansum(table, axis=1) for name, table in single.items()},
         largest={name: np.nan_to_num(table).max(axis=1, initial=0.0) for name, table in single.items()},
         regions=named,
-        messages=np.array([tuple(row) for row in messages], PAIRS),
+        messages=np.array([(*row, 0)[: len(PAIRS)] for row in messages], PAIRS),
         waits=np.array([tuple(row) for row in waits], WAITS),
         empty=np.broadcast_to(np.asarray(empty, float), (n_steps,)),
         placement=placement,

@@ -51,6 +51,7 @@ def test_tables_and_sums_are_those_of_the_frames(run):
     sent = found.messages[(found.messages["source"] == 1) & (found.messages["target"] == 2)]
     assert sent["count"].tolist() == [sum(3 + step for step in range(10))]
     assert sent["empty"].tolist() == [10]
+    assert sent["small"].tolist() == [10], "the empty ones; others have 2,000 B"
     assert found.waits["count"].tolist() == [10, 10, 10, 10]
     assert found.empty.tolist() == [4.0] * 10, "one of each rank"
     assert found.regions == {"solve": "solve", "exchange": "exchange"}

@@ -15,7 +15,10 @@ from perfield.topology import Placement, UsedDevices
 if TYPE_CHECKING:
     from perfield.analysis.waits.sums import WaitSums
 
-PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
+# small: messages of at most 511 B, the empty ones among them; 0 in runs of older versions.
+PAIRS = np.dtype(
+    [("source", "i4"), ("target", "i4"), *((name, "u8") for name in ("count", "bytes", "empty", "small"))]
+)
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
 STAMPS = ("begin_s", "end_s")
 _Answer = TypeVar("_Answer")

@@ -12,6 +12,8 @@ from perfield.analysis.pair_keys import pair_keys
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
 
+SMALL = 2  # bins of messages by size: up to 511 B
+
 
 def messages(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
     """What source sent to target (or target fetched) over all calls in the frames at some positions.
@@ -29,7 +31,7 @@ def waits(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
 def added_up(parts: Sequence[np.ndarray], columns: np.dtype) -> np.ndarray:
     """Rows of several tables that have these columns and maybe others, added up by pair of ranks."""
     one, other, *amounts = columns.names
-    rows = {name: np.concatenate([part[name] for part in parts]) for name in columns.names}
+    rows = {name: np.concatenate([_column(part, name) for part in parts]) for name in columns.names}
     keys = pair_keys(rows[one], rows[other])
     order = np.argsort(keys, kind="stable")
     first = np.flatnonzero(np.diff(keys[order], prepend=-1 - keys[order[:1]]))
@@ -38,6 +40,12 @@ def added_up(parts: Sequence[np.ndarray], columns: np.dtype) -> np.ndarray:
     for name in amounts if len(first) else ():
         total[name] = np.add.reduceat(rows[name][order].astype(columns[name]), first)
     return total
+
+
+def _column(rows: np.ndarray, name: str) -> np.ndarray:
+    if name == "small" and name not in rows.dtype.names:
+        return rows["sizes"][:, :SMALL].sum(axis=1, dtype=np.uint64)
+    return rows[name]
 
 
 def _sums(run: RunDirectory, positions: Sequence[int], table: str, columns: np.dtype) -> np.ndarray:

@@ -108,7 +108,7 @@ def test_delay_is_told_once():
 
 def test_partners_are_those_of_most_steps():
     run = observed(120, 8, [(2, 40, 50 * PERIOD)], noise=0.02)
-    rare = np.array([(0, rank, 1, 8, 0) for rank in range(2, 8)], run.messages.dtype)
+    rare = np.array([(0, rank, 1, 8, 0, 1) for rank in range(2, 8)], run.messages.dtype)
     run = replace(run, messages=np.concatenate([run.messages, rare]))
     receiver, sender = idle_wave.partners(run)
     assert (receiver - sender).tolist() == [1] * 7

@@ -130,6 +130,17 @@ def test_tiny_messages_of_one_pair_are_told_without_most():
     assert finding.words == "Many tiny messages go from rank 4 to rank 5: 100 per step, of 8 B on average."
 
 
+def test_tiny_messages_beside_large_ones_are_told():
+    large = 60 * 5
+    mixed = [(4, 5, 60 * 100 + large, 60 * 100 * 8 + large * 1_000_000, 0, 60 * 100)]
+    (finding,) = tiny(mixed, p2p_s=0.02)
+    assert finding.words == (
+        "Many tiny messages go from rank 4 to rank 5: 100 per step, of less than 512 B each, beside larger "
+        "ones."
+    )
+    assert tiny([(*mixed[0][:5], 60 * 19)], p2p_s=0.02) == []
+
+
 def test_time_without_a_pu_does_not_make_messages_dear():
     fields = {"p2p_s": 0.02, "cpu_user_time_s": 2e-4, "cpu_system_time_s": 2e-4}
     assert tiny(MANY_TINY, **fields) == []

@@ -19,7 +19,7 @@ QUESTION = "Do ranks send many tiny messages?"
 KINDS = ("tiny messages",)
 NEEDS = ("sent_count", "mpi_p2p_time_s", "steps")
 LIKES = (*COST_FIELDS, *late_rank.NEEDS, *late_rank.LIKES)
-TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
+TINY = 512.0  # bytes of a message on average, where single ones are not known: `small` counts those below
 MANY = 20  # per step from a rank to another, at least
 MOST_PAIRS = 1000  # that the finding names
 
@@ -42,7 +42,11 @@ def find(observed: Observed) -> Iterator[Finding]:
     order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
     first, most = told[order[0]], count[order[0]]
     ends = f"rank {first['source']} to rank {first['target']}"
-    words = f"{per_step(observed, count.sum())}, of {in_bytes(told['bytes'].sum() / count.sum())} on average"
+    words = per_step(observed, count.sum())
+    if (told["count"] - told["empty"] > count).any():
+        words += ", of less than 512 B each, beside larger ones"
+    else:
+        words += f", of {in_bytes(told['bytes'].sum() / count.sum())} on average"
     if len(told) == 1:
         words = f"Many tiny messages go from {ends}: {words}."
     else:
@@ -77,7 +81,9 @@ def _tiny(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
     told = observed.known_messages
     told = told[told["source"] != told["target"]]
     count = told["count"].astype(float) - told["empty"]
-    many = (count >= MANY * observed.n_program_steps) & (told["bytes"] <= TINY * count) & (count > 0)
+    small = told["small"].astype(float) - told["empty"]
+    count = np.where(small > 0, small, np.where(told["bytes"] <= TINY * count, count, 0.0))
+    many = (count >= MANY * observed.n_program_steps) & (count > 0)
     told, count = told[many], count[many]
     if 2 * messages_in_bursts(observed) > count.sum():
         return told[:0], count[:0]
