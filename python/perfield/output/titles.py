@@ -40,6 +40,7 @@ WORDS = {
     "wait_collective_time_s": "waiting at collective operations",
     "wait_one_sided_time_s": "waiting for late one-sided partners",
     "caused_wait_time_s": "time that others waited because of this rank",
+    "critical_path_time_s": "time on the critical path",
     "mpi_call_count": "calls of MPI",
     "peer_count": "ranks with messages from or to it",
     "resident_bytes": "resident memory",
