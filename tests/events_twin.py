@@ -20,7 +20,7 @@ ROOT, WILDCARD = 1, 8
 MASK64 = 2**64 - 1
 
 
-def _leb(value: int) -> bytes:
+def leb(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
         out.append(0x80 | value & 0x7F)
@@ -28,19 +28,19 @@ def _leb(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _zigzag(difference: int) -> int:
+def zigzag(difference: int) -> int:
     difference &= MASK64
     return (difference << 1 ^ (MASK64 if difference >> 63 else 0)) & MASK64
 
 
-def _unzigzag(code: int) -> int:
+def unzigzag(code: int) -> int:
     return (code >> 1 ^ -(code & 1)) & MASK64
 
 
 def _stamp(value: int, base: int, before: int) -> int:
     if value == 0:
         return 0
-    return 1 if value == before else _zigzag(value - base) + 2
+    return 1 if value == before else zigzag(value - base) + 2
 
 
 def pack_events(
@@ -58,13 +58,13 @@ def pack_events(
         numbers = [
             event["kind"] | event["flags"] << 2,
             event["call"],
-            _zigzag(event["peer"] - peer),
-            *(_zigzag(event[name] - other[name]) for name in ("channel", "number", "bytes")),
+            zigzag(event["peer"] - peer),
+            *(zigzag(event[name] - other[name]) for name in ("channel", "number", "bytes")),
             _stamp(event["begun"], before["begun"], before["begun"]),
             _stamp(event["wait_begin"], begun, before["wait_begin"]),
             _stamp(event["wait_end"], event["wait_begin"] or begun, before["wait_end"]),
         ]
-        out += b"".join(map(_leb, numbers))
+        out += b"".join(map(leb, numbers))
         like[key], peer, before = event, event["peer"], event | {"begun": begun}
     n = len(events)
     start = START.pack(n, first, first + n if all is None else all, len(out), *lost, origin)
@@ -79,12 +79,12 @@ def unpack_events(body: bytes) -> dict:
     before = {"begun": start["origin"], "wait_begin": 0, "wait_end": 0}
     for _ in range(start["n"]):
         kind, call = _number(data), _number(data)
-        peer = _signed(peer + _unzigzag(_number(data)))
+        peer = _signed(peer + unzigzag(_number(data)))
         event = {"kind": kind & 3, "flags": kind >> 2, "call": call, "peer": peer}
         key = event["kind"], call, peer
         other = like.get(key, dict.fromkeys(EVENT_KEYS, 0))
         for name in ("channel", "number", "bytes"):
-            event[name] = (other[name] + _unzigzag(_number(data))) & MASK64
+            event[name] = (other[name] + unzigzag(_number(data))) & MASK64
         event["begun"] = _read_stamp(data, before["begun"], before["begun"])
         begun = event["begun"] or before["begun"]
         event["wait_begin"] = _read_stamp(data, begun, before["wait_begin"])
@@ -114,4 +114,4 @@ def _read_stamp(data: Iterator[int], base: int, before: int) -> int:
     code = _number(data)
     if code < 2:
         return before if code else 0
-    return (base + _unzigzag(code - 2)) & MASK64
+    return (base + unzigzag(code - 2)) & MASK64

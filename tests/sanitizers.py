@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BRIDGE = Path(__file__).resolve().parents[1] / "bridge"
-READING = ("platform", "format", "configuration", "fields", "run_directory", "summary")
+READING = ("platform", "format", "configuration", "fields", "run_directory", "waits", "summary")
 MEASURING = (*READING, "recorder", "session", "api")
 _SKIPPED = {"older_glibc.cpp", "original_plugin.cpp"}  # for old C libraries; of another library
 

@@ -32,7 +32,7 @@ from packed_twin import crc32c, pack_body, unpack_body
 MARKER = b"\xf1pfentr\n"
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
-    *("definition", "defined", "reference", "events", "communicator"),
+    *("definition", "defined", "reference", "events", "communicator", "samples", "modules"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}

@@ -27,7 +27,9 @@ enum class EntryType : uint16_t {
   defined = 12,
   reference = 13,
   events = 14,
-  communicator = 15
+  communicator = 15,
+  samples = 16,
+  modules = 17
 };
 
 // The version of a step's body that is stated as differences to an earlier one, see pack.hpp.

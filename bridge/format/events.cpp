@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "format/varint.hpp"
 #include "format/zigzag.hpp"
 
 namespace perfield {
@@ -56,10 +57,7 @@ class Output {
   explicit Output(unsigned char* at) noexcept : at_(at) {}
   unsigned char* at() const noexcept { return at_; }
   void byte(unsigned value) noexcept { *at_++ = static_cast<unsigned char>(value); }
-  void number(uint64_t value) noexcept {  // LEB128
-    for (; value > 0x7F; value >>= 7) byte(0x80 | unsigned(value & 0x7F));
-    byte(unsigned(value));
-  }
+  void number(uint64_t value) noexcept { at_ = put_varint(at_, value); }
   void stamp(uint64_t value, uint64_t base, uint64_t before) noexcept {
     const uint64_t difference = zigzag(value - base);
     if (!value || difference > ~kDifference - 1)  // no clock runs so long
@@ -78,15 +76,7 @@ class Input {
  public:
   Input(const unsigned char* at, size_t bytes) noexcept : at_(at), end_(at + bytes) {}
   bool is_at_end() const noexcept { return at_ == end_; }
-  bool number(uint64_t* value) noexcept {
-    *value = 0;
-    for (int shift = 0; shift < 64 && at_ < end_; shift += 7) {
-      const uint64_t part = *at_++;
-      *value |= (part & 0x7F) << shift;
-      if (!(part & 0x80)) return true;
-    }
-    return false;
-  }
+  bool number(uint64_t* value) noexcept { return get_varint(&at_, end_, value); }
   bool difference(uint64_t base, uint64_t* value) noexcept {
     uint64_t code;
     if (!number(&code)) return false;

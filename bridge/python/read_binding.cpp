@@ -8,6 +8,7 @@
 #include "format/decode.hpp"
 #include "format/events.hpp"
 #include "format/index.hpp"
+#include "format/samples.hpp"
 #include "python/reading.hpp"
 
 namespace py = pybind11;
@@ -152,6 +153,56 @@ py::dict read_events(const std::string& path, const Offsets& offsets) {
   return result;
 }
 
+struct SampleRow {
+  int64_t time_ns;
+  uint64_t period_ns;
+  int64_t first;
+  int32_t rank;
+  uint32_t thread, depth, zero;
+};
+
+py::dict read_samples(const std::string& path, const Offsets& offsets) {
+  const uint64_t* const wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  std::vector<SampleRow> rows;
+  std::vector<uint64_t> addresses;
+  uint64_t lost = 0, n_damaged = 0;
+  {
+    py::gil_scoped_release released;
+    StreamFile file(path);
+    ReadingAhead ahead(file, wanted, count);
+    std::vector<uint64_t> words;
+    for (size_t n = 0; n < count; ++n) {
+      ahead.prepare(n);
+      EntryHeader header{};
+      perfield::SamplesStart start{};
+      const unsigned char* body = nullptr;
+      if (!perfield::read_header(file, wanted[n], &header) ||
+          header.type != uint16_t(perfield::EntryType::samples) ||
+          !perfield::read_body(file, wanted[n], header, &body) || !body ||
+          !perfield::unpack_samples(body, header.body_bytes, &start, &words)) {
+        ++n_damaged;
+        continue;
+      }
+      lost += start.lost;
+      for (size_t k = 0; k < words.size();) {
+        const auto depth = uint32_t(words[k + 1]);
+        rows.push_back({int64_t(words[k]), start.period_ns, int64_t(addresses.size()), header.rank,
+                        uint32_t(words[k + 1] >> 32), depth, 0});
+        k += 2;
+        addresses.insert(addresses.end(), words.begin() + long(k), words.begin() + long(k + depth));
+        k += depth;
+      }
+    }
+  }
+  py::dict result;
+  result["samples"] = to_array(std::move(rows));
+  result["addresses"] = to_array(std::move(addresses));
+  result["lost"] = lost;
+  result["damaged"] = n_damaged;
+  return result;
+}
+
 py::dict decode_steps(const std::vector<std::string>& bodies) {
   Steps steps;
   for (const std::string& body : bodies)
@@ -264,6 +315,7 @@ void bind_reading(py::module_& module) {
                        begun_sum, wait_begin_sum, wait_end_sum, number, zero);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
                        begun, wait_begin, wait_end);
+  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, zero);
   PYBIND11_NUMPY_DTYPE(LogRow, step, rank, n, first, all, lost, lost_begin, lost_end);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
@@ -334,6 +386,13 @@ void bind_reading(py::module_& module) {
              "(bool per entry): whether its messages have stamps, channels and sizes; those of "
              "older\n"
              "versions are 0. docs/stream.md explains the columns.");
+  module.def(
+      "read_samples", &read_samples, py::arg("path"), py::arg("offsets"),
+      "Where threads were, from `samples` entries at these offsets of a stream file.\n\n"
+      "Returns a dict: 'samples': structured rows (time_ns on CLOCK_MONOTONIC, period_ns that "
+      "it\nstands for, first: where its addresses begin, rank, thread, depth: how many "
+      "there are);\n'addresses': uint64, of instructions, innermost first; 'lost': samples "
+      "without room;\n'damaged': entries.");
   module.def("read_events", &read_events, py::arg("path"), py::arg("offsets"),
              "What `events` entries at these offsets of a stream file keep of logged steps.\n\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged), 'events': structured rows\n"

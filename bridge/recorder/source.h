@@ -113,6 +113,8 @@ void perfield_call_after(uint64_t after) noexcept;
 // closes: what the source counts there belongs to that step. perfield also calls it when counting
 // pauses and resumes; what it counts while nothing is measured is dropped. It must not block.
 void perfield_source_before_close(void (*function)()) noexcept;
+// Registers `function`, which perfield calls once, when it has started to measure; as above.
+void perfield_source_on_wake(void (*function)()) noexcept;
 // Counts a message to world rank `peer` (calls that send) or from it (calls that receive or get).
 // `bytes` 0 counts as an empty message. Call it between enter and leave, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;
@@ -180,6 +182,26 @@ uint64_t perfield_collective_done(const struct perfield_collective* done) noexce
 // MPI_Comm_get_name says, or "". Not on the hot path; locks.
 void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
                                   const char* label) noexcept;
+
+// --- samples -------------------------------------------------------------------------------------
+// Where threads of the program were, many times a second. Call these only in a function that
+// perfield_source_before_close has registered.
+struct perfield_samples {
+  const uint64_t* words;  // see format/samples.hpp
+  size_t n_words;
+  uint64_t period_ns;  // CPU time that a sample stands for
+  uint64_t lost;       // samples, since the last call
+};
+enum perfield_samples_answer : uint8_t {
+  PERFIELD_SAMPLES_REFUSED,  // the disk or record_limit has no room
+  PERFIELD_SAMPLES_WRITTEN,
+  PERFIELD_SAMPLES_FEWER  // written; take half as many from now on, to keep to record_limit
+};
+enum perfield_samples_answer perfield_source_samples(const struct perfield_samples* taken) noexcept;
+// Describes what the process has loaded since the last call: an object of JSON, see docs/stream.md.
+void perfield_source_modules(const char* json) noexcept;
+// Returns 1 while the last step closes: nothing can be handed in later.
+int perfield_source_is_ending() noexcept;
 
 // --- quantities ---------------------------------------------------------------------------------
 // A quantity is what a source measures beside regions and MPI calls. Define it once, then add to

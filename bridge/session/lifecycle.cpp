@@ -23,6 +23,11 @@ void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
                                   const char* label) noexcept {
   session().communicator(name, size, my_rank, label);
 }
+enum perfield_samples_answer perfield_source_samples(const perfield_samples* taken) noexcept {
+  return session().samples(*taken);
+}
+void perfield_source_modules(const char* json) noexcept { session().modules(json); }
+int perfield_source_is_ending() noexcept { return session().is_ending(); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
   session().before_end(function);
 }
@@ -34,6 +39,7 @@ void perfield_source_hook_expected(const char* name, const char* sentence) noexc
 void perfield_source_hook_hit(const char* name) noexcept {
   session().note([=](Notices& notices) { notices.hook_hit(name); });
 }
+void perfield_source_on_wake(void (*function)()) noexcept { session().on_wake(function); }
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
 void perfield_source_counts_dropped(const char* kind, const char* sentence,
                                     const std::atomic<uint64_t>* count) noexcept {

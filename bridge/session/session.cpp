@@ -99,6 +99,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (configured_steps_.start(config_, writer_.run_path(),
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
+  for (auto* function : on_wake_) function();
   return true;
 }
 
@@ -340,6 +341,7 @@ void Session::end(const std::string& reason) noexcept {
 
 void Session::write_end(const std::string& reason, uint64_t now) {
   Recorder& r = recorder();
+  is_ending_ = true;
   clock_.stop(now);
   r.take_log();  // of a step that never closed; its messages belong to teardown
   if (clock_.in_setup()) {
@@ -458,6 +460,10 @@ void Session::setting(const char* key, char* value, size_t room) noexcept {
   } catch (...) {
     value[0] = 0;
   }
+}
+
+void Session::on_wake(void (*function)()) noexcept {
+  through_gate([&] { on_wake_.push_back(function); });
 }
 
 void Session::before_close(void (*function)()) noexcept {

@@ -63,6 +63,13 @@ class Session {
   bool has_source(const char* name) noexcept;
   void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
+  void on_wake(void (*function)()) noexcept;
+  // What sources hand in while a step closes, under the lock that is held then.
+  perfield_samples_answer samples(const perfield_samples& taken) noexcept {
+    return writer_.samples(taken);
+  }
+  void modules(const char* json) noexcept { writer_.modules(json); }
+  bool is_ending() const noexcept { return is_ending_; }
   // Describes a communicator; see perfield_source_communicator.
   void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) noexcept;
   // Reports something to the session's notices, under the lock.
@@ -144,6 +151,8 @@ class Session {
   MeshQuantities mesh_quantities_;
   int (*before_end_)(perfield_clock*) = nullptr;
   bool summary_due_ = false;
+  std::vector<void (*)()> on_wake_;
+  bool is_ending_ = false;  // the last step closes
 };
 
 // The session of this process; never destroyed.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "configuration/groups.hpp"
+#include "format/samples.hpp"
 #include "platform/clock.hpp"
 #include "platform/guarded.hpp"
 #include "platform/process.hpp"
@@ -197,6 +198,32 @@ void StepWriter::events(uint64_t step, const EventLog::Taken& taken) noexcept {
     } while (start.first < taken.n);
   } catch (...) {
     recorder().log.lose(taken.n - start.first);
+  }
+}
+
+// Samples may take an eighth of the space. Each time half of what is left of that is used, the
+// source takes half as many, so that they never end.
+perfield_samples_answer StepWriter::samples(const perfield_samples& taken) noexcept {
+  if (spans_.is_full()) return PERFIELD_SAMPLES_REFUSED;
+  unsigned char* const at = stream_.begin(EntryType::samples, 0, kMostBytesOfSamples);
+  if (!at) return PERFIELD_SAMPLES_REFUSED;
+  const SamplesStart start{0, 0, taken.period_ns, taken.n_words ? taken.words[0] : 0, taken.lost};
+  const size_t bytes = pack_samples(start, taken.words, taken.n_words, at);
+  const uint64_t part = (share_.left_before_end(this->taken()) + samples_bytes_) / 8;
+  if (samples_bytes_ + bytes > part || !stream_.end(bytes)) return PERFIELD_SAMPLES_REFUSED;
+  samples_bytes_ += bytes + sizeof(EntryHeader);
+  spans_.also_written(bytes + sizeof(EntryHeader), share_.left(this->taken()));
+  flush_when_due();
+  const bool is_much = samples_bytes_ > part - (part >> (samples_halved_ + 1));
+  if (is_much && samples_halved_ < 30) ++samples_halved_;
+  return is_much ? PERFIELD_SAMPLES_FEWER : PERFIELD_SAMPLES_WRITTEN;
+}
+
+void StepWriter::modules(const char* json) noexcept {
+  try {
+    stream_.json(EntryType::modules, ++n_modules_, json);
+  } catch (...) {
+    // no memory for the text
   }
 }
 

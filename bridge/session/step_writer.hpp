@@ -49,6 +49,9 @@ class StepWriter {
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
   // Writes what the log of a step kept, as far as record_limit allows; the rest is lost.
   void events(uint64_t step, const EventLog::Taken& taken) noexcept;
+  // Writes samples as far as their part of record_limit allows.
+  perfield_samples_answer samples(const perfield_samples& taken) noexcept;
+  void modules(const char* json) noexcept;
   void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label);
   // is_last: at the end.
   void sites(bool is_last = false);
@@ -95,7 +98,9 @@ class StepWriter {
   Definitions definitions_;
   Mesh mesh_;
   int rank_ = 0;
-  uint32_t n_communicators_ = 0;
+  uint32_t n_communicators_ = 0, n_modules_ = 0;
+  uint64_t samples_bytes_ = 0;
+  int samples_halved_ = 0;  // times
   RecordShare share_{config_};
   FieldsPace pace_;
   WritePace write_pace_;

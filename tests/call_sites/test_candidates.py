@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfield.call_sites.candidates import candidates, digits, sites
-from perfield.call_sites.source_lines import source_lines
+from perfield.symbols.source_lines import source_lines
 
 MODULES = ["/opt/code/solver", "/usr/lib/libmpi.so.40"]
 MS = 1_000_000

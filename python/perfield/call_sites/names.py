@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from perfield.call_sites.candidates import Caller, Site, digits
-from perfield.call_sites.source_lines import SourceLine
+from perfield.symbols.names import short
+from perfield.symbols.source_lines import SourceLine
 
 Lines = Mapping[Caller, SourceLine]
 # Files between a program and MPI: their frames say nothing about the program.
@@ -22,14 +23,6 @@ _BETWEEN = ("libmpi", "libc.so", "libboost_mpi", "MPI.cpython", "MPI.abi3")
 def own(callers: Iterable[Caller]) -> list[Caller]:
     """The callers in the program itself, without those in the MPI and C libraries."""
     return [caller for caller in callers if not PurePath(caller[0]).name.startswith(_BETWEEN)]
-
-
-def short(function: str) -> str:
-    """A function's name without parameters, template arguments and return type: Foam::reduce."""
-    name = function.replace("(anonymous namespace)::", "").partition("(")[0]
-    while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
-        name = inner
-    return name.split()[-1] if name.split() else function
 
 
 def names(sites: Iterable[Site], lines: Lines) -> dict[Site, str]:

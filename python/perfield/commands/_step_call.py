@@ -89,7 +89,8 @@ def _newest(earlier: list[Path]) -> RunDirectory | None:
 
 
 def _known(run: RunDirectory) -> tuple[list[Site], Lines]:
-    from perfield.call_sites import candidates, source_lines
+    from perfield.call_sites import candidates
+    from perfield.symbols import source_lines
 
     sites = candidates.sites(run)
     return sites, source_lines.source_lines(caller for site in sites for caller in site.callers)

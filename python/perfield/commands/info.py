@@ -37,13 +37,16 @@ why ranks wait: how much of the time in MPI is explained, which N ranks cost the
 longest waits: who waits for whom, and why (10). docs/waiting.md explains the kinds"""
 MOST_GROUPS = 20  # that are printed; --json has all
 
+FUNCTIONS_HELP = "the N functions with most CPU time, as samples tell it (20); see perfield run --sample"
+
 # Words for the numbers that stand in place of a rank, as a target of messages or waits.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
 # Notes below an empty table: what its emptiness does not mean.
 NOTHING = {
     "waits": "MPI_Recv, MPI_Wait and the like show for whom a rank waits; MPI_Waitall and collective calls "
-    "do not; the fields mpi_*_time_s show how long it waits"
+    "do not; the fields mpi_*_time_s show how long it waits",
+    "functions": "this run took no samples; `perfield run --sample` does",
 }
 
 
@@ -68,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_number,
         help=WAITS_HELP,
     )
+    add("--functions", metavar="N", nargs="?", const=20, type=_number, help=FUNCTIONS_HELP)
     add("--by", choices=LEVELS, help=BY_HELP)
     add("--fields", metavar="NAMES", default="compute_time_s", help="the fields of --by (compute_time_s)")
     add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
@@ -169,6 +173,14 @@ def _tables(
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
         headings["waits"] = _coverage(covered)
+    if arguments.functions is not None:
+        found["functions"], sentences = tables.functions(run, arguments.functions)
+        headings["functions"] = "\n".join(sentences)
+        notes["functions"] = (
+            "time_s: CPU time in user mode, of all ranks and threads; share: of all of it; error: one\n"
+            "standard deviation of the share; imbalance: largest rank over mean; rank: with most;\n"
+            "count: of samples"
+        )
     if arguments.by:
         found |= _by(run, arguments, notes, frames)
     if arguments.cells:

@@ -121,7 +121,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
         run = RhythmFrames(run)
-    run = _with_wait_states(run, arguments.fields)
+    run = _with_functions(_with_wait_states(run, arguments.fields))
     wants_regimes = arguments.regimes or arguments.regimes_of is not None
     if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
         from perfield.run.regime_frames import RegimeFrames
@@ -190,6 +190,15 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     options = f" -o {directory}" if arguments.output or arguments.zoom else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
+
+
+def _with_functions(run: Run) -> Run:
+    """The run with the CPU time of functions, if it was sampled."""
+    if not getattr(run, "has_samples", False):
+        return run
+    from perfield.run.sampled_frames import SampledFrames
+
+    return SampledFrames(run)
 
 
 def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:

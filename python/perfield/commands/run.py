@@ -29,15 +29,18 @@ The exit code is the program's.
   perfield run -n 8 --bind-to core -- ./a.out input.txt
   perfield run --launcher 'srun -n 64' -- ./a.out input.txt
   perfield run --set measure_every=10 -n 8 ./a.out
+  perfield run --sample -n 8 ./a.out      which functions take the CPU time
 
 The program is the first word that is neither an option nor an option's value.
 Put -- before it if that is ambiguous. The run is written to perfield-run, or to
 perfield-run-2, ... if that name is taken."""
 
+USUAL_RATE = "200"  # samples per second: at most 0.5 % of CPU time
+
 # Our options and the number of values each takes. All others belong to the launcher.
 OWN = {
     **{"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1},
-    **{"--scorep": 0, "--dry-run": 0, "--help": 0, "-h": 0},
+    **{"--sample": 0, "--scorep": 0, "--dry-run": 0, "--help": 0, "-h": 0},
 }
 
 
@@ -66,6 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a setting, see perfield config; repeatable",
+    )
+    parser.add_argument(
+        "--sample",
+        action="store_true",
+        help="look 200 times a second in which function each thread is (--set sample=N for another rate)",
     )
     parser.add_argument(
         "--scorep",
@@ -121,7 +129,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     from perfield._bridge import load_config
 
     names = [key["key"] for key in load_config()[0]]
-    variables = {}
+    variables = {"PERFIELD_SAMPLE": USUAL_RATE} if arguments.sample else {}
     if arguments.config is not None:
         variables["PERFIELD_CONFIG"] = str(Path(arguments.config).absolute())
     for setting, (key, equals, value) in zip(arguments.set, _parts(arguments.set)):

@@ -50,9 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the table and how to use its first row."""
     import perfield
-    from perfield.call_sites import candidates, source_lines
+    from perfield.call_sites import candidates
     from perfield.call_sites.names import own
     from perfield.commands.info import format_table
+    from perfield.symbols import source_lines
 
     run = perfield.open(run_path(arguments.run))
     for sentence in not_told_apart(run):
@@ -119,7 +120,8 @@ def not_told_apart(run: RunDirectory) -> list[str]:
 
 def where(site: Site, lines: Lines) -> str:
     """The innermost known place of a site: file and line, else function, else program and address."""
-    from perfield.call_sites.names import own, short
+    from perfield.call_sites.names import own
+    from perfield.symbols.names import short
 
     callers = own(site.callers) or list(site.callers) or [("?", 0)]
     known = [lines[caller] for caller in callers if caller in lines]
@@ -136,7 +138,8 @@ def where(site: Site, lines: Lines) -> str:
 
 def way(site: Site, lines: Lines) -> str:
     """The functions on the way to a site, from main inwards; "" if unknown."""
-    from perfield.call_sites.names import own, short
+    from perfield.call_sites.names import own
+    from perfield.symbols.names import short
 
     names = [lines[caller].function for caller in own(site.callers) if caller in lines]
     names = [short(name) for name in names if name not in ("", "_start")]
@@ -148,7 +151,7 @@ def way(site: Site, lines: Lines) -> str:
 
 
 def _lines(shown: list[Candidate]) -> Lines:
-    from perfield.call_sites import source_lines
+    from perfield.symbols import source_lines
 
     return source_lines.source_lines(caller for each in shown for caller in each.site.callers)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfield.fields.waits import WAIT_NAMES
 from perfield.run.changed_frames import ChangedFrames
+from perfield.run.sampled_frames import is_of_function
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
@@ -27,6 +28,7 @@ class PerStep(ChangedFrames):
         known = set(self._run.columns.names)
         sums = {name for name in known.intersection(frame.values) if self._run.columns.field(name).adds_up}
         sums |= WAIT_NAMES.intersection(frame.values)
+        sums |= {name for name in frame.values if is_of_function(name)}
         values = {name: v / frame.span if name in sums else v for name, v in frame.values.items()}
         of_blocks = {
             name: {key: value / frame.span for key, value in blocks.items()} if name in sums else blocks

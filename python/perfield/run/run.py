@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from perfield.run.sampled_frames import SampledFrames
+    from perfield.run.samples import Samples
     from perfield.run.wait_frames import WaitFrames
 
 Steps = Union[int, slice, Sequence[int], None]
@@ -354,6 +356,39 @@ class RunDirectory:
 
         return path_table(self, positions_of_steps(self, steps))
 
+    @property
+    def sampled(self) -> Samples:
+        """CPU time of each function, as samples tell it (`sample`); empty in runs that took none. Reads all
+        samples once, and the program's files, which tell the names."""
+        from perfield.run.samples import read_samples
+
+        if self._sampled is None:
+            self._sampled = read_samples(self, self._streams)
+        return self._sampled
+
+    def with_functions(self) -> SampledFrames:
+        """The run with more fields in its frames: the CPU time of the functions that matter, as samples tell
+        it. Frames of `self` stay without them."""
+        from perfield.run.sampled_frames import SampledFrames
+
+        return SampledFrames(self)
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether ranks took samples; reads nothing."""
+        return bool(len(self._streams.of_type("samples")))
+
+    def samples(self, steps: Steps = None) -> pd.DataFrame:
+        """CPU time of functions: step, rank, thread, function, module, count (of samples), time_s.
+
+        thread : number of the rank's thread; 0 is the main one. A time is a multiple of what a sample stands
+        for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of these
+        steps have no row. Raises KeyError if the run has no such step.
+        """
+        from perfield.run.samples import samples_table
+
+        return samples_table(self, steps)
+
     def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
 
@@ -623,6 +658,7 @@ class RunDirectory:
         taken = self.snapshot()
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
         taken._communicators = self.communicators
+        taken._sampled = self._sampled
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
@@ -681,6 +717,7 @@ class RunDirectory:
 
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
         self._communicators: list[Communicator] | None = None  # likewise
+        self._sampled: Samples | None = None  # likewise
         told = streams.places["rank"][streams.of_type("communicator")]
         self._tells_arrivals = np.isin(np.arange(size), told)
         logs = streams.of_type("events")

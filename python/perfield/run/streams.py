@@ -18,7 +18,7 @@ from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
 
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
-    *("definition", "defined", "reference", "events", "communicator"),
+    *("definition", "defined", "reference", "events", "communicator", "samples", "modules"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 # Of the bodies that this perfield reads: the oldest and the newest.

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import in_seconds
 from perfield.run import pairs
 from perfield.run.region_sums import COST, TIME, RegionSums
 
@@ -159,6 +161,51 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
         {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure()), "critical_path": _path(path, run)},
         n_pairs,
     )
+
+
+def functions(run: RunDirectory, most: int) -> tuple[list[dict], list[str]]:
+    """A row for each of the functions in which ranks were found most often in all frames, and sentences about
+    the samples.
+
+    A row has function, time_s (CPU time in user mode, of all ranks and threads), share (of all samples'
+    time), error (of the share, one standard deviation), imbalance (largest rank over mean), rank (with most),
+    count (samples), module.
+    """
+    found = run.sampled
+    rows = found.table[found.table["frame"] >= 0]
+    shape = len(found.functions), max(1, run.n_ranks)
+    of_ranks, count = np.zeros(shape), np.zeros(shape[0])
+    np.add.at(of_ranks, (rows["function"], rows["rank"]), rows["time_s"])
+    np.add.at(count, rows["function"], rows["count"])
+    sampled = np.unique(found.table["rank"])
+    time_s, n = of_ranks.sum(axis=1), count.sum()
+    share = time_s / time_s.sum() if time_s.sum() > 0 else time_s
+    told = []
+    for number in np.argsort(-time_s, kind="stable")[:most].tolist():
+        if not time_s[number] > 0:
+            break
+        mean = float(of_ranks[number][sampled].mean())
+        told.append(
+            {
+                "function": found.functions[number].name,
+                "time_s": float(time_s[number]),
+                "share": float(share[number]),
+                "error": float(np.sqrt(share[number] * (1 - share[number]) / n)),
+                "imbalance": float(of_ranks[number].max()) / mean,
+                "rank": int(of_ranks[number].argmax()),
+                "count": int(count[number]),
+                "module": PurePath(found.functions[number].module).name or None,
+            }
+        )
+    sentences = (
+        [f"{int(n):,} samples of {in_seconds(float(time_s.sum()))} of CPU time in user mode."] if n else []
+    )
+    if found.lost:
+        sentences.append(f"{found.lost:,} samples found no room; later ones count more.")
+    sentences += [
+        f"{path} has changed since the run, so its functions have no names." for path in found.changed
+    ]
+    return told, sentences
 
 
 def _path(path: PathSums, run: RunDirectory) -> dict | None:

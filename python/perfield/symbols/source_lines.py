@@ -63,3 +63,27 @@ def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
             )
         )
     return lines
+
+
+def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
+    """The functions at each address of instructions in a file, those that were inlined there first, then the
+    one that they are in; empty where debug information and symbols name none, and without a tool."""
+    name = tool()
+    found: list[list[str]] = [[] for _ in addresses]
+    if name is None or not addresses or not Path(path).is_file():
+        return found
+    options = ["--output-style=GNU"] if name == "llvm-symbolizer" else []
+    words = [hex(address) for address in addresses]
+    command = [name, *options, "-a", "-i", "-f", "-C", "-e", path]
+    result = subprocess.run(
+        command, input="\n".join(words) + "\n", capture_output=True, text=True, errors="replace", check=False
+    )
+    number, lines = -1, iter(result.stdout.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            number += 1
+            continue
+        next(lines, "")  # file and line
+        if 0 <= number < len(found) and not line.startswith("??"):
+            found[number].append(line)
+    return found

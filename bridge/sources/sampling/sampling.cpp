@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// sampling.cpp - libperfield_sampling.so: where the threads of the program are, so many times in a
+// second of their CPU time (`sample`). The kernel looks and keeps it; when steps close, it is
+// handed on, at most every kTakeEvery_ns. Names are found when the run is read.
+#include <errno.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "recorder/source.h"
+#include "sources/sampling/modules.hpp"
+#include "sources/sampling/rings.hpp"
+
+namespace {
+
+using namespace perfield::sampling;
+
+constexpr const char* kSource = "sampling";
+constexpr uint64_t kTakeEvery_ns = 500'000'000;
+constexpr size_t kMostWords = 4096;  // of an entry, as in format/samples.hpp
+constexpr uint64_t kLongestPeriod_ns = 100'000'000'000;
+// The period is a little shorter than asked for, so that it has no common measure with the steps.
+constexpr double kOutOfStep = 0.98766;
+
+uint64_t period_ns = 0;  // 0: nothing is sampled
+std::atomic<uint64_t> n_lost{0};
+
+uint64_t now_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
+}
+
+int paranoia() noexcept {
+  FILE* file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+  int level = -2;
+  if (!file || fscanf(file, "%d", &level) != 1) level = -2;
+  if (file) fclose(file);
+  return level;
+}
+
+void tell_refusal(int error) noexcept {
+  char sentence[400];
+  const int level = paranoia();
+  if ((error == EACCES || error == EPERM) && level > 2)
+    snprintf(
+        sentence, sizeof sentence,
+        "functions are not sampled: the kernel's setting kernel.perf_event_paranoid is %d here; "
+        "with 2 or less a user may sample his own programs (sysctl kernel.perf_event_paranoid=2)",
+        level);
+  else if (error == EACCES || error == EPERM || error == ENOSYS)
+    snprintf(sentence, sizeof sentence,
+             "functions are not sampled: perf_event_open is forbidden here (%s), by a container's "
+             "seccomp profile or a security module; allow this call there",
+             strerror(error));
+  else
+    snprintf(sentence, sizeof sentence, "functions are not sampled: perf_event_open fails (%s)",
+             strerror(error));
+  perfield_source_tell(kSource, sentence);
+}
+
+void start() {
+  char rate[32];
+  perfield_source_setting("sample", rate, sizeof rate);
+  const long wanted = strtol(rate, nullptr, 10);
+  if (wanted <= 0) return;
+  period_ns = uint64_t(1e9 / double(wanted) * kOutOfStep);
+  if (period_ns < 100'000) period_ns = 100'000;
+  int error = 0;
+  if (follow_threads(period_ns, &error)) return;
+  tell_refusal(error);
+  period_ns = 0;
+}
+
+void take_longer_periods() noexcept {
+  if (period_ns >= kLongestPeriod_ns) return;
+  period_ns *= 2;
+  set_period(period_ns);
+}
+
+// Returns whether half as many would be enough.
+bool hand_in(bool is_sparse) noexcept {
+  static uint64_t words[kMostWords];
+  bool is_much = false;
+  for (size_t n = kMostWords; n + kMostWordsOfSample > kMostWords;) {
+    n = take(is_sparse, words, kMostWords);
+    const uint64_t n_lost_now = lost();
+    n_lost.fetch_add(n_lost_now, std::memory_order_relaxed);
+    if (!n && !n_lost_now) break;
+    const perfield_samples taken{words, n, is_sparse ? kSparser * period_ns : period_ns,
+                                 n_lost_now};
+    const perfield_samples_answer answer = perfield_source_samples(&taken);
+    is_much = is_much || answer != PERFIELD_SAMPLES_WRITTEN;
+    for (size_t k = 0; answer == PERFIELD_SAMPLES_REFUSED && k < n; k += 2 + uint32_t(words[k + 1]))
+      n_lost.fetch_add(1, std::memory_order_relaxed);
+  }
+  return is_much;
+}
+
+void hand_in_all() noexcept {
+  const bool any_sparse = choose_rings();
+  bool is_much = hand_in(false);
+  if (any_sparse) is_much = hand_in(true) || is_much;
+  // The next step may be as long as this one.
+  if (any_sparse || is_much) take_longer_periods();
+}
+
+void follow() noexcept {
+  static bool is_told = false;
+  int error = 0;
+  follow_threads(period_ns, &error);
+  if (is_told || !unfollowed()) return;
+  is_told = true;
+  char sentence[200];
+  snprintf(sentence, sizeof sentence,
+           "not all threads of this program are sampled (%s): a thread takes two descriptors and "
+           "0.2 MB of "
+           "locked memory (ulimit -n, kernel.perf_event_mlock_kb)",
+           strerror(error));
+  perfield_source_tell("sampling-threads", sentence);
+}
+
+void before_close() {
+  static uint64_t taken_ns = 0;
+  if (!period_ns) return;
+  const uint64_t now = now_ns();
+  if (now - taken_ns < kTakeEvery_ns && !perfield_source_is_ending()) return;
+  taken_ns = now;
+  perfield_own_begin();
+  tell_new_modules();
+  hand_in_all();
+  follow();
+  perfield_own_end();
+}
+
+__attribute__((constructor)) void announce() {
+  perfield_source_present(kSource);
+  perfield_source_on_wake(start);
+  perfield_source_before_close(before_close);
+  perfield_source_counts_dropped(
+      "samples",
+      "samples of functions found no room; later ones were taken less often, and each counts more",
+      &n_lost);
+}
+
+}  // namespace

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the threads of a run's ranks were, many times a second: CPU time by function, rank and frame.
+
+docs/stream.md has the entries, docs/sampling.md says what the numbers hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield import _bridge
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfield.run.run import RunDirectory, Steps
+    from perfield.run.streams import Streams
+
+OUTSIDE = -1  # position of samples outside of all frames: setup, teardown, steps that were not measured
+# A row for each frame, rank, thread and function. function : index in Samples.functions.
+TABLE = np.dtype(
+    [("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("count", "u8"), ("time_s", "f8")]
+)
+_ENTRIES_AT_ONCE = 4096  # of some hundred samples each
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that was sampled. module : path of its program or library; "" if it has none, or several."""
+
+    name: str
+    module: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """CPU time in user mode of a run's ranks, by function.
+
+    table : structured (TABLE), sorted by frame, rank, thread and function. `frame` is a position in the run,
+    or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so that
+    their functions have no names.
+    """
+
+    functions: list[Function]
+    table: np.ndarray
+    lost: int
+    changed: list[str]
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples there are."""
+        return int(self.table["count"].sum())
+
+
+@dataclass
+class _Modules:
+    """What a rank has loaded, in the order in which it told; the last one that covers an address counts."""
+
+    begin: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    bias: list[int] = field(default_factory=list)
+    file: list[int] = field(default_factory=list)
+
+    def add(self, told: dict, files: dict[tuple[str, str], int]) -> None:
+        """told : the body of a `modules` entry. files : numbers of (path, build id), which grow."""
+        listed = told.get("modules")
+        for one in listed if isinstance(listed, list) else ():
+            try:
+                begin, end, bias = (int(one[key], 16) for key in ("begin", "end", "bias"))
+                about = str(one.get("path", "")), str(one.get("build_id", ""))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                continue  # damaged
+            self.begin.append(begin)
+            self.end.append(end)
+            self.bias.append(bias)
+            self.file.append(files.setdefault(about, len(files)))
+
+    def places(self, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The file (-1: none) and the address in it, of addresses in the process."""
+        file = np.full(len(addresses), -1, np.int64)
+        inside = addresses.copy()
+        for begin, end, bias, number in zip(self.begin, self.end, self.bias, self.file):
+            here = (addresses >= begin) & (addresses < end)
+            file[here] = number
+            inside[here] = addresses[here] - np.uint64(bias)
+        return file, inside
+
+
+def read_samples(run: RunDirectory, streams: Streams) -> Samples:
+    """All samples of a run; empty if it took none. Reads the `samples` entries, then the files that ran."""
+    files: dict[tuple[str, str], int] = {}
+    intervals = _Intervals(run)
+    keys: dict[tuple[int, int], int] = {}
+    parts, lost = [np.zeros(0, TABLE)], 0
+    for rank, modules, read in _by_rank(run, streams, files):
+        samples, addresses = read["samples"], read["addresses"]
+        lost += int(read["lost"])
+        known = samples[samples["depth"] > 0]
+        file, inside = modules.places(addresses[known["first"]])
+        pairs, which = np.unique(np.stack([file, inside.astype(np.int64)]), axis=1, return_inverse=True)
+        numbers = [keys.setdefault((int(f), int(a)), len(keys)) for f, a in pairs.T.tolist()]
+        rows = np.zeros(len(known), TABLE)
+        rows["rank"], rows["thread"], rows["count"] = rank, known["thread"], 1
+        rows["function"] = np.array(numbers, np.int32)[which.ravel()]
+        rows["frame"] = intervals.of(rank, known["time_ns"])
+        rows["time_s"] = known["period_ns"] * 1e-9
+        parts.append(_added_up(rows))
+    functions, of_key, changed = _named(keys, files)
+    table = np.concatenate(parts)
+    table["function"] = of_key[table["function"]] if len(of_key) else table["function"]
+    return Samples(functions, _added_up(table), lost, changed)
+
+
+def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
+    """See `RunDirectory.samples`."""
+    import pandas as pd
+
+    from perfield.run.waits import positions_of_steps
+
+    found = run.sampled
+    table = found.table[np.isin(found.table["frame"], positions_of_steps(run, steps))]
+    names = np.array([one.name for one in found.functions], dtype=object)
+    modules = np.array([one.module for one in found.functions], dtype=object)
+    return pd.DataFrame(
+        {
+            "step": run.step_indexes[table["frame"]],
+            "rank": table["rank"],
+            "thread": table["thread"],
+            "function": names[table["function"]],
+            "module": modules[table["function"]],
+            "count": table["count"],
+            "time_s": table["time_s"],
+        }
+    )
+
+
+def _added_up(rows: np.ndarray) -> np.ndarray:
+    """Rows of a TABLE with the same frame, rank, thread and function as one."""
+    names = ("frame", "rank", "thread", "function")
+    order = np.lexsort([rows[name] for name in reversed(names)])
+    rows = rows[order]
+    first = np.zeros(len(rows), dtype=bool)
+    first[:1] = True
+    for name in names:
+        first[1:] |= rows[name][1:] != rows[name][:-1]
+    begin = np.flatnonzero(first)
+    total = rows[begin]
+    for name in ("count", "time_s") if len(begin) else ():
+        total[name] = np.add.reduceat(rows[name], begin)
+    return total
+
+
+class _Intervals:
+    """When each rank was in which frame."""
+
+    def __init__(self, run: RunDirectory):
+        frame, rank, fixed = run.entries(np.arange(len(run)))
+        order = np.lexsort([fixed["end_ns"], rank])
+        self._frame, self._rank = frame[order], rank[order]
+        self._begin, self._end = (
+            fixed["begin_ns"][order].astype(np.int64),
+            fixed["end_ns"][order].astype(np.int64),
+        )
+        self._first = np.searchsorted(self._rank, np.arange(run.n_ranks + 1))
+        self._start = [int((entry or {}).get("monotonic_ns") or 0) for entry in run.rank_entries]
+
+    def of(self, rank: int, times_ns: np.ndarray) -> np.ndarray:
+        """The frame at each time on CLOCK_MONOTONIC; OUTSIDE of all of them."""
+        rows = slice(self._first[rank], self._first[rank + 1])
+        stamps = times_ns - self._start[rank]
+        at = np.searchsorted(self._end[rows], stamps)
+        inside = at < len(self._end[rows])
+        at[~inside] = 0
+        if not len(self._end[rows]):
+            return np.full(len(stamps), OUTSIDE, np.int64)
+        inside &= self._begin[rows][at] <= stamps
+        return np.where(inside, self._frame[rows][at], OUTSIDE)
+
+
+def _by_rank(
+    run: RunDirectory, streams: Streams, files: dict[tuple[str, str], int]
+) -> Iterator[tuple[int, _Modules, dict]]:
+    """Rank, what it has loaded until then, and its samples, part by part, in the order of writing."""
+    of_modules, of_samples = streams.of_type("modules"), streams.of_type("samples")
+    told = dict(zip(of_modules.tolist(), (body for _, body in streams.json("modules"))))
+    rows = np.concatenate([of_modules, of_samples])
+    places = streams.places[rows]
+    rows = rows[np.lexsort([places["sequence"], places["rank"]])]
+    ranks = streams.places["rank"][rows]
+    for rank in np.unique(ranks[(ranks >= 0) & (ranks < run.n_ranks)]).tolist():
+        modules, waiting = _Modules(), []
+        # A library may take the place of another in memory: a sample is looked up in what was told before it.
+        for row in [*rows[ranks == rank].tolist(), None]:
+            if row is not None and row not in told:
+                waiting.append(row)
+                continue
+            parts = np.array(waiting, np.int64)
+            for path, here in streams.by_file(parts):
+                for begin in range(0, len(here), _ENTRIES_AT_ONCE):
+                    offsets = streams.places["offset"][parts[here[begin : begin + _ENTRIES_AT_ONCE]]]
+                    yield rank, modules, _bridge.read_samples(path, offsets)
+            waiting = []
+            if row is not None:
+                modules.add(told[row], files)
+
+
+def _named(
+    keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]
+) -> tuple[list[Function], np.ndarray, list[str]]:
+    """The functions of places (number of a file, address in it), and which of them each place is in."""
+    from perfield.symbols.functions import MPI, PERFIELD, functions_at, is_changed
+
+    of_key = np.zeros(len(keys), np.int32)
+    functions: dict[Function, int] = {}
+    changed = []
+    by_file: dict[int, list[int]] = {}
+    for file, address in keys:
+        by_file.setdefault(file, []).append(address)
+    known = [*files]
+    for file, addresses in by_file.items():
+        path, build_id = known[file] if file >= 0 else ("", "")
+        if is_changed(path, build_id):
+            changed.append(path)
+        for address, names in zip(addresses, functions_at(path, build_id, addresses)):
+            function = Function(names[0], "" if names[0] in (MPI, PERFIELD) else path)
+            of_key[keys[file, address]] = functions.setdefault(function, len(functions))
+    return [*functions], of_key, changed

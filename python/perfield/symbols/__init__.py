@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions and source lines of addresses in programs and libraries, from their files."""

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shares - `shares STEPS LIBRARY`: computes with known shares in five functions. Of the main
+ * thread, cheap has 10 %, middle 30 % (inlined into work) and dear 60 %; a second thread spends as
+ * much in aside; `plugged` of LIBRARY, opened after three steps, takes as long as dear from then
+ * on.
+ */
+#include <dlfcn.h>
+#include <mpi.h>
+#include <perfield.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile double sink;
+static volatile int ends;
+enum { kUnit = 400000 };
+
+/* The same loop in each, so that a turn takes equally long. */
+#define SPIN(n)                                         \
+  do {                                                  \
+    double x = 0;                                       \
+    for (long i = 0; i < (n); i++) x += (double)i * .5; \
+    sink = x;                                           \
+  } while (0)
+
+static __attribute__((noinline)) void cheap(void) { SPIN(1 * kUnit); }
+static inline __attribute__((always_inline)) void middle(void) { SPIN(3 * kUnit); }
+static __attribute__((noinline)) void dear(void) { SPIN(6 * kUnit); }
+static __attribute__((noinline)) void work(void) {
+  cheap();
+  middle();
+  dear();
+}
+
+static __attribute__((noinline)) void aside(void) { SPIN(kUnit); }
+static void* second(void* unused) {
+  (void)unused;
+  while (!ends) aside();
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  perfield_initialize();
+  const int steps = argc > 1 ? atoi(argv[1]) : 10;
+  const char* library = argc > 2 ? argv[2] : "";
+  const int with_thread = argc > 3 && !strcmp(argv[3], "thread");
+  void (*plugged)(long) = NULL;
+  pthread_t thread;
+  if (with_thread) pthread_create(&thread, NULL, second, NULL);
+  for (int step = 0; step < steps; step++) {
+    if (step == 3 && *library) {
+      void* opened = dlopen(library, RTLD_NOW);
+      if (!opened) MPI_Abort(MPI_COMM_WORLD, 1);
+      *(void**)&plugged = dlsym(opened, "plugged");
+    }
+    work();
+    if (plugged) plugged(6 * kUnit);
+    perfield_step(step, step);
+  }
+  ends = 1;
+  if (with_thread) pthread_join(thread, NULL);
+  MPI_Finalize();
+  return 0;
+}

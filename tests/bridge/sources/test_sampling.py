@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Samples of functions in real programs whose shares are known."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+PROGRAMS = Path(__file__).parent / "programs"
+RATE = 2000  # samples per second: enough of them in a short run
+
+
+@pytest.fixture
+def shares(mpi, perfield_flags, bin_dir, tmp_path):
+    """shares(*words, flags=(), strip=False, env=None): run and process of programs/shares.c."""
+    made = ["cc", "-O1", "-g", "-shared", "-fPIC", PROGRAMS / "plugged.c", "-o", "libplugged.so"]
+    subprocess.run(made, cwd=tmp_path, check=True)
+
+    def run(*words, n=1, flags=("-g",), strip=False, env=None):
+        flags = [*flags, *perfield_flags("--cflags"), "-ldl", "-lpthread"]
+        subprocess.run(
+            [mpi.cc, "-O1", PROGRAMS / "shares.c", *flags, "-o", "shares"], cwd=tmp_path, check=True
+        )
+        if strip:
+            subprocess.run(["strip", "shares"], cwd=tmp_path, check=True)
+        env = {"PERFIELD_SAMPLE": str(RATE), **(env or {})}
+        command = [bin_dir / "perfield-exec", "./shares", *map(str, words)]
+        result = mpi.run(n, *command, env=env, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        return perfield.open(tmp_path / "perfield-run"), result
+
+    return run
+
+
+def times(run):
+    """CPU time in s by function of the program."""
+    return run.samples().groupby("function")["time_s"].sum()
+
+
+def test_functions_have_their_shares_inlined_ones_too(shares):
+    run, _ = shares(250)
+    found = times(run)[["cheap", "middle", "dear"]]
+    count = run.samples()["count"].sum()
+    assert count > 1000
+    # Within two points, and four standard deviations where there are few samples.
+    error = max(0.02, 4 * (0.25 / count) ** 0.5)
+    assert (found / found.sum()).to_numpy() == pytest.approx([0.1, 0.3, 0.6], abs=error)
+
+
+def test_sampled_time_is_the_cpu_time_of_the_steps(shares):
+    run, _ = shares(250)
+    used = float(run.steps["cpu_user_time_s"].sum())
+    assert run.samples()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
+
+
+def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
+    run, _ = shares(150, tmp_path / "libplugged.so")
+    table = run.samples()
+    assert set(table[table["function"] == "plugged"]["module"]) == {str(tmp_path / "libplugged.so")}
+    assert table[table["function"] == "plugged"]["step"].min() >= 3
+    later = table[table["step"] > 10].groupby("function")["time_s"].sum()
+    assert later["plugged"] == pytest.approx(later["dear"], rel=0.25)
+
+
+def test_a_second_thread_has_a_number_of_its_own(shares):
+    run, _ = shares(150, "", "thread")
+    of_thread = run.samples().groupby("thread")["function"].agg(set)
+    assert "aside" not in of_thread[0] and any("aside" in found for found in of_thread[1:])
+
+
+def test_stripped_programs_name_the_place_where_a_function_begins(shares):
+    run, _ = shares(150, strip=True)
+    named = [name for name in times(run).index if name.startswith("shares+0x")]
+    assert len(named) >= 3  # cheap, dear, and work, into which middle is inlined
+    assert times(run)[named].sum() > 0.8 * times(run).sum()
+
+
+def test_each_rank_tells_its_own_functions(shares):
+    run, _ = shares(100, n=2)
+    assert set(run.samples()["rank"]) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [(errno.EACCES, "perf_event_open is forbidden here"), (errno.EMFILE, "perf_event_open fails (Too many")],
+    ids=["forbidden", "no descriptors"],
+)
+def test_a_kernel_that_refuses_is_told_in_one_line_and_nothing_else_changes(
+    shares, tmp_path, number, sentence
+):
+    made = ["cc", "-shared", "-fPIC", PROGRAMS / "no_samples.c", "-o", "no_samples.so", "-ldl"]
+    subprocess.run(made, cwd=tmp_path, check=True)
+    env = {"LD_PRELOAD": str(tmp_path / "no_samples.so"), "NO_SAMPLES": str(number)}
+    run, result = shares(20, n=2, env=env)
+    assert result.stderr.count("functions are not sampled: ") == 1 and sentence in result.stderr
+    assert len(run) == 20 and not run.has_samples and not len(run.samples())
+
+
+def test_without_the_setting_nothing_is_sampled(shares):
+    run, _ = shares(20, env={"PERFIELD_SAMPLE": "0"})
+    assert not run.has_samples
+    assert "sampling" not in run.rank_entries[0]["sources"]
+
+
+def test_samples_keep_to_their_part_of_record_limit(shares):
+    run, _ = shares(400, env={"PERFIELD_RECORD_LIMIT": "400000", "PERFIELD_SAMPLE": "10000"})
+    size = sum(file.stat().st_size for file in (run.path / "stream").iterdir())
+    assert size <= 1.05 * 400_000
+    periods = run.samples()["time_s"] / run.samples()["count"]
+    assert periods.max() > 1.9 * periods.min()  # fewer samples, each of which counts more
+
+
+def test_a_file_that_was_built_anew_names_nothing(shares, tmp_path):
+    run, _ = shares(100)
+    program = tmp_path / "shares"
+    subprocess.run(["cc", "-x", "c", "-", "-o", program], input=b"int main(void) { return 7; }", check=True)
+    assert perfield.open(run.path).sampled.changed == [str(program)]
+    assert not {"cheap", "dear"} & set(times(perfield.open(run.path)).index)
