@@ -213,7 +213,7 @@ uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
     count_fault(overflowed);
     return call;  // `other peers` of this call
   }
-  messages[n].key = key;
+  __atomic_store_n(&messages[n].key, key, __ATOMIC_RELAXED);
   message_slots[slot] = n;
   n_messages.store(n + 1, std::memory_order_release);
   return n;

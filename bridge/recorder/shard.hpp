@@ -412,10 +412,14 @@ class Shard {
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
   // What a row stands for. Rows of `other peers` are identified by their position.
   int32_t peer_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? kPeerOther : int32_t(messages[row].key >> 16);
+    return row < PERFIELD_CALL_LIMIT ? kPeerOther : int32_t(known_key(row) >> 16);
   }
   uint16_t call_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : uint16_t(messages[row].key);
+    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : uint16_t(known_key(row));
+  }
+  // The closing thread asks while the thread of the shard may enter a row.
+  uint64_t known_key(uint32_t row) const noexcept {
+    return __atomic_load_n(&messages[row].key, __ATOMIC_RELAXED);
   }
 
   // --- state -------------------------------------------------------------------------------------
