@@ -11,9 +11,9 @@ namespace {
 
 std::string name_of_type(uint16_t type) {
   static const char* const kNames[] = {
-      "",      "rank",  "region",   "place",      "clock",   "step",      "mesh",   "end",
-      "field", "sites", "quantity", "definition", "defined", "reference", "events", "communicator",
-      "samples", "modules"};
+      "",        "rank",      "region", "place",        "clock",    "step",
+      "mesh",    "end",       "field",  "sites",        "quantity", "definition",
+      "defined", "reference", "events", "communicator", "samples",  "modules"};
   return type >= 1 && type <= 17 ? std::string(kNames[type]) + " entry"
                                  : "entry of unknown type " + std::to_string(type);
 }
