@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from perfield.fields.functions import is_of_function
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, beside_computing, cost_field, waiting_of
 from perfield.output.telling import REGIMES, RHYTHM
 from perfield.pictures.machine_values import SUFFIXES
@@ -90,12 +91,17 @@ def plan_images(
         for kind in KINDS:
             add_values([over[name, kind] for name in pair if (name, kind) in over], shown, static=True)
         for name in others:
-            kinds = KINDS[:1] if fields is None else KINDS
+            kinds = KINDS[:1] if fields is None or is_of_function(name) else KINDS
             add_values([over[name, kind] for kind in kinds if (name, kind) in over], shown, static=True)
     for step in shown:
         add_values(pair, [step])
     for name in others:
-        if fields is not None or steps is not None or (name, "mean") not in over:
+        # A step has few samples of a function; all steps together tell more.
+        if (
+            (fields is not None and not is_of_function(name))
+            or steps is not None
+            or (name, "mean") not in over
+        ):
             add_value(name)
         if fields is not None:
             add_messages(name)

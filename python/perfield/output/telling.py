@@ -61,7 +61,8 @@ def chosen_arrays(known: Collection[str], survey: Survey, wanted: Sequence[str])
     stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
     sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
     sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
-    return list(dict.fromkeys([*wanted, *telling_arrays(known, survey), *sources]))
+    over = [name for name, array in survey.over_steps.items() if array.base in wanted]
+    return list(dict.fromkeys([*wanted, *over, *telling_arrays(known, survey), *sources]))
 
 
 def with_values_over_steps(frame: Frame, survey: Survey, arrays: Collection[str] | None) -> Frame:

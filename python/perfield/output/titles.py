@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from perfield.fields.functions import is_of_function, words_of_function
 from perfield.pictures.machine_values import SUFFIXES
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
     unit = next((unit for ending, unit in UNITS.items() if array.endswith(ending)), "")
     if array in WORDS:
         return WORDS[array], unit
+    if is_of_function(array):
+        return words_of_function(array), unit
     for ending, words in REGION_ENDINGS.items():
         if array.removesuffix(ending) != array and array.removesuffix(ending) in regions:
             return f"{regions[array.removesuffix(ending)]} {words}", unit

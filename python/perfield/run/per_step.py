@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.fields.functions import is_of_function
 from perfield.fields.waits import WAIT_NAMES
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.sampled_frames import is_of_function
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame

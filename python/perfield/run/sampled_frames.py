@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
+from perfield.fields.functions import PREFIX, UNIT
 from perfield.fields.table import Field
 from perfield.run.changed_frames import ChangedFrames
 from perfield.run.samples import OUTSIDE, Function, Samples
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
 
 MOST_FUNCTIONS = 20  # with fields of their own; the rest share one
 BY_IMBALANCE = 5  # of them, chosen since ranks differ most in them
-PREFIX, UNIT, OTHER = "sampled_", "_time_s", "other functions"
-
-
-def is_of_function(name: str) -> bool:
-    """Whether a field is the sampled time of a function."""
-    return name.startswith(PREFIX) and name.endswith(UNIT)
+OTHER = "other functions"
 
 
 class SampledFrames(ChangedFrames):

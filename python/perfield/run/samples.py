@@ -212,7 +212,7 @@ def _named(
     keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]
 ) -> tuple[list[Function], np.ndarray, list[str]]:
     """The functions of places (number of a file, address in it), and which of them each place is in."""
-    from perfield.symbols.functions import MPI, PERFIELD, functions_at, is_changed
+    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, functions_at, is_changed
 
     of_key = np.zeros(len(keys), np.int32)
     functions: dict[Function, int] = {}
@@ -226,6 +226,6 @@ def _named(
         if is_changed(path, build_id):
             changed.append(path)
         for address, names in zip(addresses, functions_at(path, build_id, addresses)):
-            function = Function(names[0], "" if names[0] in (MPI, PERFIELD) else path)
+            function = Function(names[0], "" if names[0] in (KERNEL_CLOCK, MPI, PERFIELD) else path)
             of_key[keys[file, address]] = functions.setdefault(function, len(functions))
     return [*functions], of_key, changed

@@ -16,11 +16,14 @@ _OF_MPI = (
     *("libucp", "libuct", "libucs", "libucm", "libfabric", "libpsm", "libibverbs", "librdmacm", "libhcoll"),
 )
 MPI, PERFIELD, NO_FILE = "MPI library", "perfield", "code without a file"
+KERNEL_CLOCK = "clock of the kernel"  # the vdso: code of the kernel in the process, which reads clocks
+_OF_LANGUAGE = ("std::", "__gnu_cxx::", "operator", "__builtin_")  # inlined, they say nothing about a program
 
 
 def functions_at(path: str, build_id: str, addresses: Sequence[int]) -> list[list[str]]:
     """The functions at addresses in a file, innermost first: those that were inlined there, then the one that
-    they are in. Names have no parameters, template arguments and return types.
+    they are in. Names have no parameters, template arguments and return types. Inlined functions of the
+    language's own library count for the function that they were inlined into.
 
     path : "" for code that belongs to no file, as a compiler in the program makes it. build_id : of the file
     that the program ran, "" if it had none. Libraries of MPI and of perfield are one function each. Where
@@ -30,6 +33,8 @@ def functions_at(path: str, build_id: str, addresses: Sequence[int]) -> list[lis
     name = PurePath(path).name
     if not path:
         return [[NO_FILE]] * len(addresses)
+    if name.startswith("linux-vdso"):
+        return [[KERNEL_CLOCK]] * len(addresses)
     if name.startswith("libperfield"):
         return [[PERFIELD]] * len(addresses)
     if name.startswith(_OF_MPI):
@@ -41,9 +46,14 @@ def functions_at(path: str, build_id: str, addresses: Sequence[int]) -> list[lis
     exported = demangled(symbols.of(addresses))
     found = []
     for address, own, symbol in zip(addresses, inlined, exported):
-        names = [short(one) for one in own] or ([short(symbol)] if symbol else [])
+        names = _of_program([short(one) for one in own]) or ([short(symbol)] if symbol else [])
         found.append(names or [f"{name}+{symbols.start_of(address):#x}"])
     return found
+
+
+def _of_program(names: list[str]) -> list[str]:
+    first = next((n for n, name in enumerate(names) if not name.startswith(_OF_LANGUAGE)), len(names) - 1)
+    return names[max(first, 0) :]
 
 
 def is_changed(path: str, build_id: str) -> bool:
