@@ -43,6 +43,7 @@ PIECES = 16  # in which names avoid a switch
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
 AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
+WITH_COLLECTIVES = (*FREE[:2], 0.21, 0.81)  # with more words, and names of the last row that reach below it
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -178,11 +179,12 @@ def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] 
         usual = (direction(pictures.layout, n_nodes), UP)
         aim(view, pictures, "topology", around.tolist(), usual, area)
         return
+    layers = pictures.description["layers"]
     boxes = [
-        about["bounds"]
-        for name, about in pictures.description["layers"].items()
-        if name.startswith("topology/") and about["bounds"]
+        about["bounds"] for name, about in layers.items() if name.startswith("topology/") and about["bounds"]
     ]
+    if area == AREA and (layers.get("topology/collectives") or {}).get("bounds"):
+        area = WITH_COLLECTIVES
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
     usual = (_direction(pictures), UP)
     aim(view, pictures, "topology", corners or [(0, 0, 0), (1, 1, 1)], usual, area)

@@ -20,7 +20,7 @@ _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 _FUNCTION, _INDIRECT = 2, 10  # kinds of symbols that are code
-_DEBUG = Path("/usr/lib/debug/.build-id")
+DEBUG = Path("/usr/lib/debug/.build-id")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _build_id(elf: ELFFile) -> str:
 
 def _separate(build_id: str) -> list[tuple[np.ndarray, np.ndarray, list[str]]]:
     """The symbols of the debug file that a distribution installs apart from the program."""
-    path = _DEBUG / build_id[:2] / f"{build_id[2:]}.debug"
+    path = DEBUG / build_id[:2] / f"{build_id[2:]}.debug"
     if not build_id or not path.is_file():
         return []
     try:
