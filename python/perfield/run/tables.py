@@ -114,7 +114,8 @@ def messages(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     """
     sums = pairs.messages(run, _newest(run))
     heaviest = sums[np.argsort(-sums["bytes"].astype(np.int64), kind="stable")[:most]]
-    return [dict(zip(sums.dtype.names, row)) for row in heaviest.tolist()], len(sums)
+    columns = ["source", "target", "count", "bytes", "empty"]
+    return [dict(zip(columns, row)) for row in heaviest[columns].tolist()], len(sums)
 
 
 def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
