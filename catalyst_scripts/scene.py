@@ -111,7 +111,7 @@ class Pictures:
     def _title(self, step: dict[str, Any], layer: str, field: str, one_scale: bool) -> str:
         notes = []
         if layer in ("geometry", "messages"):
-            notes.append(step["mesh_age"])
+            notes += [self.description.get("mesh_way", ""), step["mesh_age"]]
             notes.append(step["fields_age"] if field in self.description["own_fields"] or not field else "")
         about = self.arrays(layer).get(field, {})
         beyond = about.get("beyond", {}).get(str(step["frame"]))

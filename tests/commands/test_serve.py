@@ -139,7 +139,7 @@ def test_what_is_no_run_and_no_mesh_is_told(run, tmp_path, capsys):
     assert commands.main(["serve", str(tmp_path / "nothing"), "--no-browser"]) == 2
     assert "does not exist" in capsys.readouterr().err
     assert commands.main(["serve", str(run), "--no-browser", "--mesh", str(tmp_path / "none")]) == 2
-    assert "give a .pvtu file, or an OpenFOAM case" in capsys.readouterr().err
+    assert "give a mesh file, as results.case" in capsys.readouterr().err
     (run / "machine" / "a.xml").symlink_to("/etc/hostname")
     assert commands.main(["serve", str(run), "--no-browser"]) == 2
     assert "leads out of the run directory" in capsys.readouterr().err

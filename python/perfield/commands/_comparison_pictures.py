@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfield.commands._mesh import mesh_of
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
@@ -28,9 +31,9 @@ def draw_comparison(
     compared: tuple[Measured, Measured],
     field: str,
     directory: Path,
-    mesh_path: str | None,
+    arguments: argparse.Namespace,
 ) -> Pictured:
-    """Writes the .pvd files and images of a field into a directory.
+    """Writes the .pvd files and images of a field into a directory. arguments : that name the mesh.
 
     Raises RunError if a run has no such field, MeshError for a mesh that cannot be read, ImagesError or
     OutputError.
@@ -40,7 +43,7 @@ def draw_comparison(
 
     found = Pictured([], [])
     before, after = (_side(run, side, field) for run, side in zip(runs, compared))
-    mesh = _mesh(before, after, field, mesh_path, found.notes)
+    mesh = _mesh(before, after, field, arguments, found.notes)
     machine = _is_on_one_machine(before, after, found.notes)
     pictures = ComparedPictures(directory, before, after, field)
     if mesh is not None or machine:
@@ -83,14 +86,13 @@ def _side(run: RunDirectory, side: Measured, field: str) -> Side:
 
 
 def _mesh(
-    before: Side, after: Side, field: str, mesh_path: str | None, notes: list[str]
+    before: Side, after: Side, field: str, arguments: argparse.Namespace, notes: list[str]
 ) -> ComparedMesh | None:
     """The field on the mesh; None, and a note, where there is none, or the meshes differ."""
     from dataclasses import replace
 
     from perfield.pictures.blocks import MeshError
     from perfield.pictures.compared import compared_mesh
-    from perfield.pictures.pieces import choose_pieces
 
     for side in (before, after):
         if side.mesh_changes:
@@ -99,7 +101,7 @@ def _mesh(
             )
             return None
     try:
-        sides = [replace(side, pieces=choose_pieces(side.run, mesh_path)) for side in (before, after)]
+        sides = [replace(side, pieces=mesh_of(side.run, arguments)) for side in (before, after)]
         return compared_mesh(*sides, field)
     except MeshError as error:
         notes.append(f"no picture of the mesh: {error}")

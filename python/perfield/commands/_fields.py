@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError, words
+from perfield.commands._mesh import shown_mesh
 
 if TYPE_CHECKING:
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -45,13 +46,12 @@ def _known_names(run: Run, steps: Sequence[int], arguments: argparse.Namespace) 
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.lines import pairs_of
-    from perfield.pictures.pieces import choose_pieces
 
     first = run.frame(steps[0])
     yield set(first.values)
     yield {"source", "target", *pairs_of(first).values}
     try:
-        options = GeometryOptions(choose_pieces(run, arguments.mesh), focus=_focus(run, arguments))
+        options = GeometryOptions(shown_mesh(run, arguments)[0], focus=_focus(run, arguments))
     except MeshMissingError:  # render tells it
         options = None
     for step in steps if options else ():

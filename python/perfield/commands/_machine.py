@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError, words
+from perfield.commands._mesh import mesh_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,10 +172,9 @@ def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | Non
 def _neighbours(run: Run, arguments: argparse.Namespace) -> np.ndarray:
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.neighbours import neighbours
-    from perfield.pictures.pieces import choose_pieces
 
     try:
-        pieces = choose_pieces(run, arguments.mesh)
+        pieces = mesh_of(run, arguments)
     except MeshMissingError as error:
         raise CommandError(f"--lines-only non-neighbours needs a mesh: {error}") from error
     return neighbours(pieces, run.n_ranks, run.frame(len(run) - 1))

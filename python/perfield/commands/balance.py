@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.commands import CommandError
+from perfield.commands._mesh import add_mesh_options, mesh_of, mesh_words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--steps", metavar="LIST", help="frames to take costs from, such as 10:50 (default: all but output)")
     add("--region", metavar="NAME", help="count only the compute time of this region")
-    add("--mesh", metavar="PATH", help="a .pvtu file or an OpenFOAM case, if the run does not tell")
+    add_mesh_options(parser)
     add("--case", metavar="CASE", help="write the field for weightField into this OpenFOAM case")
     add("--field", metavar="NAME", default="cellCost", help="name of that field (default: cellCost)")
     add("--time", metavar="TIME", help="the case's time directory to write into (default: its start)")
@@ -112,15 +113,15 @@ def _default_steps(run: RunDirectory, arguments: argparse.Namespace) -> np.ndarr
 def _pieces(run: RunDirectory, arguments: argparse.Namespace) -> Pieces | None:
     """The mesh, where its cells are needed beyond their numbers."""
     from perfield.pictures.blocks import MeshMissingError
-    from perfield.pictures.pieces import choose_pieces
 
     by_block = any(region.block >= 0 for region in run.known_regions) and arguments.region
-    if not (arguments.metis or arguments.mesh or by_block):
+    named = bool(mesh_words(arguments))
+    if not (arguments.metis or named or by_block):
         return None
     try:
-        return choose_pieces(run, arguments.mesh)
+        return mesh_of(run, arguments)
     except MeshMissingError:
-        if arguments.mesh:
+        if named:
             raise
         return None  # then METIS gets weights alone
 

@@ -17,6 +17,7 @@ from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._chosen import AUTO, short_names
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
+from perfield.commands._mesh import add_mesh_options
 from perfield.commands._regime_comparison import compare_by_regimes
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--field", metavar="NAME", help=FIELD_HELP)
     add("--regimes", metavar="N", nargs="?", const=AUTO, help=REGIMES_HELP)
-    add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
+    add_mesh_options(parser)
     add("-o", "--output", metavar="DIR", help="where to write them (pictures/compared-with-NAME of the run)")
     add("--json", action="store_true", help="print everything as one JSON object")
 
@@ -80,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
     pictured = Pictured([], [])
     if arguments.images:
         pictured = draw_comparison(
-            runs, (before, after), arguments.field or COST, _place(arguments), arguments.mesh
+            runs, (before, after), arguments.field or COST, _place(arguments), arguments
         )
     if arguments.json:
         told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfield.analysis.words import in_bytes, printable
 from perfield.commands import words
 from perfield.commands._chosen import add_span, opened
+from perfield.commands._mesh import add_mesh_options, mesh_line
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--by", choices=LEVELS, help=BY_HELP)
     add("--fields", metavar="NAMES", default="compute_time_s", help="the fields of --by (compute_time_s)")
     add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
+    add_mesh_options(parser)
     add("--json", action="store_true", help="print everything as one JSON object")
 
 
@@ -90,7 +92,8 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     if not tables:
         agree = [f"clocks     {run.clocks_agree}"] if run.clocks_agree else []
-        print("\n".join([_title(run), *closing_lines(run.path), *agree, *_damage_lines(run.damage)]))
+        mesh = mesh_line(run, arguments)
+        print("\n".join([_title(run), *closing_lines(run.path), *agree, *mesh, *_damage_lines(run.damage)]))
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)

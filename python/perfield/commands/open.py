@@ -14,12 +14,13 @@ from pathlib import Path
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.catalyst_scripts.x_display import has_display
 from perfield.commands import CommandError
+from perfield.commands._mesh import add_mesh_options, mesh_words
 from perfield.commands._newest import add_run, run_path
 
 HELP = "look at a run in ParaView"
 DESCRIPTION = """\
-Starts ParaView with the pictures of a run. If none exist, writes them first, as
-`perfield render RUN` does.
+Starts ParaView with the pictures of a run. If none exist, or --mesh names a mesh,
+writes them first, as `perfield render RUN` does.
 
   perfield open perfield-run               mesh and machine side by side, at the same step
   perfield open perfield-run --topology    the machine alone
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
     parser.add_argument("--separate", action="store_true", help="let each view keep its own array")
     parser.add_argument("--layout", choices=LAYOUTS, help=LAYOUT_HELP)
+    add_mesh_options(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are (RUN/pictures)")
 
 
@@ -53,7 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     arguments.run = run_path(arguments.run)
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
-    if not _pictures(directory):
+    if not _pictures(directory) or mesh_words(arguments):
         _write(arguments)
     there = _pictures(directory)
     names = [name for name in PICTURES if getattr(arguments, name)] or there
@@ -120,4 +122,4 @@ def _write(arguments: argparse.Namespace) -> None:
     parser = argparse.ArgumentParser()
     render.add_arguments(parser)
     output = ["-o", arguments.output] if arguments.output else []
-    render.execute(parser.parse_args([str(arguments.run), *output]))
+    render.execute(parser.parse_args([str(arguments.run), *output, *mesh_words(arguments)]))

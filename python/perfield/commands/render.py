@@ -21,6 +21,7 @@ from perfield.commands._machine import (
     machine_scene,
     zoom_folder,
 )
+from perfield.commands._mesh import add_mesh_options, shown_mesh
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
@@ -43,6 +44,7 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --regimes --images   where and when it is slow
   perfield render perfield-run --steps all --movie run.mp4    a film of all steps
   perfield render perfield-run --mesh case/         pieces in case/processor0, ...
+  perfield render perfield-run --mesh results.case --rank-array mpi_rank_id
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
 STEPS_HELP = """\
@@ -102,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fps", metavar="RATE", type=_rate, help="frames per second of the film (4)")
     add("--size", metavar="WxH", type=checked("size"), help=SIZE_HELP)
     add("--camera", metavar="CAMERA", type=checked("camera"), help=CAMERA_HELP)
-    add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
+    add_mesh_options(parser)
     add("--cells", action="store_true", help="put values on cells (default: on points)")
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
@@ -245,15 +247,16 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     from perfield.configuration import focus_ranks
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.pictures.pieces import choose_pieces
 
     try:
-        pieces = choose_pieces(run, arguments.mesh)
+        pieces, notes = shown_mesh(run, arguments)
     except MeshMissingError as error:
-        if arguments.geometry or arguments.mesh:
+        if arguments.geometry:
             raise
         print(f"no geometry: {error}")
         return None
+    for note in notes:
+        print(f"note: {note}")
     fields = None
     if arguments.fields:
         fields = words(arguments.fields)
@@ -293,7 +296,7 @@ def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
     for path in written:
         print(f"  {path.name:13} {what[path.stem]}, {human_bytes(pictures.bytes[path.stem])}")
     if pictures.geometry is not None:
-        print(f"  the mesh comes from {pictures.geometry.pieces.origin}")
+        print(f"  {pictures.geometry.pieces.way}")
         left_out = ranks_without_mesh(run, run.frame(pictures.steps[-1]), pictures.geometry.pieces)
         if left_out:
             ranks = ", ".join(map(str, left_out[:8])) + (", ..." if len(left_out) > 8 else "")

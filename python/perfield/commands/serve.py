@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perfield.commands import CommandError
 from perfield.commands._browser import add_page_options, check_port, opener
+from perfield.commands._mesh import add_mesh_options, check_path
 from perfield.commands._newest import add_run, run_path
 from perfield.serve import PORT
 
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_page_options(parser, PORT)
     add = parser.add_argument
-    add("--mesh", metavar="PATH", help="pieces of the mesh on disk: an OpenFOAM case, or a .pvtu file")
+    add_mesh_options(parser)
     add("--address", default="localhost", metavar="ADDRESS", help="to listen on; 0.0.0.0 for all (localhost)")
     add(
         "--token",
@@ -51,14 +52,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.serve.server import PortError, Server, serve
 
     check_port(arguments)
+    check_path(arguments)
     mesh = Path(arguments.mesh) if arguments.mesh else None
-    if mesh is not None and not mesh.exists():
-        raise CommandError(f"--mesh {mesh} does not exist; give a .pvtu file, or an OpenFOAM case.")
     if arguments.token not in (None, "new"):
         token = read_token(Path(arguments.token))
     else:
         token = new_token() if arguments.token or not is_local_address(arguments.address) else ""
-    followed = Followed(run_path(arguments.run), mesh)
+    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array)
     try:
         server = Server(followed, arguments.address, arguments.port, token)
     except PortError as error:

@@ -27,7 +27,7 @@ from perfield.output.telling import with_values_over_steps
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
-from perfield.pictures.pieces import SomePieces
+from perfield.pictures.pieces import SomePieces, StoredPieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 from perfield.run.injected import is_injected
 from perfield.topology import Placement, placement_of
@@ -136,7 +136,7 @@ class PictureSeries:
         of_mesh = self.geometry or GeometryOptions()
         self.description = {
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
-            **{"view": of_mesh.view, "explode": of_mesh.explode},
+            **{"view": of_mesh.view, "explode": of_mesh.explode, "mesh_way": self._mesh_way()},
             "layout": "" if isinstance(self.topology, Overview) else self.layout,  # which arranges planes
             **describe(self.run, self.survey, self.placement or placement_of(self.run), arrays, own),
         }
@@ -161,6 +161,12 @@ class PictureSeries:
             return written_at("mesh", mesh), written_at("fields", fields)
         stored = getattr(pieces, "fields_index", None)
         return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
+
+    def _mesh_way(self) -> str:
+        """How the mesh was found, for titles; "" where the program described it."""
+        if self.geometry is None or isinstance(self.geometry.pieces, StoredPieces):
+            return ""
+        return self.geometry.pieces.way
 
     @staticmethod
     def _noted(

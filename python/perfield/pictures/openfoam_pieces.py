@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkIOGeometry import vtkOpenFOAMReader
 
 from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.mesh_files import newest_time
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -42,6 +42,7 @@ class OpenFoamPieces:
         self._case = case.resolve()
         self._sources = sources(case, n_ranks)
         self.origin = f"{case}/{'processor*' if isinstance(self._sources[0], _Plain) else 'processors*'}"
+        self.way = f"mesh from {self.origin}"
         self._seen = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
         weakref.finalize(self, shutil.rmtree, self._seen, True)
         self._readers: dict[int, tuple[dict[float, str], vtkOpenFOAMReader]] = {}
@@ -52,7 +53,7 @@ class OpenFoamPieces:
 
         The first written time if all are later; 0 if none was written.
         """
-        return _newest(sorted(written_times(self._sources[0].directory)), float(frame.time))
+        return newest_time(sorted(written_times(self._sources[0].directory)), float(frame.time))
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """The times of the mesh and of the fields that the frame shows, where they are older than the frame.
@@ -72,7 +73,7 @@ class OpenFoamPieces:
         measured.
         """
         times = written_times(self._sources[rank].directory)
-        time = _newest(sorted(times), float(frame.time))
+        time = newest_time(sorted(times), float(frame.time))
         if (rank, time) not in self._read:
             self._read = {key: grids for key, grids in self._read.items() if key[0] != rank}
             self._read[rank, time] = self._load(rank, times, time)
@@ -283,16 +284,6 @@ def written_times(directory: Path) -> dict[float, str]:
         if re.match(r"[\d.]+(e[-+]?\d+)?$", entry.name) and entry.is_dir():
             times[float(entry.name)] = entry.name
     return times
-
-
-def _newest(times: list[float], time: float) -> float:
-    """The newest of the times at or before `time`; the first if there is none, the last if `time` is NaN."""
-    if not times:
-        return 0.0
-    if np.isnan(time):
-        return times[-1]
-    before = [written for written in times if written <= time + 1e-9 * max(1.0, abs(time))]
-    return before[-1] if before else times[0]
 
 
 # --- VTK's reader -------------------------------------------------------------------------------

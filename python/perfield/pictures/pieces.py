@@ -3,7 +3,7 @@
 
 Every source answers one question: which blocks does this rank own in this frame, and which of the
 simulation's own fields are on them? This module has two sources: meshes that a program described to perfield,
-and the pieces of a parallel VTK file. `openfoam_pieces` has the third.
+and the pieces of a parallel VTK file. `openfoam_pieces` and `rank_array` have others.
 """
 
 from __future__ import annotations
@@ -16,34 +16,22 @@ from typing import TYPE_CHECKING, Protocol
 
 from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkDataSet
-from vtkmodules.vtkIOXML import (
-    vtkXMLImageDataReader,
-    vtkXMLPolyDataReader,
-    vtkXMLRectilinearGridReader,
-    vtkXMLStructuredGridReader,
-    vtkXMLUnstructuredGridReader,
-)
 
 from perfield.configuration import setting
 from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
+from perfield.pictures.mesh_files import FORMATS, PARALLEL, READERS, piece_files
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
+from perfield.pictures.rank_array import RankArrayPieces
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
-
-READERS = {
-    ".vtu": vtkXMLUnstructuredGridReader,
-    ".vtp": vtkXMLPolyDataReader,
-    ".vti": vtkXMLImageDataReader,
-    ".vtr": vtkXMLRectilinearGridReader,
-    ".vts": vtkXMLStructuredGridReader,
-}
 
 
 class Pieces(Protocol):
     """A source of meshes."""
 
     origin: str  # the place of the meshes, for messages: "the run", "case/processor*", "mesh.pvtu"
+    way: str  # how the mesh was found, for titles: "mesh from results.case, ranks by mpi_rank_id"
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Block numbers and datasets of a rank in a frame, with own fields; empty if it has no mesh."""
@@ -53,6 +41,7 @@ class StoredPieces:
     """Meshes that the program described through perfield.h. Those of the last frame are kept."""
 
     origin = "the run"
+    way = "mesh as the program described it"
 
     def __init__(self, run: Run):
         self._run = run
@@ -115,6 +104,11 @@ class SomePieces:
         """Where the meshes come from."""
         return self.pieces.origin
 
+    @property
+    def way(self) -> str:
+        """How the meshes were found."""
+        return self.pieces.way
+
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The rank's blocks if it is one of `ranks`, else none."""
         return self.pieces.blocks(rank, frame) if rank in self.ranks else []
@@ -124,20 +118,20 @@ class FilePieces:
     """Pieces of a parallel VTK file (.pvtu, .pvtp, .pvti, .pvtr, .pvts): piece n belongs to rank n."""
 
     def __init__(self, path: Path, n_ranks: int):
-        self.origin = str(path)
+        self.origin, self.way = str(path), f"mesh from {path.name}, a piece per rank"
         try:
-            sources = [piece.get("Source") for piece in ElementTree.parse(path).iter("Piece")]
+            self._files = piece_files(path)
         except (OSError, ElementTree.ParseError) as error:
             raise MeshMissingError(
                 f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, "
                 ".pvtr or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
             ) from error
-        if len(sources) != n_ranks:
+        if len(self._files) != n_ranks:
             raise MeshMissingError(
-                f"{path} lists {len(sources)} pieces, but the run has {n_ranks} ranks; expected one piece "
-                "per rank, in rank order. Write the mesh with as many pieces as the program has ranks."
+                f"{path} lists {len(self._files)} pieces, but the run has {n_ranks} ranks; expected one "
+                "piece per rank, in rank order. Write the mesh with as many pieces as the program has ranks, "
+                "or name an array that holds the rank of each cell with --rank-array."
             )
-        self._files = [path.parent / str(source) for source in sources]
         self._read: dict[int, vtkDataSet] = {}
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
@@ -173,19 +167,27 @@ def shallow(dataset: vtkDataSet) -> vtkDataSet:
     return copy
 
 
-def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
+def choose_pieces(
+    run: Run, mesh: str | Path | None = None, rank_array: str | None = None, named: bool = True
+) -> Pieces:
     """Finds the source of a run's meshes.
 
-    Takes the first of: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's
-    configuration, meshes stored in the run, the OpenFOAM case that the program was given by -case or that
-    it started in.
+    Takes the first of: `mesh` (a file or an OpenFOAM case), `mesh_path` of the run's configuration, meshes
+    stored in the run, the OpenFOAM case that the program was given by -case or that it started in.
+    rank_array : the array of a mesh file that holds the rank of each cell or point; None takes pieces of a
+    parallel VTK file for those of the ranks, and in other files an array with a usual name. named : False
+    passes over `mesh_path`.
     Raises MeshMissingError, with what to do, if there is none.
     """
     started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
-    configured = setting(run, "mesh_path")
+    configured = setting(run, "mesh_path") if named else ""
     if mesh is not None or configured:
         path = Path(mesh) if mesh is not None else started_in / configured
-        return _on_disk(path, run)
+        return _on_disk(path, run, rank_array)
+    if rank_array:
+        raise MeshMissingError(
+            f"--rank-array {rank_array} is an array of a mesh file; name the file with --mesh PATH."
+        )
     if any((frame.mesh_version > 0).any() for frame in _first_and_last(run)):
         return StoredPieces(run)
     case = (started_in / openfoam_case(run)).resolve()
@@ -193,7 +195,7 @@ def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
         return OpenFoamPieces(case, run.n_ranks)
     raise MeshMissingError(
         f"no rank of {run.path} described a mesh, and no pieces are on disk beside it. Describe the "
-        "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case: by `perfield "
+        "mesh with perfield_mesh_* (perfield.h), or name a mesh file or an OpenFOAM case: by `perfield "
         "render --mesh PATH`, or as mesh_path in perfield.toml. The picture of the machine needs no mesh "
         "(`perfield render --topology`)."
     )
@@ -209,15 +211,17 @@ def openfoam_case(run: Run) -> str:
     return "."
 
 
-def _on_disk(path: Path, run: Run) -> Pieces:
+def _on_disk(path: Path, run: Run, rank_array: str | None) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
-            f"mesh {path} does not exist; give a .pvtu file, or a directory that holds processor0, "
-            "processor1, ..."
+            f"mesh {path} does not exist; give a mesh file ({', '.join(sorted(FORMATS))}), or a "
+            "directory that holds processor0, processor1, ..."
         )
     if path.is_dir() or path.suffix == ".foam":
         return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)
-    return FilePieces(path, run.n_ranks)
+    if path.suffix in PARALLEL and not rank_array:
+        return FilePieces(path, run.n_ranks)
+    return RankArrayPieces(path, run.n_ranks, rank_array)
 
 
 def _first_and_last(run: Run) -> list[Frame]:

@@ -35,8 +35,8 @@ class View:
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
     whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
     frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
-    ranks. mesh_path : where the mesh is on disk, if the user named it; then it has version 0 only. answers,
-    shapes : dear answers, and the dearest, of mesh and machine; shared by all views.
+    ranks. mesh_path, rank_array : where the mesh is on disk, if the user named it; then it has version 0.
+    answers, shapes : dear answers, and the dearest, of mesh and machine; shared by all views.
     """
 
     version: int
@@ -50,6 +50,7 @@ class View:
     placement: Placement
     notes: tuple[str, ...]
     mesh_path: Path | None
+    rank_array: str | None
     answers: Kept[Any] = field(repr=False)
     shapes: Kept[Any] = field(repr=False)
 
@@ -62,11 +63,11 @@ class View:
 class Followed:
     """Reads a run anew when it is asked for, at most every AT_MOST_EVERY_S."""
 
-    def __init__(self, path: Path, mesh: Path | None = None):
-        """mesh : pieces on disk, for a run that stored no mesh. Raises RunError if `path` is no run, or leads
-        out of its directory."""
+    def __init__(self, path: Path, mesh: Path | None = None, rank_array: str | None = None):
+        """mesh, rank_array : a mesh on disk, as for `choose_pieces`. Raises RunError if `path` is no run, or
+        leads out of its directory."""
         inside.check(path)
-        self._path, self._mesh = path, mesh
+        self._path, self._mesh, self._rank_array = path, mesh, rank_array
         self._run = RunDirectory(path)
         self._frames, self._ranges = Frames(), Ranges()
         self._lock = Lock()
@@ -129,6 +130,7 @@ class Followed:
             placement=placement,
             notes=before.notes if unchanged else (),
             mesh_path=self._mesh,
+            rank_array=self._rank_array,
             answers=self._answers,
             shapes=self._shapes,
         )

@@ -125,7 +125,7 @@ def _own(view: View, field: str, position: int) -> bytes:
 def _pieces(view: View) -> Pieces:
     key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
     if view.mesh_path is not None:
-        return view.shapes.get(key, lambda: choose_pieces(view.run, view.mesh_path))
+        return view.shapes.get(key, lambda: choose_pieces(view.run, view.mesh_path, view.rank_array))
     return StoredPieces(view.run)
 
 

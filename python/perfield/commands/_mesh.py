@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options that say where the mesh of a run is, of all commands that show one."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:
+    from perfield.pictures.pieces import Pieces
+    from perfield.run import Run
+
+MESH_HELP = """\
+a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .pvd, ...), pieces of all ranks
+(.pvtu), or an OpenFOAM case; docs/meshes.md lists all"""
+RANK_ARRAY_HELP = """\
+the array of the file in --mesh that holds the rank of each cell or point (default: one with a usual
+name, as mpi_rank_id)"""
+
+
+def add_mesh_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --mesh and --rank-array."""
+    parser.add_argument("--mesh", metavar="PATH", help=MESH_HELP)
+    parser.add_argument("--rank-array", metavar="NAME", help=RANK_ARRAY_HELP)
+
+
+def mesh_words(arguments: argparse.Namespace) -> list[str]:
+    """The options again, for another command's line."""
+    words = ["--mesh", arguments.mesh] if arguments.mesh else []
+    return [*words, "--rank-array", arguments.rank_array] if arguments.rank_array else words
+
+
+def check_path(arguments: argparse.Namespace) -> None:
+    """Raises CommandError if nothing is where --mesh says: a slip, not a mesh that cannot be used."""
+    if arguments.mesh and not Path(arguments.mesh).exists():
+        raise CommandError(
+            f"--mesh {arguments.mesh} does not exist; give a mesh file, as results.case or mesh.pvtu, or the "
+            "directory of an OpenFOAM case."
+        )
+
+
+def mesh_of(run: Run, arguments: argparse.Namespace) -> Pieces:
+    """The mesh that the options name, or that the run has. Raises MeshMissingError."""
+    from perfield.pictures.pieces import choose_pieces
+
+    return choose_pieces(run, arguments.mesh, arguments.rank_array)
+
+
+def shown_mesh(run: Run, arguments: argparse.Namespace) -> tuple[Pieces, list[str]]:
+    """What pictures show in the place of a mesh, and sentences on it.
+
+    Raises MeshMissingError if there is nothing to show, CommandError for a path where nothing is.
+    """
+    check_path(arguments)
+    from perfield.pictures.shown_mesh import shown_pieces
+
+    return shown_pieces(run, arguments.mesh, arguments.rank_array)
+
+
+def mesh_line(run: Run, arguments: argparse.Namespace) -> list[str]:
+    """Where the mesh of a run's pictures comes from, in lines; none without VTK or without a mesh."""
+    if find_spec("vtkmodules") is None:
+        return []
+    from perfield.pictures.blocks import MeshMissingError
+
+    try:
+        pieces, notes = shown_mesh(run, arguments)
+    except MeshMissingError as error:
+        return [f"mesh       {error}"] if arguments.mesh or arguments.rank_array else []
+    return [f"mesh       {pieces.way.removeprefix('mesh ')}", *(f"           {note}" for note in notes)]

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pieces of one global mesh file, by an array in it that says which rank owns each cell or point."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonCore import vtkIdList
+from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
+from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkExtractCells
+
+from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.mesh_files import MeshFile, newest_time
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
+
+# Names under which programs write ranks, in small letters and without other signs.
+USUAL = (
+    *("mpirankid", "mpirank", "rank", "rankid", "procid", "processid", "processor", "processorid"),
+    *("vtkprocessid", "partition", "partitionid", "part", "subdomain"),
+)
+LISTED = 20  # arrays that a sentence names
+
+
+class RankArrayPieces:
+    """The cells of a global mesh file, each at the rank that an array names.
+
+    array : its name; None takes the one with a usual name. A cell without a rank of its own belongs to the
+    rank of most of its points, among equals to the lowest. way, notes : for titles, and for
+    the user. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
+    ranks that the run does not have.
+    """
+
+    def __init__(self, path: Path, n_ranks: int, array: str | None = None):
+        self.origin = str(path)
+        self.notes: list[str] = []
+        self._n_ranks, self._file = n_ranks, MeshFile(path)
+        self._time: float | None = None
+        self._blocks: list[tuple[vtkDataSet, np.ndarray]] = []
+        self._of_rank: dict[int, list[tuple[int, vtkUnstructuredGrid]]] = {}
+        datasets = self._file.datasets(self._newest(float("nan")))
+        self._array = array or _usual_array(path, datasets)
+        self.way = f"mesh from {path.name}, ranks by {self._array}"
+        self._split(datasets, self._newest(float("nan")))
+        self._tell_missing()
+
+    def blocks(self, rank: int, frame: Frame | None) -> list[tuple[int, vtkDataSet]]:
+        """The cells of this rank in each block of the file, from the newest time at or before the frame's."""
+        time = self._newest(self._time_of(frame))
+        if time != self._time:
+            self._split(self._file.datasets(time), time)
+        if rank not in self._of_rank:
+            self._of_rank[rank] = [
+                (number, _cells_of(dataset, np.flatnonzero(ranks == rank)))
+                for number, (dataset, ranks) in enumerate(self._blocks)
+                if (ranks == rank).any()
+            ]
+        return [(number, _shallow(dataset)) for number, dataset in self._of_rank[rank]]
+
+    def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
+        """None, and the time of the fields that the frame shows where that is not the frame's own."""
+        written = self._newest(self._time_of(frame))
+        is_same = written is None or np.isclose(written, float(frame.time), rtol=1e-9, atol=0)
+        return None, (None if is_same else written)
+
+    def _newest(self, time: float) -> float | None:
+        return newest_time(self._file.times, time) if self._file.times else None
+
+    @staticmethod
+    def _time_of(frame: Frame | None) -> float:
+        return float("nan") if frame is None else float(frame.time)
+
+    def _split(self, datasets: list[vtkDataSet], time: float | None) -> None:
+        ranks = [(dataset, self._ranks(dataset)) for dataset in datasets]
+        known = [(dataset, of_cells) for dataset, of_cells in ranks if of_cells is not None]
+        if not known:
+            raise MeshMissingError(
+                f"{self.origin} has no array '{self._array}'; it has {_listed(datasets)}. Name the one that "
+                "holds the rank of each cell or point with --rank-array."
+            )
+        self._check(np.unique(np.concatenate([of_cells for _, of_cells in known])))
+        self._blocks, self._time, self._of_rank = known, time, {}
+
+    def _ranks(self, dataset: vtkDataSet) -> np.ndarray | None:
+        """The rank of each cell, int64; None if the block does not have the array."""
+        array = dataset.GetCellData().GetArray(self._array)
+        if array is not None:
+            return self._whole(vtk_to_numpy(array))
+        array = dataset.GetPointData().GetArray(self._array)
+        return None if array is None else _of_most_points(dataset, self._whole(vtk_to_numpy(array)))
+
+    def _whole(self, values: np.ndarray) -> np.ndarray:
+        rounded = np.rint(np.nan_to_num(values, nan=-1.0)) if values.ndim == 1 else np.zeros(0)
+        if values.ndim != 1 or (
+            len(values) and np.abs(rounded - np.nan_to_num(values, nan=-1.0)).max() > 1e-3
+        ):
+            raise MeshMissingError(
+                f"array '{self._array}' of {self.origin} does not hold ranks: expected one whole number for "
+                "each cell or point. Name another array with --rank-array."
+            )
+        return rounded.astype(np.int64)
+
+    def _check(self, present: np.ndarray) -> None:
+        if present[-1] >= self._n_ranks:
+            raise MeshMissingError(
+                f"array '{self._array}' of {self.origin} names ranks {present[0]} to {present[-1]}, but the "
+                f"run has {self._n_ranks} ranks, 0 to {self._n_ranks - 1}: the file is of another run, or "
+                "counts otherwise. Name the file that this run wrote."
+            )
+        self._present = present
+
+    def _tell_missing(self) -> None:
+        missing = sorted(set(range(self._n_ranks)) - set(self._present.tolist()))
+        if missing:
+            some = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+            self.notes.append(
+                f"array '{self._array}' of {self.origin} gives no cell to {len(missing)} of {self._n_ranks} "
+                f"ranks ({some}), so these have no piece."
+            )
+        if self._present[0] < 0:
+            self.notes.append(
+                f"cells whose '{self._array}' is negative in {self.origin} belong to no rank and are not "
+                "shown."
+            )
+
+
+def _usual_array(path: Path, datasets: list[vtkDataSet]) -> str:
+    names = _names(datasets)
+    plain = {re.sub(r"[^a-z]", "", name.lower()): name for name in reversed(names)}
+    for usual in USUAL:
+        if usual in plain:
+            return plain[usual]
+    raise MeshMissingError(
+        f"{path} has no array with a usual name of ranks, as mpi_rank_id or partition; it has "
+        f"{_listed(datasets)}. Name the one that holds the rank of each cell or point with --rank-array."
+    )
+
+
+def _names(datasets: list[vtkDataSet]) -> list[str]:
+    found = {}
+    for dataset in datasets:
+        for data in (dataset.GetCellData(), dataset.GetPointData()):
+            for number in range(data.GetNumberOfArrays()):
+                if data.GetArray(number) is not None:
+                    found[data.GetArrayName(number)] = None
+    return list(found)
+
+
+def _listed(datasets: list[vtkDataSet]) -> str:
+    names = sorted(_names(datasets))
+    if not names:
+        return "no arrays at all"
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+
+
+def _of_most_points(dataset: vtkDataSet, of_points: np.ndarray) -> np.ndarray:
+    """The rank of most points of each cell, among equals the lowest, int64 (n_cells,)."""
+    append = vtkAppendFilter()  # makes any dataset unstructured
+    append.AddInputData(dataset)
+    append.Update()
+    cells = append.GetOutput().GetCells()
+    points = vtk_to_numpy(cells.GetConnectivityArray())
+    n_points = np.diff(vtk_to_numpy(cells.GetOffsetsArray()))
+    base = int(of_points.max(initial=0)) + 2
+    pairs = np.repeat(np.arange(len(n_points)), n_points) * base + of_points[points] + 1
+    pairs, counts = np.unique(pairs, return_counts=True)
+    cell, rank = pairs // base, pairs % base - 1
+    order = np.lexsort((rank, -counts, cell))
+    found = np.full(len(n_points), -1, dtype=np.int64)
+    with_points, first = np.unique(cell[order], return_index=True)
+    found[with_points] = rank[order][first]
+    return found
+
+
+def _cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
+    ids = vtkIdList()
+    ids.SetNumberOfIds(len(cells))
+    for place, cell in enumerate(cells.tolist()):
+        ids.SetId(place, cell)
+    extract = vtkExtractCells()
+    extract.SetInputData(dataset)
+    extract.SetCellList(ids)
+    extract.Update()
+    grid = _shallow(extract.GetOutput())
+    for data in (grid.GetCellData(), grid.GetPointData()):
+        data.RemoveArray("vtkOriginalCellIds")
+        data.RemoveArray("vtkOriginalPointIds")
+    grid.GetFieldData().Initialize()
+    return grid
+
+
+def _shallow(grid: vtkDataSet) -> vtkUnstructuredGrid:
+    copy = vtkUnstructuredGrid()
+    copy.ShallowCopy(grid)
+    return copy

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes small mesh files: a row of unit cubes along x, one cell each, with arrays on cells or points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from vtkmodules.vtkCommonCore import vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid
+from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridWriter
+
+from perfield.pictures.blocks import attach
+
+HEXAHEDRON = 12
+
+
+def corners(n_cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points ((n_cells + 1) * 4, 3) and the cubes' corners (n_cells, 8) among them."""
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    points = np.array([[x, y, z] for x in range(n_cells + 1) for y, z in square], dtype=float)
+    cells = np.arange(n_cells)[:, None] * 4 + np.array([0, 4, 5, 1, 3, 7, 6, 2])
+    return points, cells
+
+
+def row_of_cubes(n_cells: int, on_cells: dict | None = None, on_points: dict | None = None):
+    """The row as a VTK dataset."""
+    points, cells = corners(n_cells)
+    grid, places = vtkUnstructuredGrid(), vtkPoints()
+    for point in points:
+        places.InsertNextPoint(point)
+    grid.SetPoints(places)
+    for cell in cells.tolist():
+        grid.InsertNextCell(HEXAHEDRON, 8, cell)
+    for association, arrays in (("cell", on_cells), ("point", on_points)):
+        for name, values in (arrays or {}).items():
+            attach(grid, name, np.asarray(values), association)
+    return grid
+
+
+def write_vtu(path: Path, grid: vtkUnstructuredGrid) -> Path:
+    """Writes inline data, which every build of VTK reads."""
+    writer = vtkXMLUnstructuredGridWriter()
+    writer.SetFileName(str(path))
+    writer.SetDataModeToBinary()
+    writer.SetInputData(grid)
+    assert writer.Write()
+    return path
+
+
+def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, ...] = ()) -> Path:
+    """An EnSight Gold case in ASCII. on_cells : name -> values, of each time where there are times."""
+    several = len(times) > 0
+    n_cells = len(next(iter(on_cells.values()))[0] if several else next(iter(on_cells.values())))
+    points, cells = corners(n_cells)
+    geometry = ["a row", "of cubes", "node id assign", "element id assign", "part", f"{1:10}", "Fluid domain"]
+    geometry += ["coordinates", f"{len(points):10}", *(f"{value:12.5e}" for value in points.T.ravel())]
+    geometry += ["hexa8", f"{n_cells:10}", *("".join(f"{n + 1:10}" for n in cell) for cell in cells.tolist())]
+    (folder / "results.geo").write_text("\n".join(geometry) + "\n")
+    case = ["FORMAT", "type: ensight gold", "GEOMETRY", "model: results.geo", "VARIABLE"]
+    for name, values in on_cells.items():
+        for number, of_time in enumerate(values if several else [values]):
+            body = [name, "part", f"{1:10}", "hexa8", *(f"{value:12.5e}" for value in of_time)]
+            file = f"results.{name}.{number:05}" if several else f"results.{name}"
+            (folder / file).write_text("\n".join(body) + "\n")
+        case.append(f"scalar per element: {'1 ' * several}{name} results.{name}{'.*****' * several}")
+    if several:
+        case += ["TIME", "time set: 1", f"number of steps: {len(times)}", "filename start number: 0"]
+        case += ["filename increment: 1", "time values: " + " ".join(map(str, times))]
+    path = folder / "results.case"
+    path.write_text("\n".join(case) + "\n")
+    return path
