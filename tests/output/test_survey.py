@@ -59,6 +59,13 @@ def test_values_over_steps_are_those_of_computing_waiting_and_regions(run):
     assert made["compute_time_s_mean"].words == "mean of 40 steps"
 
 
+def test_a_field_that_some_steps_lack_says_in_how_many_it_is_known():
+    values = np.array([[1.0, 3.0], [np.nan, np.nan], [3.0, np.nan]])
+    made = over_steps({"critical_path_time_s": values}, "3 steps")
+    assert made["critical_path_time_s_mean"].words == "mean of 2 of 3 steps"
+    assert made["critical_path_time_s_mean"].values.tolist() == [2.0, 3.0]
+
+
 def test_wanted_fields_are_given_over_steps(run):
     made = survey(run, ["sent_bytes", "rank", "nonsense"]).over_steps
     assert made["sent_bytes_mean"].values.tolist() == [200.0, 200.0, 200.0, 0.0]

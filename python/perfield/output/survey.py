@@ -115,7 +115,8 @@ def survey(
 def over_steps(columns: Mapping[str, np.ndarray], steps: str) -> dict[str, OverSteps]:
     """Arrays over all steps: mean, 95th percentile and maximum of each field, and the imbalance of times.
 
-    columns : field -> (n_steps, n_ranks), NaN where absent. steps : what they cover, for titles: "60 steps".
+    columns : field -> (n_steps, n_ranks), NaN where absent. steps : what they cover, for titles: "60 steps";
+    of a field that is absent in some of them, the title says in how many it is known.
     The imbalance of a rank is its value divided by the mean of all ranks, averaged over steps; 1 is balanced.
     Nothing comes from fewer than 2 steps, and no imbalance from 1 rank.
     """
@@ -123,17 +124,19 @@ def over_steps(columns: Mapping[str, np.ndarray], steps: str) -> dict[str, OverS
     for name, values in columns.items():
         if len(values) < 2:
             continue
+        n_known = int(np.isfinite(values).any(axis=1).sum())
+        over = steps if n_known in (0, len(values)) else f"{n_known} of {steps}"
         with warnings.catch_warnings():  # a rank that is absent in all steps stays NaN
             warnings.simplefilter("ignore", RuntimeWarning)
             of_kind = {
-                "mean": (f"mean of {steps}", np.nanmean(values, axis=0)),
-                "p95": (f"95th percentile of {steps}", np.nanpercentile(values, 95, axis=0)),
-                "maximum": (f"maximum of {steps}", np.nanmax(values, axis=0)),
+                "mean": (f"mean of {over}", np.nanmean(values, axis=0)),
+                "p95": (f"95th percentile of {over}", np.nanpercentile(values, 95, axis=0)),
+                "maximum": (f"maximum of {over}", np.nanmax(values, axis=0)),
             }
             if name.endswith("compute_time_s") and values.shape[1] > 1:
                 means = np.nanmean(values, axis=1, keepdims=True)
                 shares = values / np.where(means > 0, means, np.nan)
-                of_kind["imbalance"] = (f"rank over mean of ranks, {steps}", np.nanmean(shares, axis=0))
+                of_kind["imbalance"] = (f"rank over mean of ranks, {over}", np.nanmean(shares, axis=0))
         for kind, (words, result) in of_kind.items():
             array = f"{name.removesuffix('_s')}_imbalance" if kind == "imbalance" else f"{name}_{kind}"
             made[array] = OverSteps(name, kind, words, result)
