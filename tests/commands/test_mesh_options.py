@@ -72,3 +72,12 @@ def test_a_plain_file_of_no_use_is_told_by_info_and_render(perfield_cli, without
         result = perfield_cli(command, without_mesh, "--mesh", path)
         assert result.returncode == 0
         assert "m.vtu" in result.stdout and "it is damaged" in result.stdout
+
+
+def test_a_run_without_a_mesh_is_shown_as_boxes_and_every_command_says_so(perfield_cli, without_mesh):
+    result = perfield_cli("render", without_mesh)
+    assert result.returncode == 0, result.stderr
+    assert "so ranks are boxes placed by messages, not by space." in result.stdout
+    assert described(without_mesh)["mesh_way"] == "boxes placed by messages, not by space"
+    told = perfield_cli("info", without_mesh).stdout
+    assert "\nmesh       boxes placed by messages, not by space\n" in told

@@ -72,8 +72,9 @@ def test_layout_can_be_chosen_for_paraview(perfield_cli, run_path, paraview):
     assert "invalid choice: 'rnig' (choose from 'planes', 'ring'," in wrong.stderr
 
 
-def test_run_without_mesh_opens_the_machine(perfield_cli, tmp_path, paraview):
-    path = twin.write_run(tmp_path / "bare", ranks=2, steps=3, mesh=False)
+def test_run_without_mesh_and_messages_opens_the_machine(perfield_cli, tmp_path, paraview):
+    nothing = twin.without_calls
+    path = twin.write_run(tmp_path / "bare", ranks=2, steps=3, mesh=False, change_step=nothing)
     result = perfield_cli("open", path, env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
 

@@ -117,8 +117,9 @@ def test_rendering_other_steps_removes_old_files(perfield_cli, run_path):
     assert sorted(path.name for path in folder.iterdir()) == ["step_000011", "step_000011.vtm"]
 
 
-def test_run_without_mesh_renders_the_machine_and_says_why(perfield_cli, tmp_path):
-    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
+def test_run_without_mesh_and_messages_renders_the_machine_and_says_why(perfield_cli, tmp_path):
+    nothing = twin.without_calls
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False, change_step=nothing)
     result = perfield_cli("render", path)
     assert result.returncode == 0, result.stderr
     assert "no geometry: no rank of" in result.stdout
@@ -126,8 +127,9 @@ def test_run_without_mesh_renders_the_machine_and_says_why(perfield_cli, tmp_pat
     assert not (path / "pictures/geometry.pvd").exists()
 
 
-def test_geometry_without_a_mesh_is_an_error(perfield_cli, tmp_path):
-    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
+def test_geometry_without_a_mesh_and_messages_is_an_error(perfield_cli, tmp_path):
+    nothing = twin.without_calls
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False, change_step=nothing)
     result = perfield_cli("render", path, "--geometry")
     assert result.returncode == 2
     assert "described a mesh" in result.stderr

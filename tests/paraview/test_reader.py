@@ -20,6 +20,7 @@ from perfield.run import RunError
 
 MESH, MACHINE, MESSAGES = range(3)
 ALL, CELLS = 1, 1
+NOTHING = {"mesh": False, "change_step": twin.without_calls}  # that a picture of the mesh could show
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +173,8 @@ def test_damage_is_told_once(run_path, tmp_path, said):
 @pytest.mark.parametrize(
     ("made", "options", "text"),
     [
-        ({"mesh": False}, {}, "choose machine as Picture"),
-        ({"mesh": False}, {"picture": MESSAGES}, "described a mesh"),
+        (NOTHING, {}, "choose machine as Picture"),
+        (NOTHING, {"picture": MESSAGES}, "described a mesh"),
         ({"steps": 0, "ended": False, "change_rank": twin.live_rank}, {}, "wait for the first one"),
         ({}, {"mesh": "plate.pvtu"}, "mesh plate.pvtu does not exist"),
     ],

@@ -31,7 +31,8 @@ from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.overview import Overview
-from perfield.pictures.pieces import Pieces, choose_pieces, shallow
+from perfield.pictures.pieces import Pieces, shallow
+from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
@@ -53,6 +54,7 @@ class OpenRun:
         self.run = cast(RunDirectory, PerStep(perfield.open(path)))
         self.run_id = run_id_of(self.run.info, path)
         self._mesh = ""
+        self._told_of_mesh: list[str] = []
         self._scene: tuple[tuple[str, ...] | None, TopologyScene | Overview] | None = None
         self._told: set[str] = set()
 
@@ -68,8 +70,9 @@ class OpenRun:
 
     @cached_property
     def pieces(self) -> Pieces:
-        """The meshes. Raises MeshMissingError if there are none."""
-        return choose_pieces(self.run, self._mesh or None)
+        """The meshes, or boxes in their place. Raises MeshMissingError if there are none."""
+        pieces, self._told_of_mesh = shown_pieces(self.run, self._mesh or None)
+        return pieces
 
     def use_mesh(self, mesh: str) -> None:
         """Takes the mesh from a place on disk from now on; "" is where the run has it."""
@@ -101,7 +104,7 @@ class OpenRun:
         left_out = getattr(self.__dict__.get("pieces"), "left_out", {})
         several = (self.run.spans > 1).any()
         means = ["Frames add up several steps: values are the mean of one."] if several else []
-        told = (*self.run.damage, *means, *left_out.values())
+        told = (*self.run.damage, *means, *left_out.values(), *self._told_of_mesh)
         new = [text for text in told if text not in self._told]
         self._told.update(new)
         return new

@@ -39,6 +39,10 @@ class MeshMissingError(MeshError):
     """The run has no mesh to show values on; the text says where perfield looked."""
 
 
+class MeshUnknownError(MeshMissingError):
+    """No rank described a mesh, and nobody named one."""
+
+
 def dataset_of(block: Block) -> vtkDataSet:
     """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
 

@@ -83,7 +83,8 @@ def geometry_blocks(
     offsets = piece_offsets(centres_and_sizes(run, frame, pieces)[0]) if options.offsets else None
     for rank in range(run.n_ranks):
         blocks = pieces.blocks(rank, frame)
-        cells = [owned_cells(dataset) for _, dataset in blocks]
+        are_cells = getattr(pieces, "are_cells", True)
+        cells = [owned_cells(dataset) if are_cells else 0 for _, dataset in blocks]
         for (number, dataset), n_cells in zip(blocks, cells):
             if not dataset.GetNumberOfPoints():
                 continue

@@ -18,7 +18,7 @@ from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.configuration import setting
-from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
+from perfield.pictures.blocks import MeshError, MeshMissingError, MeshUnknownError, attach, dataset_of
 from perfield.pictures.mesh_files import FORMATS, PARALLEL, READERS, piece_files
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
@@ -193,7 +193,7 @@ def choose_pieces(
     case = (started_in / openfoam_case(run)).resolve()
     if is_openfoam_case(case):
         return OpenFoamPieces(case, run.n_ranks)
-    raise MeshMissingError(
+    raise MeshUnknownError(
         f"no rank of {run.path} described a mesh, and no pieces are on disk beside it. Describe the "
         "mesh with perfield_mesh_* (perfield.h), or name a mesh file or an OpenFOAM case: by `perfield "
         "render --mesh PATH`, or as mesh_path in perfield.toml. The picture of the machine needs no mesh "

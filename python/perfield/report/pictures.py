@@ -51,7 +51,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.pictures.pieces import choose_pieces
+    from perfield.pictures.shown_mesh import shown_pieces
     from perfield.pictures.topology_picture import topology_scene
     from perfield.run.per_step import per_step
 
@@ -63,7 +63,9 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     fields = list(dict.fromkeys([*(picture.field for picture in wanted.values()), COMPUTING, "rank"]))
     geometry = None
     try:
-        geometry = GeometryOptions(choose_pieces(run, None), "point", fields)
+        pieces, told = shown_pieces(run)
+        geometry = GeometryOptions(pieces, "point", fields)
+        notes += told
     except MeshMissingError as error:
         notes.append(f"There is no picture of the mesh: {error}")
     scene = topology_scene(run, report.placement, statistics=[])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Boxes in the place of a mesh, one for each rank, where nobody knows its pieces.
+
+`boxes_by_messages` places them by who talks to whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData
+
+from perfield.analysis.graph_layout import placed_by_messages
+from perfield.analysis.words import counted
+from perfield.pictures.blocks import MeshMissingError
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
+
+SIDE = 0.6  # of a box; the middles of neighbours are about 1 apart
+HEIGHT = 0.2  # of boxes that are placed in the plane
+MOST_FRAMES = 200  # whose messages are added up; of more, every n-th
+
+
+class Boxes:
+    """A box for each rank that has a place, the same in all steps.
+
+    way, notes : for titles, and for the user. place : gives (n_ranks, 3) the middles, NaN for a rank without
+    one; called when the first box is asked for. size : of all boxes, three.
+    """
+
+    are_cells = False  # a box is no cell of the program
+
+    def __init__(
+        self, way: str, place: Callable[[], np.ndarray], size: Sequence[float], notes: Sequence[str]
+    ):
+        self.way, self.origin, self.notes = way, "the run", list(notes)
+        self._place, self._size = place, size
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        return self._place()
+
+    def blocks(self, rank: int, frame: Frame | None) -> list[tuple[int, vtkDataSet]]:
+        """The rank's box; none if it has no place."""
+        if np.isnan(self._places[rank]).any():
+            return []
+        box = vtkImageData()
+        box.SetExtent(0, 1, 0, 1, 0, 1)
+        box.SetSpacing(*self._size)
+        box.SetOrigin(*(self._places[rank] - np.array(self._size) / 2))
+        return [(0, box)]
+
+
+def boxes_by_messages(run: Run) -> Boxes:
+    """Boxes in the plane; ranks that exchange much stand side by side.
+
+    Raises MeshMissingError if no rank sent a message to another: then nothing says which are neighbours.
+    """
+    source, target, amount = _messages(run)
+    if not len(source):
+        raise MeshMissingError(
+            f"no rank of {run.path} sent a message to another, so nothing says which ranks are neighbours."
+        )
+
+    def place() -> np.ndarray:
+        flat = placed_by_messages(run.n_ranks, source, target, amount)
+        return np.hstack([flat, np.zeros((run.n_ranks, 1))])
+
+    notes = _without(run, np.union1d(source, target), "exchanged no messages")
+    return Boxes("boxes placed by messages, not by space", place, (SIDE, SIDE, HEIGHT), notes)
+
+
+def _without(run: Run, with_box: np.ndarray, why: str) -> list[str]:
+    """A sentence on the ranks without a box."""
+    ranks = np.setdiff1d(np.arange(run.n_ranks), with_box)
+    if not len(ranks):
+        return []
+    some = ", ".join(map(str, ranks[:8].tolist())) + ", ..." * (len(ranks) > 8)
+    verb = "has" if len(ranks) == 1 else "have"
+    return [f"{counted(len(ranks), 'rank')} of {run.n_ranks} {verb} no box ({some}), as they {why}."]
+
+
+def _messages(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Source, target and bytes of all messages between two ranks of the run, added up by pair."""
+    chosen = range(0, len(run), -(-len(run) // MOST_FRAMES) or 1)
+    sums: dict[int, float] = {}
+    for number in chosen:
+        messages = run.frame(number).messages
+        source, target = (messages[end].astype(np.int64) for end in ("source", "target"))
+        between = (source >= 0) & (target >= 0) & (source != target)
+        between &= (source < run.n_ranks) & (target < run.n_ranks)
+        keys, place = np.unique(source[between] * run.n_ranks + target[between], return_inverse=True)
+        of_pair = np.bincount(place.ravel(), messages["bytes"][between].astype(float), len(keys))
+        for key, amount in zip(keys.tolist(), of_pair.tolist()):
+            sums[key] = sums.get(key, 0.0) + amount
+    keys = np.array(sorted(sums), dtype=np.int64)
+    amounts = np.array([sums[key] for key in keys.tolist()])
+    return keys // run.n_ranks, keys % run.n_ranks, amounts
