@@ -423,10 +423,12 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 // --- before and after the steps -----------------------------------------------------------------
 
 void Follower::write_rank_entry() {
+  std::string command = program_;  // as a running program tells it
+  for (const std::string& argument : arguments_) command += ' ' + argument;
   if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {room_, kGathered})) return;
   JsonObject json;
   json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);
-  json.text("pid_namespace", "").text("program", program_).texts("arguments", arguments_);
+  json.text("pid_namespace", "").text("program", program_).text("arguments", command);
   json.text("group", base_name(program_)).text("host", rank_.host).text("host_long", rank_.host);
   json.text("boot_id", rank_.boot_id).text("cpuset", "").text("clock", "otf2");
   json.integer("realtime_ns", trace_->start_ns).text("mpi", "").text("perfield", PERFIELD_VERSION);

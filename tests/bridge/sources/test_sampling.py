@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import errno
+import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import perfield
@@ -43,13 +45,15 @@ def times(run):
 
 
 def test_functions_have_their_shares_inlined_ones_too(shares):
-    run, _ = shares(250)
+    run, result = shares(250)
     found = times(run)[["cheap", "middle", "dear"]]
     count = run.samples()["count"].sum()
     assert count > 1000
+    spent = np.array(re.search("^spent (.*)$", result.stdout, re.MULTILINE)[1].split(), float)
+    assert spent / spent.sum() == pytest.approx([0.1, 0.3, 0.6], abs=0.1)
     # Within two points, and four standard deviations where there are few samples.
     error = max(0.02, 4 * (0.25 / count) ** 0.5)
-    assert (found / found.sum()).to_numpy() == pytest.approx([0.1, 0.3, 0.6], abs=error)
+    assert (found / found.sum()).to_numpy() == pytest.approx(spent / spent.sum(), abs=error)
 
 
 def test_sampled_time_is_the_cpu_time_of_the_steps(shares):

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * shares - `shares STEPS LIBRARY`: computes with known shares in five functions. Of the main
- * thread, cheap has 10 %, middle 30 % (inlined into work) and dear 60 %; a second thread spends as
- * much in aside; `plugged` of LIBRARY, opened after three steps, takes as long as dear from then
- * on.
+ * thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a second
+ * thread spends as much in aside; `plugged` of LIBRARY, opened after three steps, takes as long as
+ * dear from then on. At the end it prints the CPU time in s that its thread spent in cheap, middle
+ * and dear, since turns last longer on a core that others use, too.
  */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <perfield.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static volatile double sink;
 static volatile int ends;
@@ -27,10 +30,22 @@ enum { kUnit = 400000 };
 static __attribute__((noinline)) void cheap(void) { SPIN(1 * kUnit); }
 static inline __attribute__((always_inline)) void middle(void) { SPIN(3 * kUnit); }
 static __attribute__((noinline)) void dear(void) { SPIN(6 * kUnit); }
+static double spent[3];
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 static __attribute__((noinline)) void work(void) {
+  const double begin = now();
   cheap();
+  const double after_cheap = now();
   middle();
+  const double after_middle = now();
   dear();
+  spent[0] += after_cheap - begin;
+  spent[1] += after_middle - after_cheap;
+  spent[2] += now() - after_middle;
 }
 
 static __attribute__((noinline)) void aside(void) { SPIN(kUnit); }
@@ -61,6 +76,7 @@ int main(int argc, char** argv) {
   }
   ends = 1;
   if (with_thread) pthread_join(thread, NULL);
+  printf("spent %.6f %.6f %.6f\n", spent[0], spent[1], spent[2]);
   MPI_Finalize();
   return 0;
 }
