@@ -10,8 +10,9 @@ from mesh_file_writers import row_of_cubes, write_ensight, write_vtu
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.file_pieces import FilePieces
 from perfield.pictures.geometry_picture import GeometryOptions, geometry, ranks_without_mesh
-from perfield.pictures.pieces import FilePieces, choose_pieces
+from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.rank_array import RankArrayPieces
 
 
