@@ -48,6 +48,59 @@ def write_vtu(path: Path, grid: vtkUnstructuredGrid) -> Path:
     return path
 
 
+def write_exodus(path: Path, grid: vtkUnstructuredGrid, times: tuple[float, ...] = ()) -> Path:
+    """With an array `time` on cells that holds each time's, if there are times."""
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+    from vtkmodules.vtkFiltersPython import vtkPythonAlgorithm
+    from vtkmodules.vtkIOExodus import vtkExodusIIWriter
+
+    class Source:
+        """Gives the grid at each time."""
+
+        def Initialize(self, algorithm):
+            algorithm.SetNumberOfInputPorts(0)
+            algorithm.SetNumberOfOutputPorts(1)
+
+        def FillOutputPortInformation(self, algorithm, port, about):
+            about.Set(vtkUnstructuredGrid.DATA_TYPE_NAME(), "vtkUnstructuredGrid")
+            return 1
+
+        def ProcessRequest(self, algorithm, request, inputs, outputs):
+            keys, about = vtkStreamingDemandDrivenPipeline, outputs.GetInformationObject(0)
+            if request.Has(keys.REQUEST_DATA_OBJECT()):
+                about.Set(vtkUnstructuredGrid.DATA_OBJECT(), vtkUnstructuredGrid())
+            elif request.Has(keys.REQUEST_INFORMATION()) and times:
+                about.Set(keys.TIME_STEPS(), times, len(times))
+                about.Set(keys.TIME_RANGE(), (times[0], times[-1]), 2)
+            elif request.Has(keys.REQUEST_DATA()):
+                made = about.Get(vtkUnstructuredGrid.DATA_OBJECT())
+                made.ShallowCopy(grid)
+                if times:
+                    time = about.Get(keys.UPDATE_TIME_STEP())
+                    attach(made, "time", np.full(grid.GetNumberOfCells(), time), "cell")
+                    made.GetInformation().Set(made.DATA_TIME_STEP(), time)
+            return 1
+
+    source, writer = vtkPythonAlgorithm(), vtkExodusIIWriter()
+    source.SetPythonObject(Source())
+    writer.SetFileName(str(path))
+    writer.SetInputConnection(source.GetOutputPort())
+    writer.SetWriteAllTimeSteps(bool(times))
+    assert writer.Write()
+    return path
+
+
+def write_cgns(path: Path, grid: vtkUnstructuredGrid) -> Path:
+    """A base with one zone, and the arrays of cells as a solution. Needs ParaView's modules."""
+    from paraview.modules.vtkPVVTKExtensionsIOCGNSWriter import vtkCGNSWriter
+
+    writer = vtkCGNSWriter()
+    writer.SetFileName(str(path))
+    writer.SetInputData(grid)
+    assert writer.Write()
+    return path
+
+
 def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, ...] = ()) -> Path:
     """An EnSight Gold case in ASCII. on_cells : name -> values, of each time where there are times."""
     several = len(times) > 0

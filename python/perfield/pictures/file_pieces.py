@@ -43,7 +43,8 @@ class FilePieces:
                     "ranks, or name an array that holds the rank of each cell with --rank-array."
                 )
         spread = SPREAD.fullmatch(path.name)
-        self.way = f"mesh from {f'{spread[1]}.{spread[2]}.*' if spread else path.name}, a piece per rank"
+        self.name = f"{spread[1]}.{spread[2]}.*" if spread else path.name
+        self.way = f"mesh from {self.name}, a piece per rank"
         self._read: dict[int, tuple[Path, float | None, list[vtkDataSet]]] = {}  # of each rank, the last
         self._opened: dict[int, MeshFile] = {}
 

@@ -43,11 +43,11 @@ def found_mesh(run: Run, started_in: Path) -> tuple[FilePieces | RankArrayPieces
             pieces = _certain(path, run.n_ranks, written[0])
         except (MeshMissingError, OSError):
             pieces = None
-        name = str(path.relative_to(started_in))
+        folder = path.parent.relative_to(started_in)
         if pieces is None:
-            useless.append(name)
+            useless.append(str(folder / path.name))
             continue
-        pieces.way = pieces.way.replace(path.name, f"{name}, written during the run", 1)
+        pieces.way = pieces.way.replace(pieces.name, f"{folder / pieces.name}, written during the run", 1)
         order = pieces.dimension, path.suffix == ".pvd", changed_ns
         if best is None or order > best[0]:
             best = order, pieces

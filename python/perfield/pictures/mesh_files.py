@@ -27,6 +27,7 @@ from vtkmodules.vtkIOXML import (
 
 from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.tried_apart import tried_apart
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -187,6 +188,9 @@ def _ensight(path: Path) -> _ByReader:
 
 
 def _exodus(path: Path) -> _ByReader:
+    with path.open("rb") as file:
+        if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
+            raise ValueError("it is no file of netCDF")
     from vtkmodules.vtkIOExodus import vtkExodusIIReader as Reader
 
     reader = Reader()
@@ -199,6 +203,7 @@ def _exodus(path: Path) -> _ByReader:
 
 
 def _cgns(path: Path) -> _ByReader:
+    tried_apart(path)
     from vtkmodules.vtkIOCGNSReader import vtkCGNSReader
 
     reader = vtkCGNSReader()
@@ -211,6 +216,7 @@ def _cgns(path: Path) -> _ByReader:
 
 
 def _xdmf(path: Path) -> _ByReader:
+    tried_apart(path)
     try:
         from vtkmodules.vtkIOXdmf3 import vtkXdmf3Reader as Reader
     except ImportError:  # pip's VTK

@@ -39,7 +39,7 @@ class RankArrayPieces:
     """
 
     def __init__(self, path: Path, n_ranks: int, array: str | None = None):
-        self.origin = str(path)
+        self.origin, self.name = str(path), path.name
         self.notes: list[str] = []
         self._n_ranks, self._file = n_ranks, MeshFile(path)
         self._time: float | None = None
