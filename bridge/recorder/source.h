@@ -178,8 +178,8 @@ struct perfield_collective {
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
-// A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not only
-// made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
+// A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not
+// only made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
 struct perfield_communicator {
   uint32_t name;
   int32_t size, my_rank;

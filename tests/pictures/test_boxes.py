@@ -129,7 +129,8 @@ def test_boxes_stand_as_the_grid_of_ranks_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dims", "flat"), [((4,), 2), ((2, 2), 2), ((2, 1, 2), 1), ((1, 2, 2), 0), ((2, 2, 2), None), ((4, 1, 1), 2)]
+    ("dims", "flat"),
+    [((4,), 2), ((2, 2), 2), ((2, 1, 2), 1), ((1, 2, 2), 0), ((2, 2, 2), None), ((4, 1, 1), 2)],
 )
 def test_boxes_are_flat_across_a_plane_of_ranks(tmp_path, dims, flat):
     run = with_grids(tmp_path, int(np.prod(dims)), grid(dims))

@@ -23,7 +23,9 @@ def values(pieces, rank, name, frame=None):
 def write_spread(folder, ranks, times=(), name="mesh.e"):
     """Pieces of Exodus: piece r has r + 1 cells, and the number r on them."""
     for rank in range(ranks):
-        write_exodus(folder / f"{name}.{ranks}.{rank}", row_of_cubes(rank + 1, {"n": [rank] * (rank + 1)}), times)
+        write_exodus(
+            folder / f"{name}.{ranks}.{rank}", row_of_cubes(rank + 1, {"n": [rank] * (rank + 1)}), times
+        )
     return folder / f"{name}.{ranks}.0"
 
 

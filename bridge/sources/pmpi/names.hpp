@@ -4,7 +4,8 @@
 // a name follows from the ranks of a communicator and from how many with these ranks this process
 // has made before, which all its ranks know alike. A communicator is named when it is made and
 // described when it is first used,
-// a Cartesian one already when it is made. A duplicate has a name of its own. Any thread, under a lock.
+// a Cartesian one already when it is made. A duplicate has a name of its own. Any thread, under a
+// lock.
 #pragma once
 
 #include "peers.hpp"

@@ -165,7 +165,9 @@ def files_by_time(path: Path) -> dict[float, list[Path]]:
     for entry in ElementTree.parse(path).iter("DataSet"):
         time, part = float(entry.get("timestep", 0)), int(entry.get("part", 0))
         found.setdefault(time, []).append((part, path.parent / str(entry.get("file"))))
-    return {time: [file for _, file in sorted(files, key=lambda one: one[0])] for time, files in found.items()}
+    return {
+        time: [file for _, file in sorted(files, key=lambda one: one[0])] for time, files in found.items()
+    }
 
 
 def piece_files(path: Path) -> list[Path]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -104,7 +103,9 @@ def partitions(data: bytes) -> dict[tuple[int, int], int]:
     """
     version, is_binary, size = data.split(b"\n", 2)[1].split()[:3]
     if version != b"4.1":
-        raise ValueError(f"it is of format MSH {version.decode()}; write it as MSH 4.1, with gmsh -format msh41")
+        raise ValueError(
+            f"it is of format MSH {version.decode()}; write it as MSH 4.1, with gmsh -format msh41"
+        )
     numbers = _Numbers(_section(data, "PartitionedEntities"), is_binary != b"0", int(size))
     found = {}
     numbers.sizes(1)
@@ -147,12 +148,12 @@ class _Numbers:
 
 
 def _section(data: bytes, name: str) -> bytes:
+    """What stands in a section."""
     begin = data.index(b"$" + name.encode() + b"\n") + len(name) + 2
     return data[begin : data.index(b"$End" + name.encode(), begin)]
 
 
 def _without(data: bytes, name: str) -> bytes:
-    begin, end = re.search(rb"^\$%s\r?\n" % name.encode(), data, re.M), f"$End{name}\n".encode()
-    if begin is None:
-        return data
-    return data[: begin.start()] + data[data.index(end, begin.end()) + len(end) :]
+    """The file without a section, if it has it."""
+    begin, end = data.find(f"\n${name}\n".encode()), f"$End{name}\n".encode()
+    return data if begin < 0 else data[: begin + 1] + data[data.index(end, begin) + len(end) :]

@@ -319,4 +319,3 @@ def _grids(reader: vtkOpenFOAMReader) -> list[tuple[int, vtkUnstructuredGrid]]:
             number += 1
         iterator.GoToNextItem()
     return grids
-

@@ -210,4 +210,3 @@ def _cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
         data.RemoveArray("vtkOriginalPointIds")
     grid.GetFieldData().Initialize()
     return grid
-

@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int world_rank, rank, at[3];
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  const int dims[] = {2, 1, 2}, periods[] = {0, 0, 1}, three[] = {3}, open[] = {0}, keeps[] = {1, 0, 0};
+  const int dims[] = {2, 1, 2}, periods[] = {0, 0, 1}, three[] = {3}, open[] = {0},
+            keeps[] = {1, 0, 0};
   MPI_Comm reversed, grid, part, line, copy;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &reversed);
   MPI_Cart_create(reversed, 3, dims, periods, 1, &grid); /* only asked for places, never used */
