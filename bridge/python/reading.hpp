@@ -15,10 +15,11 @@ namespace py = pybind11;
 
 using Offsets = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
 
-template <class Row>
-py::array to_array(std::vector<Row>&& rows) {
-  auto* kept = new std::vector<Row>(std::move(rows));  // lives as long as the array
-  py::capsule owner(kept, [](void* vector) { delete static_cast<std::vector<Row>*>(vector); });
+template <class Row, class Allocator>
+py::array to_array(std::vector<Row, Allocator>&& rows) {
+  using Rows = std::vector<Row, Allocator>;
+  auto* kept = new Rows(std::move(rows));  // lives as long as the array
+  py::capsule owner(kept, [](void* vector) { delete static_cast<Rows*>(vector); });
   return py::array_t<Row>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
 }
 
@@ -29,11 +30,11 @@ class ReadingAhead {
       : file_(file), offsets_(offsets), count_(count) {}
   // Call before reading the entry at offsets[n]; n rises.
   void prepare(size_t n) {
-    constexpr uint64_t kClose = 64 << 10;
+    constexpr uint64_t kClose = 64 << 10, kAtOnce = 1 << 20;  // bytes
     if (n < behind_) return;
     for (behind_ = n + 1; behind_ < count_ && offsets_[behind_] > offsets_[behind_ - 1] &&
                           offsets_[behind_] - offsets_[behind_ - 1] < kClose &&
-                          offsets_[behind_] - offsets_[n] < perfield::StreamFile::kAhead;)
+                          offsets_[behind_] - offsets_[n] < kAtOnce;)
       ++behind_;
     const uint64_t length = offsets_[behind_ - 1] - offsets_[n];
     file_.window(offsets_[n], sizeof(perfield::EntryHeader), size_t(length) + (16 << 10));

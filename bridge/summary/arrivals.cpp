@@ -78,7 +78,7 @@ void Arrivals::sort_out() {
     if (log.lost || log.found < log.all) event.flags |= waits::kOverflow;
     return !log.is_used;
   };
-  std::vector<waits::Event> kept;
+  waits::Events kept;
   for (waits::Event& event : events_)
     if (!is_told_by_log(event)) kept.push_back(event);
   events_.clear();

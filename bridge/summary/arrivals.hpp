@@ -75,7 +75,7 @@ class Arrivals {
   void take_sizes();
 
   RankClocks clocks_;
-  std::vector<waits::Event> events_;                 // with stamps of their ranks
+  waits::Events events_;                             // with stamps of their ranks
   std::map<std::pair<int64_t, int32_t>, Log> logs_;  // by step and rank
   std::map<uint32_t, std::set<Described>> communicators_;
   std::map<int64_t, OfStep> steps_;

@@ -20,7 +20,7 @@ int64_t mean(uint64_t sum, uint64_t count, uint64_t begin) {
 
 template <class Row>
 void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event event,
-               std::vector<Event>* events) {
+               Events* events) {
   if (row.count == 0 || row.count > uint64_t(std::numeric_limits<int64_t>::max())) return;
   if (!(row.begun_sum | row.wait_begin_sum | row.wait_end_sum)) return;  // no source of stamps
   const auto stamp = [&](uint64_t sum) {
@@ -41,7 +41,7 @@ int64_t known(uint64_t stamp) { return stamp ? int64_t(stamp) : kUnknown; }
 }  // namespace
 
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
-              std::vector<Event>* events) {
+              Events* events) {
   Event event{};
   event.step = index;
   event.rank = rank;

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "format/decode.hpp"
 #include "format/events.hpp"
@@ -28,7 +27,7 @@ struct RankClock {
 
 // Appends an event for each row of the entry that has stamps, but for messages to oneself.
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
-              std::vector<Event>* events);
+              Events* events);
 
 // The event of a log; its stamps stay those of its rank.
 Event event_of(const LoggedEvent& logged, int64_t index, int32_t rank);

@@ -33,7 +33,7 @@ def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
     logged, logs = run.logs(positions)
     of_log = _events_of_logs(logged, logs, run)
     logs_of = _key(logs["step"], logs["rank"], run)
-    parts, keys = [], [np.zeros(0, np.int64)]
+    files, keys = [], [np.zeros(0, np.int64)]
     for path, steps, places in run.entries_by_file(positions):
         ranks = places["rank"].astype(np.int64)
         of_entry = _key(steps, ranks, run)
@@ -41,8 +41,8 @@ def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
         keys.append(of_entry[is_logged])
         kept = np.flatnonzero(~is_logged)
         where = places["offset"][kept], places["reference_offset"][kept], steps[kept], ranks[kept]
-        parts.append(_bridge.read_arrivals(path, *where, *run.stamps.shift_and_drift(ranks[kept])))
-    of_rows = np.concatenate([np.zeros(0, EVENT), *parts])
+        files.append((path, *where, *run.stamps.shift_and_drift(ranks[kept])))
+    of_rows = _bridge.read_arrivals(files)
     _tell(of_rows, np.flatnonzero(of_rows["kind"] == COLLECTIVE), run.communicators)
     of_log = of_log[np.isin(_key(of_log["step"], of_log["rank"], run), np.concatenate(keys))]
     for name in STAMPS if len(of_log) else ():
