@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "waits/collectives.hpp"
+#include "waits/groups.hpp"
+#include "waits/messages.hpp"
 
 namespace perfield::waits {
 namespace {
@@ -40,36 +42,29 @@ Timeline::Timeline(const Event* events, size_t n_events, const State* states, si
 
 void Timeline::add_calls(const Event* events, size_t n_events, const State* states,
                          size_t n_states) {
+  Groups<3> calls;
+  std::vector<Call> list;
+  const auto call_of = [&](const Event& e, int64_t begin, int64_t end) {
+    const uint32_t call = calls.of({{uint64_t(e.rank), in_order(end), in_order(begin)}});
+    if (call == list.size()) list.push_back({begin, end, e.step, 0, -1});
+    list[call].step = std::max(list[call].step, e.step);
+    return call;
+  };
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     if (e.rank < 0 || !is_single(e)) continue;
-    OfRank& r = ranks_[size_t(e.rank)];
-    if (has_wait(e)) r.calls.push_back({e.wait_begin, e.wait_end, e.step, 0, -1});
+    if (has_wait(e)) call_of_[i] = call_of(e, e.wait_begin, e.wait_end);
     // What begins without blocking still says in which step the rank was: a call of no length.
-    if (e.begun != kUnknown && e.begun != e.wait_begin)
-      r.calls.push_back({e.begun, e.begun, e.step, 0, -1});
+    if (e.begun != kUnknown && e.begun != e.wait_begin) call_of(e, e.begun, e.begun);
   }
-  for (OfRank& r : ranks_) {
-    std::vector<Call>& calls = r.calls;
-    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
-      return std::tie(a.end, a.begin) < std::tie(b.end, b.begin);
-    });
-    calls.erase(std::unique(calls.begin(), calls.end(),
-                            [](const Call& a, const Call& b) {
-                              return a.begin == b.begin && a.end == b.end;
-                            }),
-                calls.end());
+  std::vector<int64_t> place(list.size());  // among the calls of its rank
+  for (const uint32_t call : calls.sorted()) {
+    std::vector<Call>& of_rank = ranks_[size_t(calls.key(call).word[0])].calls;
+    place[call] = int64_t(of_rank.size());
+    of_rank.push_back(list[call]);
   }
-  for (size_t i = 0; i < n_events; ++i) {
-    const Event& e = events[i];
-    if (e.rank < 0 || !has_wait(e) || !is_single(e)) continue;
-    const std::vector<Call>& calls = ranks_[size_t(e.rank)].calls;
-    const auto at =
-        std::lower_bound(calls.begin(), calls.end(), e, [](const Call& c, const Event& of) {
-          return std::tie(c.end, c.begin) < std::tie(of.wait_end, of.wait_begin);
-        });
-    call_of_[i] = at - calls.begin();
-  }
+  for (int64_t& call : call_of_)
+    if (call >= 0) call = place[size_t(call)];
   for (size_t i = 0; i < n_states; ++i) {
     const State& s = states[i];
     if (s.exactness != kExact || s.cause < 0 || s.event < 0 || size_t(s.event) >= n_events ||
@@ -144,34 +139,34 @@ Spent Timeline::spent(int32_t rank, int64_t begin, int64_t end) const {
 }
 
 void Timeline::add_messages(const Event* events, size_t n_events) {
-  using Key = std::tuple<int32_t, int32_t, uint32_t, uint32_t, uint8_t>;
-  const auto key = [&](size_t i) {
-    const Event& e = events[i];
-    const bool sends = e.kind == kSend;
-    return Key{sends ? e.rank : e.peer, sends ? e.peer : e.rank, e.channel, e.number, e.kind};
+  struct Ends {
+    int64_t send = -1, receive = -1;
   };
-  std::vector<std::pair<Key, size_t>> ends;
+  Messages<Ends> messages;
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
-    if (e.kind != kCollective && e.number && e.channel && is_single(e) && e.rank >= 0 &&
-        e.peer >= 0 && e.peer != e.rank && e.peer < n_ranks())
-      ends.emplace_back(key(i), i);
-  }
-  std::sort(ends.begin(), ends.end());
-  for (size_t k = 0; k + 1 < ends.size(); ++k) {
-    const Event &send = events[ends[k].second], &receive = events[ends[k + 1].second];
-    if (send.kind != kSend || receive.kind != kReceive || send.peer != receive.rank ||
-        receive.peer != send.rank || send.channel != receive.channel ||
-        send.number != receive.number || send.begun == kUnknown || !has_wait(receive))
+    if (e.kind > kReceive || !e.number || !e.channel || !is_single(e) || e.rank < 0 || e.peer < 0 ||
+        e.peer == e.rank || e.peer >= n_ranks())
       continue;
-    send_of_[ends[k + 1].second] = int64_t(ends[k].second);
+    Ends& ends = messages.of(e);
+    if (e.kind == kSend)
+      ends.send = int64_t(i);
+    else if (ends.receive < 0)
+      ends.receive = int64_t(i);
+  }
+  messages.for_each([&](const Ends& ends) {
+    if (ends.send < 0 || ends.receive < 0) return;
+    const Event &send = events[ends.send], &receive = events[ends.receive];
+    if (send.begun == kUnknown || !has_wait(receive)) return;
+    send_of_[size_t(ends.receive)] = ends.send;
     if (send.rank < receive.rank)
       meetings_.push_back({send.rank, receive.rank, send.begun, receive.wait_end});
     else
       meetings_.push_back({receive.rank, send.rank, receive.wait_end, send.begun});
-  }
+  });
   std::sort(meetings_.begin(), meetings_.end(), [](const Meeting& a, const Meeting& b) {
-    return std::tie(a.low, a.high, a.at_low) < std::tie(b.low, b.high, b.at_low);
+    return std::tie(a.low, a.high, a.at_low, a.at_high) <
+           std::tie(b.low, b.high, b.at_low, b.at_high);
   });
 }
 
