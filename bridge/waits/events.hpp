@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "waits/large_pages.hpp"
+#include "waits/memory.hpp"
 
 namespace perfield::waits {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// groups.hpp - finds what belongs together: all with equal keys. Takes O(n) time. One thread at a
-// time; throws only std::bad_alloc.
+// groups.hpp - finds what belongs together: all with equal keys. A hash table takes O(n) time. One
+// thread at a time; throws only std::bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,20 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
-#include "waits/large_pages.hpp"
+#include "waits/memory.hpp"
 
 namespace perfield::waits {
+
+struct Key {
+  uint64_t first, second;
+  bool operator==(const Key& other) const { return first == other.first && second == other.second; }
+  bool operator<(const Key& other) const {
+    return std::tie(first, second) < std::tie(other.first, other.second);
+  }
+};
 
 // As a word of a key, whose order is that of the numbers.
 inline uint64_t in_order(int64_t number) {
@@ -22,53 +31,27 @@ inline uint64_t in_order(int64_t number) {
   return uint64_t(number) ^ kSign;
 }
 
-// Numbers groups from 0 on, in the order in which their keys appear. A table with open addresses:
-// keys that follow one another are often equal, so the last one is tried first.
-template <size_t kWords>
+// Numbers groups from 0 on, in the order in which their keys appear.
 class Groups {
  public:
-  struct Key {
-    uint64_t word[kWords];
-    bool operator==(const Key& other) const {
-      uint64_t differs = 0;
-      for (size_t i = 0; i < kWords; ++i) differs |= word[i] ^ other.word[i];
-      return differs == 0;
-    }
-    bool operator<(const Key& other) const {
-      return std::lexicographical_compare(word, word + kWords, other.word, other.word + kWords);
-    }
-  };
-
-  // expected: members; they may be more.
-  explicit Groups(size_t expected = 0) : slots_(n_slots()) { added_.reserve(expected); }
+  explicit Groups(Arena& arena) : keys_(arena), slots_(n_slots(), arena), added_(arena) {}
 
   size_t size() const { return keys_.size(); }
 
   // The group with this key, which may be a new one.
   uint32_t of(const Key& key) {
-    if (last_ < keys_.size() && keys_[last_] == key) return last_;
     const uint64_t hash = hash_of(key);
-    for (size_t at = hash >> (64 - bits_);; at = (at + 1) & (n_slots() - 1)) {
-      Slot& slot = slots_[at];
-      if (slot.behind == 0) {
-        slot = {uint32_t(hash), add(key)};
-        if (2 * keys_.size() > n_slots()) grow();
-        return last_;
-      }
-      if (slot.hash == uint32_t(hash) && keys_[slot.behind - 1] == key)
-        return last_ = slot.behind - 1;
-    }
+    Slot& slot = slots_[slot_of(key, hash)];
+    if (slot.behind) return slot.behind - 1;
+    if (keys_.size() >= std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
+    keys_.push_back(key);
+    const auto n = uint32_t(keys_.size());
+    slot = {uint32_t(hash), n};
+    if (2 * keys_.size() > n_slots()) grow();
+    return n - 1;
   }
-
-  // The groups in the order of their keys.
-  std::vector<uint32_t> sorted() const {
-    std::vector<uint32_t> groups(size());
-    std::iota(groups.begin(), groups.end(), 0u);
-    std::sort(groups.begin(), groups.end(),
-              [this](uint32_t a, uint32_t b) { return keys_[a] < keys_[b]; });
-    return groups;
-  }
-  const Key& key(uint32_t group) const { return keys_[group]; }
+  // Whether there is a group with this key.
+  bool has(const Key& key) const { return slots_[slot_of(key, hash_of(key))].behind != 0; }
 
   // Adds a member to the group with this key.
   void add(const Key& key, uint32_t member) { added_.push_back({of(key), member}); }
@@ -78,11 +61,15 @@ class Groups {
   template <typename Take>
   void for_each(Take take) const {
     std::vector<size_t> end(size() + 1);
-    LargeVector<uint32_t> members(added_.size());
+    ArenaVector<uint32_t> members(added_.size(), added_.get_allocator());
     for (const Added& one : added_) ++end[one.group + 1];
     for (size_t group = 0; group < size(); ++group) end[group + 1] += end[group];
     for (const Added& one : added_) members[end[one.group]++] = one.member;
-    for (const uint32_t group : sorted()) {
+    std::vector<uint32_t> order(size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(),
+              [this](uint32_t a, uint32_t b) { return keys_[a] < keys_[b]; });
+    for (const uint32_t group : order) {
       const size_t first = group ? end[group - 1] : 0;
       if (end[group] > first) take(&members[first], end[group] - first);
     }
@@ -99,37 +86,32 @@ class Groups {
   size_t n_slots() const { return size_t{1} << bits_; }
 
   static uint64_t hash_of(const Key& key) {
-    uint64_t hash = 0;
-    for (const uint64_t word : key.word) {
-      hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 32;
-    }
-    return hash * 0xD6E8FEB86659FD93u;
+    uint64_t hash = key.first * 0x9E3779B97F4A7C15u;
+    hash = (hash ^ hash >> 32 ^ key.second) * 0x9E3779B97F4A7C15u;
+    return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
   }
 
-  uint32_t add(const Key& key) {
-    if (keys_.size() >= std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
-    last_ = uint32_t(keys_.size());
-    keys_.push_back(key);
-    return last_ + 1;
+  // The slot that holds the key, or else the free one where it belongs.
+  size_t slot_of(const Key& key, uint64_t hash) const {
+    for (size_t at = hash >> (64 - bits_);; at = (at + 1) & (n_slots() - 1)) {
+      const Slot& slot = slots_[at];
+      if (!slot.behind || (slot.hash == uint32_t(hash) && keys_[slot.behind - 1] == key)) return at;
+    }
   }
 
   void grow() {
     bits_ += 2;
     slots_.assign(n_slots(), {});
-    for (size_t group = 0; group < keys_.size(); ++group) {
+    for (uint32_t group = 0; group < keys_.size(); ++group) {
       const uint64_t hash = hash_of(keys_[group]);
-      size_t at = hash >> (64 - bits_);
-      while (slots_[at].behind) at = (at + 1) & (n_slots() - 1);
-      slots_[at] = {uint32_t(hash), uint32_t(group + 1)};
+      slots_[slot_of(keys_[group], hash)] = {uint32_t(hash), group + 1};
     }
   }
 
   unsigned bits_ = 6;
-  uint32_t last_ = 0;
-  LargeVector<Key> keys_;  // of each group
-  LargeVector<Slot> slots_;
-  LargeVector<Added> added_;
+  ArenaVector<Key> keys_;  // of each group
+  ArenaVector<Slot> slots_;
+  ArenaVector<Added> added_;
 };
 
 }  // namespace perfield::waits

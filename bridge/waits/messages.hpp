@@ -9,7 +9,7 @@
 
 #include "waits/events.hpp"
 #include "waits/groups.hpp"
-#include "waits/large_pages.hpp"
+#include "waits/memory.hpp"
 
 namespace perfield::waits {
 
@@ -27,10 +27,12 @@ struct Way {
 template <typename Ends>
 class Messages {
  public:
+  explicit Messages(Arena& arena) : blocks_(arena), ends_(arena) {}
+
   // Of the message that has this end; valid until the next call.
   Ends& of(const Event& end) {
     const uint32_t block =
-        blocks_.of({{Way(end).word(), uint64_t(end.channel) << 32 | end.number / kOfBlock}});
+        blocks_.of({Way(end).word(), uint64_t(end.channel) << 32 | end.number / kOfBlock});
     if (block == ends_.size()) ends_.emplace_back();
     return ends_[block][end.number % kOfBlock];
   }
@@ -47,8 +49,8 @@ class Messages {
   // together.
   static constexpr uint32_t kOfBlock = 8;
   using Block = std::array<Ends, kOfBlock>;
-  Groups<2> blocks_;
-  LargeVector<Block> ends_;
+  Groups blocks_;
+  ArenaVector<Block> ends_;
 };
 
 }  // namespace perfield::waits

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "waits/collectives.hpp"
-#include "waits/groups.hpp"
 #include "waits/messages.hpp"
+#include "waits/sorting.hpp"
 
 namespace perfield::waits {
 namespace {
@@ -21,6 +21,21 @@ bool has_wait(const Event& event) {
   return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
          event.wait_end >= event.wait_begin;
 }
+
+// A call with the events that it blocked for and that follow one another.
+struct CallOfEvents {
+  Call call;
+  int32_t rank;
+  size_t first, n;
+  bool goes_on_with(const CallOfEvents& next) const {
+    return rank == next.rank && call.begin == next.call.begin && call.end == next.call.end &&
+           call.step == next.call.step && first + n == next.first;
+  }
+  bool operator<(const CallOfEvents& other) const {
+    return std::tie(rank, call.end, call.begin, first) <
+           std::tie(other.rank, other.call.end, other.call.begin, other.first);
+  }
+};
 
 // Whether ranks leave it only after all have entered it.
 bool gathers_all(uint16_t call) { return collective_of(call).pattern == Pattern::kAllToAll; }
@@ -42,29 +57,30 @@ Timeline::Timeline(const Event* events, size_t n_events, const State* states, si
 
 void Timeline::add_calls(const Event* events, size_t n_events, const State* states,
                          size_t n_states) {
-  Groups<3> calls;
-  std::vector<Call> list;
-  const auto call_of = [&](const Event& e, int64_t begin, int64_t end) {
-    const uint32_t call = calls.of({{uint64_t(e.rank), in_order(end), in_order(begin)}});
-    if (call == list.size()) list.push_back({begin, end, e.step, 0, -1});
-    list[call].step = std::max(list[call].step, e.step);
-    return call;
-  };
+  Arena arena;
+  ArenaVector<CallOfEvents> found(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     if (e.rank < 0 || !is_single(e)) continue;
-    if (has_wait(e)) call_of_[i] = call_of(e, e.wait_begin, e.wait_end);
+    if (has_wait(e)) {
+      const CallOfEvents call = {{e.wait_begin, e.wait_end, e.step, 0, -1}, e.rank, i, 1};
+      if (!found.empty() && found.back().goes_on_with(call))
+        ++found.back().n;
+      else
+        found.push_back(call);
+    }
     // What begins without blocking still says in which step the rank was: a call of no length.
-    if (e.begun != kUnknown && e.begun != e.wait_begin) call_of(e, e.begun, e.begun);
+    if (e.begun != kUnknown && e.begun != e.wait_begin)
+      found.push_back({{e.begun, e.begun, e.step, 0, -1}, e.rank, i, 0});
   }
-  std::vector<int64_t> place(list.size());  // among the calls of its rank
-  for (const uint32_t call : calls.sorted()) {
-    std::vector<Call>& of_rank = ranks_[size_t(calls.key(call).word[0])].calls;
-    place[call] = int64_t(of_rank.size());
-    of_rank.push_back(list[call]);
+  sort_by_ranks(found, ranks_.size(), arena);
+  for (const CallOfEvents& one : found) {
+    std::vector<Call>& calls = ranks_[size_t(one.rank)].calls;
+    if (calls.empty() || calls.back().begin != one.call.begin || calls.back().end != one.call.end)
+      calls.push_back(one.call);
+    calls.back().step = std::max(calls.back().step, one.call.step);
+    for (size_t i = 0; i < one.n; ++i) call_of_[one.first + i] = int64_t(calls.size()) - 1;
   }
-  for (int64_t& call : call_of_)
-    if (call >= 0) call = place[size_t(call)];
   for (size_t i = 0; i < n_states; ++i) {
     const State& s = states[i];
     if (s.exactness != kExact || s.cause < 0 || s.event < 0 || size_t(s.event) >= n_events ||
@@ -142,7 +158,8 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
   struct Ends {
     int64_t send = -1, receive = -1;
   };
-  Messages<Ends> messages;
+  Arena arena;
+  Messages<Ends> messages(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     if (e.kind > kReceive || !e.number || !e.channel || !is_single(e) || e.rank < 0 || e.peer < 0 ||

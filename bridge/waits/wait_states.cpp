@@ -14,8 +14,9 @@
 #include "format/calls.h"
 #include "waits/collectives.hpp"
 #include "waits/groups.hpp"
-#include "waits/large_pages.hpp"
+#include "waits/memory.hpp"
 #include "waits/messages.hpp"
+#include "waits/sorting.hpp"
 
 namespace perfield::waits {
 namespace {
@@ -96,6 +97,20 @@ struct Judgement {
   }
 };
 
+// Events that follow one another and that one call blocked for.
+struct Run {
+  int64_t begin, end;
+  int32_t rank;
+  Index first, n;
+  bool is_of(const Run& other) const {
+    return rank == other.rank && begin == other.begin && end == other.end;
+  }
+  bool operator<(const Run& other) const {
+    return std::tie(rank, begin, end, first) <
+           std::tie(other.rank, other.begin, other.end, other.first);
+  }
+};
+
 struct FoundState {
   State state;
   bool may_overlap;  // rows of the same step may hold the same call
@@ -123,7 +138,7 @@ using StepOfRank = std::pair<int64_t, int32_t>;
 class Finder {
  public:
   Finder(const Event* events, size_t n_events, const Clocks& clocks)
-      : events_(events), clocks_(clocks), judgements_(n_events), calls_(n_events) {
+      : events_(events), clocks_(clocks), judgements_(n_events, arena_) {
     for (size_t i = 0; i < n_events; ++i)
       if (is_usable(events[i])) take(Index(i));
   }
@@ -162,8 +177,7 @@ class Finder {
     const Event& e = events_[index];
     if (e.kind == kCollective) collectives_.push_back(index);
     if (is_mean(e)) return means_.push_back(index);
-    if (has_wait(e))
-      calls_.add({{uint64_t(e.rank), in_order(e.wait_begin), in_order(e.wait_end)}}, index);
+    if (has_wait(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
     if (e.kind != kCollective) take_message(index);
   }
 
@@ -277,7 +291,7 @@ class Finder {
   // Calls judge(members, n) for each operation or row of operations, whose members it sorts by
   // rank.
   template <typename Judge>
-  void for_each_by_rank(const Groups<2>& operations, Judge judge) const {
+  void for_each_by_rank(const Groups& operations, Judge judge) const {
     const auto by_rank = [this](Index a, Index b) {
       return std::tie(events_[a].rank, a) < std::tie(events_[b].rank, b);
     };
@@ -288,13 +302,13 @@ class Finder {
   }
 
   void judge_collectives() {
-    Groups<2> operations;
+    Groups operations(arena_);
     std::vector<std::pair<uint32_t, int32_t>> unsized;
     for (const Index i : collectives_) {
       const Event& e = events_[i];
       if (e.channel == 0) continue;
       if (e.size == 0) unsized.push_back({e.channel, e.rank});
-      if (!is_mean(e) && e.number != 0) operations.add({{e.channel, e.number}}, i);
+      if (!is_mean(e) && e.number != 0) operations.add({e.channel, e.number}, i);
     }
     std::sort(unsized.begin(), unsized.end());
     unsized.erase(std::unique(unsized.begin(), unsized.end()), unsized.end());
@@ -418,8 +432,23 @@ class Finder {
   }
 
   // ---- calls: what the events of one call say together ----
+  void take_call(const Run& run) {
+    if (!runs_.empty() && runs_.back().is_of(run) &&
+        runs_.back().first + runs_.back().n == run.first)
+      ++runs_.back().n;
+    else
+      runs_.push_back(run);
+  }
+
   void judge_calls() {
-    calls_.for_each([this](const Index* call, size_t n) { judge_call(call, n); });
+    sort_by_ranks(runs_, clocks_.n_ranks, arena_);
+    std::vector<Index> call;
+    for (size_t first = 0, last; first < runs_.size(); first = last) {
+      call.clear();
+      for (last = first; last < runs_.size() && runs_[last].is_of(runs_[first]); ++last)
+        for (Index i = 0; i < runs_[last].n; ++i) call.push_back(runs_[last].first + i);
+      judge_call(call.data(), call.size());
+    }
   }
 
   // The send, or else the other event, whose other end was latest or earliest; nullptr: none.
@@ -447,7 +476,6 @@ class Finder {
     return true;
   }
 
-  // The events of one call.
   void judge_call(const Index* call, size_t n) {
     const Event& any = events_[call[0]];
     const int32_t rank = any.rank;
@@ -580,11 +608,11 @@ class Finder {
         add_row(i, nullptr, e.kind == kSend && is_rank(e.peer) ? kOtherCall : kNoPartner, 0);
     }
     if (!has_means) return;
-    Groups<2> pairs;  // of ranks, in each step
+    Groups pairs(arena_);  // of ranks, in each step
     for (Index i = 0; i < judgements_.size(); ++i) {
       const Event& e = events_[i];
       if (is_message(e) && (is_row(e) || is_mean(e)))
-        pairs.add({{Way(e).word(), in_order(e.step)}}, i);
+        pairs.add({Way(e).word(), in_order(e.step)}, i);
     }
     std::vector<Index> sends, receives;
     pairs.for_each([&](const Index* rows, size_t n) {
@@ -675,12 +703,12 @@ class Finder {
   }
 
   void bound_collectives() {
-    Groups<2> rows;
+    Groups rows(arena_);
     for (const Index i : means_) {
       const Event& e = events_[i];
       if (e.kind != kCollective) continue;
       if (may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
-      rows.add({{uint64_t(e.channel) << 32 | e.call, in_order(e.step)}}, i);
+      rows.add({uint64_t(e.channel) << 32 | e.call, in_order(e.step)}, i);
     }
     for_each_by_rank(rows, [this](const Index* group, size_t n) { bound_group(group, n); });
     std::sort(has_rows_.begin(), has_rows_.end());
@@ -817,11 +845,12 @@ class Finder {
 
   const Event* events_;
   Clocks clocks_;
-  LargeVector<Judgement> judgements_;  // of each event
-  LargeVector<Index> collectives_, means_;
-  LargeVector<StandardSend> standard_sends_;
-  Messages<Ends> messages_;
-  Groups<3> calls_;
+  Arena arena_;
+  ArenaVector<Judgement> judgements_;  // of each event
+  ArenaVector<Run> runs_{arena_};
+  Messages<Ends> messages_{arena_};
+  ArenaVector<Index> collectives_{arena_}, means_{arena_};
+  ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
   std::vector<StepOfRank> has_rows_;  // sorted: steps with rows that may share calls
   std::vector<FoundState> found_;
