@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/decode.hpp"
+#include "format/events.hpp"
 
 namespace py = pybind11;
 
@@ -64,5 +65,26 @@ void read_steps_at(const std::string& path, const uint64_t* offsets, const uint6
         perfield::read_body(file, offsets[n], header, &body) && body)
       plain = bodies.plain_with(file, header, offsets[n], body, references[n]).body;
     take(n, plain.at, plain.bytes);
+  }
+}
+
+// Reads the `events` entry at each offset into `events` and calls take(header, start); start is
+// nullptr if there is no such entry, or it is damaged, and then `events` are none.
+template <class Take>
+void read_events_at(const std::string& path, const uint64_t* offsets, size_t count,
+                    std::vector<perfield::LoggedEvent>* events, Take take) {
+  perfield::StreamFile file(path);
+  ReadingAhead ahead(file, offsets, count);
+  for (size_t n = 0; n < count; ++n) {
+    ahead.prepare(n);
+    perfield::EntryHeader header{};
+    perfield::EventsStart start{};
+    const unsigned char* body = nullptr;
+    const bool is_whole = perfield::read_header(file, offsets[n], &header) &&
+                          perfield::is_events(header) &&
+                          perfield::read_body(file, offsets[n], header, &body) && body &&
+                          perfield::unpack_events(body, header.body_bytes, &start, events);
+    if (!is_whole) events->clear();
+    take(header, is_whole ? &start : nullptr);
   }
 }

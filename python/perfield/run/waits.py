@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from perfield.run.run import RunDirectory, Steps
 
-EVENTS_AT_ONCE = 1 << 20  # 72 MB, and as much for their wait states
+EVENTS_AT_ONCE = 1 << 20  # 72 MB, and mostly twice as much for their wait states
 CROSSED = 1  # steps that a message crosses between its ends, at most, to be matched
 PROTOCOLS = ("unknown", "eager", "rendezvous")
 CAUSED = np.dtype([("step", "i8"), ("rank", "i4"), ("time_s", "f8")])
