@@ -25,9 +25,9 @@ struct Way {
 
 // Ends: what is known of a message; at first Ends().
 template <typename Ends>
-class Messages {
+class MessageTable {
  public:
-  explicit Messages(Arena& arena) : blocks_(arena), ends_(arena) {}
+  explicit MessageTable(Arena& arena) : blocks_(arena), ends_(arena) {}
 
   // Of the message that has this end; valid until the next call.
   Ends& of(const Event& end) {

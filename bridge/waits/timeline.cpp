@@ -159,7 +159,7 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
     int64_t send = -1, receive = -1;
   };
   Arena arena;
-  Messages<Ends> messages(arena);
+  MessageTable<Ends> messages(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     if (e.kind > kReceive || !e.number || !e.channel || !is_single(e) || e.rank < 0 || e.peer < 0 ||

@@ -848,7 +848,7 @@ class Finder {
   Arena arena_;
   ArenaVector<Judgement> judgements_;  // of each event
   ArenaVector<Run> runs_{arena_};
-  Messages<Ends> messages_{arena_};
+  MessageTable<Ends> messages_{arena_};
   ArenaVector<Index> collectives_{arena_}, means_{arena_};
   ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
