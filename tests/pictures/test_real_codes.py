@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes of codes that know nothing of perfield: LAMMPS, FEniCSx, code_saturne and Gmsh, as Debian has them."""
+"""Meshes of codes that know nothing of perfield: LAMMPS, FEniCSx and code_saturne, as Debian has them."""
 
 from __future__ import annotations
 

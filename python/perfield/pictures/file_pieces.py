@@ -93,7 +93,7 @@ class FilePieces:
 
 
 def is_of_pieces(path: Path, n_ranks: int) -> bool:
-    """Whether the file lists pieces that must be those of ranks; of a .pvd file, whether their number fits."""
+    """Whether the file lists pieces that must be those of ranks; a .pvd file does if their number fits."""
     if path.suffix.lower() != ".pvd":
         return path.suffix.lower() in PARALLEL or SPREAD.fullmatch(path.name) is not None
     try:

@@ -33,8 +33,9 @@ class RankArrayPieces:
     """The cells of a global mesh file, each at the rank that an array names.
 
     array : its name; None takes the one with a usual name. A cell without a rank of its own belongs to the
-    rank of most of its points, among equals to the lowest. Numbers from 1 to `n_ranks` count from 1. way,
-    notes : for titles, and for the user. is_exact : whether the numbers are those of all ranks and no others. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
+    rank of most of its points, among equals to the lowest. Numbers that are all of 1 to `n_ranks` count from
+    1. way, notes : for titles, and for the user. is_exact : whether the numbers are those of all ranks and no
+    others. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
     ranks that the run does not have.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a mesh file in another process first: the libraries of CGNS and XDMF end the process on damaged files."""
+"""Reads a mesh file in another process first: the libraries of CGNS and XDMF end it on damaged files."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class Communicator:
     name : the number by which all its ranks know it. size : its number of ranks. places, members : int64 (n,)
     each, the places that are known, ascending, and the world rank of each; ranks without perfield are
     missing. label : the name that the program gave it, or "". clash : why this is not one communicator, as a
-    sentence; "" if it is one. dims, periodic : of a Cartesian one (MPI_Cart_create), the number of ranks along
-    each axis and whether the last of them is the first one's neighbour; () of others. used : some rank used
+    sentence; "" if it is one. dims, periodic : of a Cartesian one (MPI_Cart_create), the ranks along
+    each axis and whether the last is a neighbour of the first; () of others. used : some rank used
     it, and did not only make it.
     """
 
@@ -54,7 +54,7 @@ class Communicator:
 
     @property
     def coordinates(self) -> np.ndarray:
-        """Where the members of a Cartesian one stand, int (n, n_dims): MPI counts row-major (MPI 3.1, 7.5)."""
+        """Where the members of a Cartesian one stand, int (n, n_dims): MPI counts row-major (MPI 3.1, 7)."""
         return np.stack(np.unravel_index(self.places, self.dims), axis=1)
 
     @property
