@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes small mesh files: a row of unit cubes along x, one cell each, with arrays on cells or points."""
+"""Writes small mesh files: a row of unit cubes along x, one cell each, with arrays on cells or points.
+
+`lows` says which of them are in a piece.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,14 @@ def row_of_cubes(n_cells: int, on_cells: dict | None = None, on_points: dict | N
 def write_vtu(path: Path, grid: vtkUnstructuredGrid) -> Path:
     """Writes inline data, which every build of VTK reads."""
     writer = vtkXMLUnstructuredGridWriter()
-    writer.SetFileName(str(path))
     writer.SetDataModeToBinary()
-    writer.SetInputData(grid)
+    return written_by(writer, path, grid)
+
+
+def written_by(writer, path: Path, data) -> Path:
+    """What one of VTK's writers makes of a dataset."""
+    writer.SetFileName(str(path))
+    writer.SetInputDataObject(data)
     assert writer.Write()
     return path
 
@@ -94,11 +102,7 @@ def write_cgns(path: Path, grid: vtkUnstructuredGrid) -> Path:
     """A base with one zone, and the arrays of cells as a solution. Needs ParaView's modules."""
     from paraview.modules.vtkPVVTKExtensionsIOCGNSWriter import vtkCGNSWriter
 
-    writer = vtkCGNSWriter()
-    writer.SetFileName(str(path))
-    writer.SetInputData(grid)
-    assert writer.Write()
-    return path
+    return written_by(vtkCGNSWriter(), path, grid)
 
 
 def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, ...] = ()) -> Path:
@@ -123,3 +127,11 @@ def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, .
     path = folder / "results.case"
     path.write_text("\n".join(case) + "\n")
     return path
+
+
+def lows(pieces, rank: int, frame=None) -> list[float]:
+    """The low x of each cell of a rank's piece."""
+    found = []
+    for _, dataset in pieces.blocks(rank, frame):
+        found += [dataset.GetCell(n).GetBounds()[0] for n in range(dataset.GetNumberOfCells())]
+    return found

@@ -10,7 +10,7 @@ import sys
 import fake_run
 import numpy as np
 import pytest
-from mesh_file_writers import corners, row_of_cubes, write_cgns, write_exodus
+from mesh_file_writers import corners, lows, row_of_cubes, write_cgns, write_exodus, written_by
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import meshio_files
@@ -18,14 +18,6 @@ from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.rank_array import RankArrayPieces
 
 RANKS = [1.0, 0.0, 1.0]
-
-
-def lows(pieces, rank, frame=None):
-    """The low x of each cell of a rank."""
-    found = []
-    for _, dataset in pieces.blocks(rank, frame):
-        found += [dataset.GetCell(n).GetBounds()[0] for n in range(dataset.GetNumberOfCells())]
-    return found
 
 
 def write_xdmf(path):
@@ -52,11 +44,7 @@ def write_legacy(path):
     """VTK's old format."""
     from vtkmodules.vtkIOLegacy import vtkUnstructuredGridWriter
 
-    writer = vtkUnstructuredGridWriter()
-    writer.SetFileName(str(path))
-    writer.SetInputData(row_of_cubes(3, {"rank": RANKS}))
-    assert writer.Write()
-    return path
+    return written_by(vtkUnstructuredGridWriter(), path, row_of_cubes(3, {"rank": RANKS}))
 
 
 def write_blocks(path):
@@ -67,11 +55,8 @@ def write_blocks(path):
     blocks = vtkMultiBlockDataSet()
     blocks.SetBlock(0, row_of_cubes(3, {"rank": RANKS}))
     writer = vtkXMLMultiBlockDataWriter()
-    writer.SetFileName(str(path))
     writer.SetDataModeToBinary()
-    writer.SetInputDataObject(blocks)
-    assert writer.Write()
-    return path
+    return written_by(writer, path, blocks)
 
 
 WRITERS = {

@@ -10,6 +10,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,18 @@ def _xml(path: Path) -> _ByReader:
     return _ByReader(reader)
 
 
+def _named(module: str, reader: str, path: Path) -> Any:
+    """One of VTK's readers, loaded only now. Raises ImportError where VTK lacks it."""
+    made = getattr(import_module(f"vtkmodules.{module}"), reader)()
+    made.SetFileName(str(path))
+    return made
+
+
+def _plain(module: str, reader: str) -> Callable[[Path], _ByReader]:
+    """Opens what needs no preparation."""
+    return lambda path: _ByReader(_named(module, reader, path))
+
+
 def _ensight(path: Path) -> _ByReader:
     from vtkmodules.vtkIOEnSight import vtkGenericEnSightReader
 
@@ -193,23 +206,17 @@ def _exodus(path: Path) -> _ByReader:
     with path.open("rb") as file:
         if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
             raise ValueError("it is no file of netCDF")
-    from vtkmodules.vtkIOExodus import vtkExodusIIReader as Reader
-
-    reader = Reader()
-    reader.SetFileName(str(path))
+    reader = _named("vtkIOExodus", "vtkExodusIIReader", path)
     reader.SetGenerateObjectIdCellArray(0)
     reader.UpdateInformation()
-    for kind in (Reader.NODAL, Reader.ELEM_BLOCK):
+    for kind in (reader.NODAL, reader.ELEM_BLOCK):
         reader.SetAllArrayStatus(kind, 1)
     return _ByReader(reader)
 
 
 def _cgns(path: Path) -> _ByReader:
     tried_apart(path)
-    from vtkmodules.vtkIOCGNSReader import vtkCGNSReader
-
-    reader = vtkCGNSReader()
-    reader.SetFileName(str(path))
+    reader = _named("vtkIOCGNSReader", "vtkCGNSReader", path)
     reader.UpdateInformation()
     reader.EnableAllBases()
     reader.EnableAllPointArrays()
@@ -220,28 +227,9 @@ def _cgns(path: Path) -> _ByReader:
 def _xdmf(path: Path) -> _ByReader:
     tried_apart(path)
     try:
-        from vtkmodules.vtkIOXdmf3 import vtkXdmf3Reader as Reader
+        return _ByReader(_named("vtkIOXdmf3", "vtkXdmf3Reader", path))
     except ImportError:  # pip's VTK
-        from vtkmodules.vtkIOXdmf2 import vtkXdmfReader as Reader
-    reader = Reader()
-    reader.SetFileName(str(path))
-    return _ByReader(reader)
-
-
-def _legacy(path: Path) -> _ByReader:
-    from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader
-
-    reader = vtkGenericDataObjectReader()
-    reader.SetFileName(str(path))
-    return _ByReader(reader)
-
-
-def _multiblock(path: Path) -> _ByReader:
-    from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
-
-    reader = vtkXMLMultiBlockDataReader()
-    reader.SetFileName(str(path))
-    return _ByReader(reader)
+        return _ByReader(_named("vtkIOXdmf2", "vtkXdmfReader", path))
 
 
 def _leaves(data: vtkDataObject | None) -> list[vtkDataSet]:
@@ -265,8 +253,8 @@ FORMATS: dict[str, Callable[[Path], Any]] = {
     ".cgns": _cgns,
     ".xdmf": _xdmf,
     ".xmf": _xdmf,
-    ".vtm": _multiblock,
-    ".vtk": _legacy,
+    ".vtm": _plain("vtkIOXML", "vtkXMLMultiBlockDataReader"),
+    ".vtk": _plain("vtkIOLegacy", "vtkGenericDataObjectReader"),
 }
 
 
