@@ -121,6 +121,7 @@ class RankArrayPieces:
 
     @property
     def is_exact(self) -> bool:
+        """Whether each rank has a cell, and all cells belong to ranks."""
         return self._present.tolist() == list(range(self._n_ranks))
 
     @property
