@@ -43,7 +43,7 @@ void Arrivals::add_log(int32_t rank, int64_t index, const unsigned char* body, s
   log.all = start.all;
   log.lost = std::max(log.lost, start.lost);
   for (const LoggedEvent& event : logged)
-    if (event.peer != rank || event.kind() == EventKind::collective)
+    if (event.peer != rank || event.kind() > EventKind::receive)
       events_.push_back(waits::event_of(event, index, rank));
   steps_[index].n_events += logged.size();
   make_room();

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "format/calls.h"
+#include "format/peers.h"
 
 namespace perfield::waits {
 namespace {
@@ -53,6 +54,14 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     event.bytes = row.bytes;
     add_event(row, step.fixed.begin_ns, clock, event, events);
   }
+  event.bytes = 0;
+  event.kind = kSynchronisation;
+  for (const SynchronisationRow row : step.synchronisations) {
+    if (row.peer == rank) continue;
+    event.peer = row.peer < 0 ? kUnknownPeer : row.peer;
+    event.channel = row.channel;
+    add_event(row, step.fixed.begin_ns, clock, event, events);
+  }
   event.peer = kCollectively;
   event.kind = kCollective;
   for (const CollectiveRow row : step.collectives) {
@@ -68,11 +77,13 @@ Event event_of(const LoggedEvent& logged, int64_t index, int32_t rank) {
   event.step = index;
   event.rank = rank;
   event.kind = uint8_t(logged.kind());
-  event.peer = event.kind == kCollective ? kCollectively
-               : logged.peer < 0         ? kUnknownPeer
-                                         : logged.peer;
+  const bool is_of_all = event.kind == kSynchronisation && is_of_lock(logged.call) &&
+                         logged.peer == kEveryPeer;
+  event.peer = event.kind == kCollective || is_of_all ? kCollectively
+               : logged.peer < 0                      ? kUnknownPeer
+                                                      : logged.peer;
   event.call = logged.call;
-  event.flags = logged.flags() & (kRoot | kWildcard);
+  event.flags = logged.flags() & (kRoot | kWildcard | kExclusive);
   event.channel = logged.channel;
   event.number = logged.number;
   event.count = 1;

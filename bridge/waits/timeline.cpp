@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "format/calls.h"
 #include "waits/collectives.hpp"
 
 namespace perfield::waits {
@@ -18,6 +19,16 @@ bool is_single(const Event& event) { return event.count == 1 && !(event.flags & 
 bool has_wait(const Event& event) {
   return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
          event.wait_end >= event.wait_begin;
+}
+
+// Which end of a message it is, a post and a complete counted as messages, too; kCollective:
+// neither.
+EventKind end_of(const Event& event) {
+  if (event.kind != kSynchronisation) return EventKind(event.kind);
+  if (!bounds_epoch(event.call)) return kCollective;
+  const bool sends =
+      event.call == PERFIELD_CALL_win_post || event.call == PERFIELD_CALL_win_complete;
+  return sends ? kSend : kReceive;
 }
 
 // Whether ranks leave it only after all have entered it.
@@ -147,20 +158,21 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
   using Key = std::tuple<int32_t, int32_t, uint32_t, uint32_t, uint8_t>;
   const auto key = [&](size_t i) {
     const Event& e = events[i];
-    const bool sends = e.kind == kSend;
-    return Key{sends ? e.rank : e.peer, sends ? e.peer : e.rank, e.channel, e.number, e.kind};
+    const EventKind end = end_of(e);
+    const bool sends = end == kSend;
+    return Key{sends ? e.rank : e.peer, sends ? e.peer : e.rank, e.channel, e.number, end};
   };
   std::vector<std::pair<Key, size_t>> ends;
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
-    if (e.kind != kCollective && e.number && e.channel && is_single(e) && e.rank >= 0 &&
+    if (end_of(e) != kCollective && e.number && e.channel && is_single(e) && e.rank >= 0 &&
         e.peer >= 0 && e.peer != e.rank && e.peer < n_ranks())
       ends.emplace_back(key(i), i);
   }
   std::sort(ends.begin(), ends.end());
   for (size_t k = 0; k + 1 < ends.size(); ++k) {
     const Event &send = events[ends[k].second], &receive = events[ends[k + 1].second];
-    if (send.kind != kSend || receive.kind != kReceive || send.peer != receive.rank ||
+    if (end_of(send) != kSend || end_of(receive) != kReceive || send.peer != receive.rank ||
         receive.peer != send.rank || send.channel != receive.channel ||
         send.number != receive.number || send.begun == kUnknown || !has_wait(receive))
       continue;

@@ -67,9 +67,9 @@ def _events_of_logs(logged: np.ndarray, logs: np.ndarray, run: RunDirectory) -> 
     for name in set(EVENT.names).intersection(logged.dtype.names):
         events[name] = logged[name]
     events["count"] = 1
-    of_messages = events["kind"] != COLLECTIVE
+    of_messages = events["kind"] < COLLECTIVE
     events["peer"][of_messages & (events["peer"] < 0)] = UNKNOWN_PEER
-    _tell(events, np.flatnonzero(~of_messages), run.communicators)
+    _tell(events, np.flatnonzero(events["kind"] == COLLECTIVE), run.communicators)
     if len(logs):
         keys, of_key = np.unique(_key(logs["step"], logs["rank"], run), return_inverse=True)
         lost = np.zeros(len(keys), dtype=bool)
