@@ -360,7 +360,8 @@ class _Twin:
     def judge_lock(self, i, own, target, holds):
         """Those who conflict, had the lock before, and unlocked while the call lasted."""
         e, lock = self.events[i], self.events[own["lock"]]
-        if not e["has_wait"]:
+        is_held = own["proven"] is not None and own["proven"] <= e["wait_begin"]
+        if not e["has_wait"] or is_held:
             return
         target = lock["peer"] if target == EVERYBODY else target
         others = []
@@ -387,7 +388,8 @@ class _Twin:
             return
         begun, rank, unlock = max(others)
         (late,) = self.late_partner(i, -unlock)
-        late.is_bound = e["wait_end"] - e["wait_begin"] > 2 * (min(begun, e["wait_end"]) - e["wait_begin"])
+        rest = e["wait_end"] - max(begun, self.events[-unlock]["wait_end"])
+        late.is_bound = rest > max(0, min(begun, e["wait_end"]) - e["wait_begin"])
         late.is_sure = all(
             begun - other >= self.between(-its_rank, -rank) for other, its_rank, _ in others if its_rank != rank
         )

@@ -183,21 +183,25 @@ def _late_completes(lines: list[Line]) -> Iterable[Wait]:
 
 def _locks(lines: list[Line]) -> Iterable[Wait]:
     """A rank waits for the holder that unlocks last before it has the lock itself; all are exclusive."""
-    held = defaultdict(list)  # target -> (lock, unlock)
+    held = defaultdict(list)  # target -> its locks, each from the lock to the unlock
     for line in lines:  # of one rank they come in the order of time
         if line.call == "lock":
             held[line.peer].append([line])
-        elif line.call == "unlock":
-            next(pair for pair in reversed(held[line.peer]) if pair[0].rank == line.rank).append(line)
+        elif line.call in ("flush", "unlock"):
+            next(one for one in reversed(held[line.peer]) if one[0].rank == line.rank).append(line)
     for line in lines:
         if line.call not in ("lock", "flush", "unlock"):
             continue
+        own = next(one for one in held[line.peer] if line in one)
+        if len(own) > 2 and line.call == "unlock":
+            continue  # after its flush, the rank has the lock
+        # Where the lock itself does not wait, a flush or the end shows that the other one had it before.
         holders = [
-            unlock
-            for lock, unlock in held[line.peer]
-            if unlock.rank != line.rank
-            and lock.begun < line.begun < unlock.begun <= line.wait_end
-            and (line.call == "lock" or unlock.wait_end < line.wait_end)
+            others[-1]
+            for others in held[line.peer]
+            if others[0].rank != line.rank
+            and others[0].begun < line.begun < others[-1].begun <= line.wait_end
+            and (line.call == "lock" or others[1].wait_end < line.begun or others[-1].wait_end < line.wait_end)
         ]
         if holders:
             yield from _one_sided(line, max(holders, key=lambda unlock: unlock.begun))

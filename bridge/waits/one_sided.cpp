@@ -252,7 +252,7 @@ class OneSided {
     const Event& e = events_[query.event];
     InWindow found{query.event};
     found.gap = e.call == PERFIELD_CALL_lock ? kNoHolder : kOtherCall;
-    if (query.hold != kNone && has_wait(e)) {
+    if (query.hold != kNone && has_wait(e) && !is_held(query.hold, e)) {
       const Hold& own = holds_[size_t(query.hold)];
       const int32_t target = query.target == kEveryPeer ? own.target : query.target;
       std::vector<Unlock> candidates;
@@ -261,6 +261,12 @@ class OneSided {
       if (!candidates.empty()) choose(candidates, e, &found);
     }
     if (found.late != kNone || e.kind == kSynchronisation) found_.push_back(found);
+  }
+
+  // Whether a rank is known to have its lock already when it calls.
+  bool is_held(int64_t hold, const Event& e) const {
+    const int64_t proven = holds_[size_t(hold)].proven;
+    return proven != kUnknown && proven <= e.wait_begin;
   }
 
   // Of the last holders whose unlocks began during the wait, the very last.
@@ -273,8 +279,10 @@ class OneSided {
         });
     found->late = holds_[last.hold].unlocked;
     found->answer = InWindow::kLate;
+    // What lasts longer than that after its unlock may be another holder whom no event tells.
+    const int64_t until = std::max(last.begun, at(found->late).wait_end);
     const double waited = double(difference(std::min(last.begun, e.wait_end), e.wait_begin));
-    found->is_bound = double(difference(e.wait_end, e.wait_begin)) > 2 * waited;
+    found->is_bound = until < e.wait_end && double(difference(e.wait_end, until)) > waited;
     for (const Unlock& other : candidates) {
       const double lead = double(difference(last.begun, other.begun));
       if (rank_of(other) != rank_of(last) &&

@@ -460,6 +460,11 @@ int main(int argc, char** argv) {
   make_windows();
   // Connections are made here, so that no scenario waits for them.
   for (int i = 1; i < size; i++) send_and_receive((rank + i) % size, (rank + size - i) % size);
+  const double planted = delay;
+  delay = 0;
+  if (has_windows) late_post(0);
+  if (has_windows) locked(0);
+  delay = planted;
   n_lines = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   perfield_initialize();
