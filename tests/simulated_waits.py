@@ -44,6 +44,7 @@ class Network:
     overhead_ns: int = 100  # of any call
     collective_ns: int = 5_000
     eager_limit: int = 4096  # larger messages wait for their receive
+    extra_ns: Callable[[Message], int] = lambda message: 0  # that a message takes beyond that
     # Whether MPI_Win_start and MPI_Win_lock return at once, and later calls wait.
     defers: bool = False
 
@@ -62,13 +63,14 @@ class Operation:
     communicator: str = "world"
     root: int = 0
     requests: tuple[str, ...] = ()
+    region: str = ""
     peers: tuple[int, ...] = ()
     is_exclusive: bool = True
 
 
-def compute(ns: float) -> Operation:
-    """Compute for so long."""
-    return Operation("compute", ns=int(ns))
+def compute(ns: float, region: str = "") -> Operation:
+    """Compute for so long, in a region; "" is no region."""
+    return Operation("compute", ns=int(ns), region=region)
 
 
 def send(peer: int, bytes: int = 8, tag: int = 0, call: str = "send") -> Operation:
@@ -300,6 +302,7 @@ class Simulation:
         self.n_ranks = len(programs)
         self.members = {"world": tuple(range(self.n_ranks)), **{k: tuple(v) for k, v in members.items()}}
         self.waits: list[Wait] = []
+        self.computed: dict[tuple[int, int], dict[str, int]] = {}  # ns by region, of rank and step
         self.ended: list[Ended] = []
         self._unfinished: list[tuple[int, Request]] = []
         self._messages: dict[tuple[int, int, int, int], Message] = {}
@@ -310,6 +313,7 @@ class Simulation:
         self._run()
         self.end_ns = [rank.now for rank in self._ranks]
         self.n_steps = max(rank.step for rank in self._ranks)
+        self.regions = tuple(sorted({name for of_step in self.computed.values() for name in of_step} - {""}))
 
     def _run(self) -> None:
         # The rank that is earliest goes first, so that locks are asked for in the order of time.
@@ -329,6 +333,8 @@ class Simulation:
         operation = rank.program[rank.next]
         if operation.name == "compute":
             rank.now += operation.ns
+            of_step = self.computed.setdefault((number, rank.step), {})
+            of_step[operation.region] = of_step.get(operation.region, 0) + operation.ns
         elif operation.name == "step":
             rank.step += 1
         elif operation.name in ("isend", "irecv", "start"):
@@ -435,7 +441,7 @@ class Simulation:
         if isinstance(what, (Epoch, Hold)):
             needed = self._needed_by(request)
             return None if needed is None else max(request.begun, needed + network.latency_ns)
-        transfer = network.latency_ns + int(what.bytes * network.ns_per_byte)
+        transfer = network.latency_ns + int(what.bytes * network.ns_per_byte) + network.extra_ns(what)
         if request.kind == SEND and not self._is_rendezvous(what):
             return what.sent
         if what.sent is None or what.posted is None:

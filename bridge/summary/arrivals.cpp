@@ -7,7 +7,6 @@
 
 #include "format/decode_json.hpp"
 #include "format/events.hpp"
-#include "waits/delay_costs.hpp"
 
 namespace perfield {
 namespace {
@@ -135,7 +134,8 @@ FoundWaiting Arrivals::find() {
     found.by_pair[state.kind][{state.cause, state.rank}] += state.time_ns;
     // Along means nothing can be followed.
     if (state.exactness == waits::kBound)
-      found.caused.push_back({state.step, state.cause, state.time_ns});
+      found.caused.push_back(
+          {{state.step, state.cause, state.rank, state.time_ns, 0, state.time_ns}, false});
   }
   for (const waits::Covered& covered : states.covered) {
     found.blocked_ns += covered.blocked_ns;
@@ -148,9 +148,8 @@ FoundWaiting Arrivals::find() {
                                  states.states.size());
   const waits::DelayCosts costs = waits::delay_costs(events_.data(), states.states.data(),
                                                      states.states.size(), timeline, kFollowed);
-  for (const waits::Cost& cost : costs.costs)
-    found.caused.push_back({cost.step, cost.rank, cost.computing_ns + cost.communicating_ns});
-  for (const CausedWaiting& caused : found.caused) found.caused_ns += caused.ns;
+  for (const waits::Cost& cost : costs.costs) found.caused.push_back({cost, true});
+  for (const CausedWaiting& caused : found.caused) found.caused_ns += caused.ns();
   for (const auto& [step, of_step] : steps_) found.measured_ns += of_step.measured_ns;
   found.n_steps = steps_.size();
   found.is_all = is_all_;

@@ -12,15 +12,17 @@
 
 #include "format/decode.hpp"
 #include "summary/rank_clocks.hpp"
+#include "waits/delay_costs.hpp"
 #include "waits/wait_states.hpp"
 
 namespace perfield {
 
-// Waiting of others that began on a rank.
+// Waiting of others that began on a rank, in some step.
 struct CausedWaiting {
-  int64_t step;
-  int32_t rank;
-  double ns;
+  waits::Cost cost;
+  bool is_followed;  // to where it began; else the rank is that waited for
+
+  double ns() const { return cost.computing_ns + cost.communicating_ns; }
 };
 
 // Why ranks waited in some steps.

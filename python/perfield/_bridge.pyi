@@ -12,6 +12,7 @@ WAIT_EVENT: np.dtype[Any]
 WAIT_STATE: np.dtype[Any]
 WAIT_COST: np.dtype[Any]
 WAIT_PATH: np.dtype[Any]
+WAIT_TRANSFER: np.dtype[Any]
 
 class Columns:
     """Turns step entries into fields: a column each."""
@@ -250,7 +251,11 @@ def wait_states(
 def delay_costs(
     events: NDArray[np.void], states: NDArray[np.void], most_steps: int = 64
 ) -> dict[str, Any]: ...
+def divide_costs(
+    costs: NDArray[np.void], frame: ArrayLike, of_regions_ns: ArrayLike, by_time: bool = True
+) -> dict[str, NDArray[np.float64]]: ...
 def critical_path(events: NDArray[np.void], states: NDArray[np.void]) -> NDArray[np.void]: ...
+def transfers(events: NDArray[np.void]) -> NDArray[np.void]: ...
 def replay(
     events: NDArray[np.void], states: NDArray[np.void], factor: ArrayLike, is_instant: bool = False
 ) -> dict[str, NDArray[np.float64]]: ...

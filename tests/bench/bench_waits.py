@@ -18,7 +18,15 @@ from call_numbers import CALL
 from waiting_runs import write_waiting_run
 
 import perfield
-from perfield.analysis.waits import EVENT, delay_costs, find_wait_states, gain_of_balance
+from perfield.analysis.waits import (
+    EVENT,
+    TransferSums,
+    delay_costs,
+    find_transfers,
+    find_wait_states,
+    gain_of_balance,
+    ways_of,
+)
 from perfield.analysis.waits.path import critical_path
 from perfield.run.waits import waits_of_steps
 
@@ -68,6 +76,7 @@ class Written:
     made: np.ndarray
     n_ranks: int
     n_steps: int
+    regions: tuple[str, ...] = ()
 
     def events(self, logged: Callable[[int], bool]) -> np.ndarray:
         """All events."""
@@ -94,6 +103,13 @@ def entries_per_second(n_peers: int, n_ranks: int = 32, n_steps: int = 100) -> l
         return [n_ranks * n_steps / spent for spent in seconds(lambda: waits_of_steps(run, positions))]
 
 
+def transfers(events: np.ndarray) -> float:
+    """s of transfers beyond their baselines."""
+    found = find_transfers(events)
+    same_node = np.zeros(len(found))
+    return TransferSums.of(found, ways_of(found, same_node), same_node).slow_s
+
+
 def main() -> None:
     """Prints all figures."""
     for n_peers, target in ((6, LEAST_ENTRIES), (26, LEAST_ENTRIES)):
@@ -106,6 +122,7 @@ def main() -> None:
         "delay costs": lambda: delay_costs(events, found.states),
         "the critical path": lambda: critical_path(events, found.states),
         "the gain of balance": lambda: gain_of_balance(events, found.states),
+        "transfers and their baselines": lambda: transfers(events),
     }
     spent = {label: seconds(call) for label, call in parts.items()}
     for label, values in spent.items():
