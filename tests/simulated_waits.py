@@ -320,7 +320,9 @@ class Simulation:
         going = True
         while going:
             left = [i for i, rank in enumerate(self._ranks) if rank.next < len(rank.program)]
-            going = any(self._advance(i, self._ranks[i]) for i in sorted(left, key=lambda i: self._ranks[i].now))
+            going = any(
+                self._advance(i, self._ranks[i]) for i in sorted(left, key=lambda i: self._ranks[i].now)
+            )
         stuck = [i for i, rank in enumerate(self._ranks) if rank.next < len(rank.program)]
         if stuck:
             where = [f"rank {i} in {self._ranks[i].program[self._ranks[i].next]}" for i in stuck]
@@ -329,7 +331,7 @@ class Simulation:
             self._unfinished += [(number, request) for request in rank.open.values()]
 
     def _advance(self, number: int, rank: _Rank) -> bool:
-        """Run the next operation of a rank; False if that changes nothing, as another rank must go on first."""
+        """Run the next operation of a rank; False if nothing changes, as another rank must go on first."""
         operation = rank.program[rank.next]
         if operation.name == "compute":
             rank.now += operation.ns
@@ -366,9 +368,7 @@ class Simulation:
             ]
         if operation.name in ("epoch", "lock"):
             found = (self._partners if operation.name == "epoch" else self._lock)(number, rank, operation)
-            return [
-                Request(SYNCHRONISATION, one, rank.now, rank.step, 0, operation.call) for one in found
-            ]
+            return [Request(SYNCHRONISATION, one, rank.now, rank.step, 0, operation.call) for one in found]
         return [self._begin(number, rank, operation)]
 
     def _partners(self, number: int, rank: _Rank, operation: Operation) -> list[Epoch]:

@@ -391,13 +391,15 @@ class _Twin:
         rest = e["wait_end"] - max(begun, self.events[-unlock]["wait_end"])
         late.is_bound = rest > max(0, min(begun, e["wait_end"]) - e["wait_begin"])
         late.is_sure = all(
-            begun - other >= self.between(-its_rank, -rank) for other, its_rank, _ in others if its_rank != rank
+            begun - other >= self.between(-its_rank, -rank)
+            for other, its_rank, _ in others
+            if its_rank != rank
         )
         self.late[i] = [late]
 
     # Calls.
     def shares_its_call(self, e):
-        """Among what an event may share its call: messages and requests, or partners of a window; "": nothing."""
+        """Among what an event may share its call: messages and requests, or partners; "": nothing."""
         if e["kind"] == SYNCHRONISATION:
             return "partners" if e["call"] in EPOCH else ""
         if e["kind"] == RECEIVE:

@@ -160,7 +160,9 @@ def _epochs(lines: list[Line]) -> list[dict[str, Line]]:
         elif line.call in ("win_post", "win_wait"):
             by_call[line.peer, line.rank][line.call].append(line)
     return [
-        dict(zip(calls, members)) for calls in by_call.values() for members in zip(*calls.values(), strict=True)
+        dict(zip(calls, members))
+        for calls in by_call.values()
+        for members in zip(*calls.values(), strict=True)
     ]
 
 
@@ -201,7 +203,9 @@ def _locks(lines: list[Line]) -> Iterable[Wait]:
             for others in held[line.peer]
             if others[0].rank != line.rank
             and others[0].begun < line.begun < others[-1].begun <= line.wait_end
-            and (line.call == "lock" or others[1].wait_end < line.begun or others[-1].wait_end < line.wait_end)
+            and (
+                line.call == "lock" or others[1].wait_end < line.begun or others[-1].wait_end < line.wait_end
+            )
         ]
         if holders:
             yield from _one_sided(line, max(holders, key=lambda unlock: unlock.begun))

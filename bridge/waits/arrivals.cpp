@@ -77,8 +77,8 @@ Event event_of(const LoggedEvent& logged, int64_t index, int32_t rank) {
   event.step = index;
   event.rank = rank;
   event.kind = uint8_t(logged.kind());
-  const bool is_of_all = event.kind == kSynchronisation && is_of_lock(logged.call) &&
-                         logged.peer == kEveryPeer;
+  const bool is_of_all =
+      event.kind == kSynchronisation && is_of_lock(logged.call) && logged.peer == kEveryPeer;
   event.peer = event.kind == kCollective || is_of_all ? kCollectively
                : logged.peer < 0                      ? kUnknownPeer
                                                       : logged.peer;

@@ -77,10 +77,11 @@ class OneSided {
       else if (!clocks_.has(e.peer) || !e.channel || !e.number)
         found_.push_back({i});
       if (!clocks_.has(e.peer) || e.peer == e.rank || !e.channel || !e.number) continue;
-      const bool is_origin = e.call == PERFIELD_CALL_win_start || e.call == PERFIELD_CALL_win_complete;
+      const bool is_origin =
+          e.call == PERFIELD_CALL_win_start || e.call == PERFIELD_CALL_win_complete;
       const int32_t origin = is_origin ? e.rank : e.peer, target = is_origin ? e.peer : e.rank;
-      epochs.push_back({uint64_t(origin) << 32 | uint32_t(target),
-                        uint64_t(window_of(e)) << 32 | e.number, i});
+      epochs.push_back(
+          {uint64_t(origin) << 32 | uint32_t(target), uint64_t(window_of(e)) << 32 | e.number, i});
     }
     std::sort(epochs.begin(), epochs.end());
     for (size_t first = 0, last; first < epochs.size(); first = last) {
@@ -282,7 +283,7 @@ class OneSided {
     // What lasts longer than that after its unlock may be another holder whom no event tells.
     const int64_t until = std::max(last.begun, at(found->late).wait_end);
     const double waited = double(difference(std::min(last.begun, e.wait_end), e.wait_begin));
-    found->is_bound = until < e.wait_end && double(difference(e.wait_end, until)) > waited;
+    found->is_bound = until<e.wait_end&& double(difference(e.wait_end, until))> waited;
     for (const Unlock& other : candidates) {
       const double lead = double(difference(last.begun, other.begun));
       if (rank_of(other) != rank_of(last) &&
@@ -291,8 +292,8 @@ class OneSided {
     }
   }
 
-  // The last holder of that target's lock who unlocked during the wait, and others who may have been
-  // later, as far as the clocks tell.
+  // The last holder of that target's lock who unlocked during the wait, and others who may have
+  // been later, as far as the clocks tell.
   void look_back(int32_t target, const Hold& own, const Event& e,
                  std::vector<Unlock>* candidates) const {
     const size_t n_before = candidates->size();
@@ -301,8 +302,7 @@ class OneSided {
         Unlock{own.window, target, latest_before(e), std::numeric_limits<size_t>::max()});
     for (int looked = 0; looked < kMostLookedAt && unlock != unlocks_.begin(); ++looked) {
       --unlock;
-      if (unlock->window != own.window || unlock->target != target ||
-          unlock->begun <= e.wait_begin)
+      if (unlock->window != own.window || unlock->target != target || unlock->begun <= e.wait_begin)
         return;
       const bool is_first = candidates->size() == n_before;
       if (!is_first && difference((*candidates)[n_before].begun, unlock->begun) > reach_) return;
@@ -322,8 +322,7 @@ class OneSided {
 
   // Whether a moment of a rank may lie before the end of that event's wait.
   bool is_before(int64_t time, int32_t rank, const Event& e) const {
-    return double(difference(time, e.wait_end)) <=
-           clocks_.uncertainty_between(rank, e.rank);
+    return double(difference(time, e.wait_end)) <= clocks_.uncertainty_between(rank, e.rank);
   }
 
   // Whether the rank had its lock before the call got its own. Both conflict, and the rank unlocked

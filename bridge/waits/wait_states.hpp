@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // wait_states.hpp - finds for whom ranks waited: matches both ends of messages, all members of
-// collective operations, and the partners of one-sided transfers (one_sided.hpp). Takes O(n log n) time for n events and at most some 250 bytes for each.
+// collective operations, and the partners of one-sided transfers (one_sided.hpp). Takes O(n log n)
+// time for n events and at most some 250 bytes for each.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 //
 // Late ranks sleep and do not compute, so that ranks that share cores do not delay one another.
 // Each rank keeps a log of its MPI calls, with CLOCK_MONOTONIC, and writes it at the end to
-// waits-<rank>.csv. A line is a message at one end, a collective operation, or a synchronisation with
-// one partner:
+// waits-<rank>.csv. A line is a message at one end, a collective operation, or a synchronisation
+// with one partner:
 //   step,scenario,kind,call,peer,tag,group,root,begun,wait_begin,wait_end
 // begun: the send was entered, the receive was posted. wait_begin, wait_end: the call that blocked
 // for it was entered and left. group: the ranks of a collective operation, "all".
@@ -131,12 +131,12 @@ static void exchange(const int* from, int n_from, const int* to, int n_to) {
 
 // One-sided transfers from ranks 0 and 1 to rank 2. A line for each partner: first to last.
 enum { LAST_ORIGIN = 1, TARGET = 2 };
-#define SYNCHRONISATION(name, first, last, call)                      \
-  do {                                                                \
-    const int64_t begun = now();                                      \
-    call;                                                             \
-    const int64_t end = now();                                        \
-    for (int partner = first; partner <= last; partner++)             \
+#define SYNCHRONISATION(name, first, last, call)                        \
+  do {                                                                  \
+    const int64_t begun = now();                                        \
+    call;                                                               \
+    const int64_t end = now();                                          \
+    for (int partner = first; partner <= last; partner++)               \
       note("synchronisation", name, partner, 0, -1, begun, begun, end); \
   } while (0)
 #define WITH_ORIGINS(name, call) SYNCHRONISATION(name, 0, LAST_ORIGIN, call)
@@ -146,9 +146,7 @@ static void post(void) { WITH_ORIGINS("win_post", MPI_Win_post(origins, 0, windo
 static void await(void) { WITH_ORIGINS("win_wait", MPI_Win_wait(window)); }
 static void start(void) { WITH_TARGET("win_start", MPI_Win_start(target, 0, window)); }
 static void complete(void) { WITH_TARGET("win_complete", MPI_Win_complete(window)); }
-static void lock(void) {
-  WITH_TARGET("lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window));
-}
+static void lock(void) { WITH_TARGET("lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window)); }
 static void flush(void) { WITH_TARGET("flush", MPI_Win_flush(TARGET, window)); }
 static void unlock(void) { WITH_TARGET("unlock", MPI_Win_unlock(TARGET, window)); }
 

@@ -112,7 +112,9 @@ def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path)
     assert told(long) == pytest.approx(seen, abs=1e-9)
     assert set(long["call"]) == {"win_start", "lock"}
     frame = run.with_wait_states().frame(2)
-    assert frame.values[ONE_SIDED][1] == pytest.approx(expected[2, 1, 0, KINDS[-1]] + expected[2, 1, 2, KINDS[-1]])
+    assert frame.values[ONE_SIDED][1] == pytest.approx(
+        expected[2, 1, 0, KINDS[-1]] + expected[2, 1, 2, KINDS[-1]]
+    )
 
 
 def test_one_sided_partners_are_no_messages(tmp_path):

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// count_windows.hpp - windows: their transfers, and what synchronises these. A fence is a collective
-// operation on the communicator on which the window was made. MPI_Win_post and _wait on the one
-// side, MPI_Win_start and _complete on the other bound epochs; the nth epoch of an origin on a
-// target is the nth one of the target for that origin, so both count them. For whom a lock waits
-// only the times of all ranks tell.
+// count_windows.hpp - windows: their transfers, and what synchronises these. A fence is a
+// collective operation on the communicator on which the window was made. MPI_Win_post and _wait on
+// the one side, MPI_Win_start and _complete on the other bound epochs; the nth epoch of an origin
+// on a target is the nth one of the target for that origin, so both count them. For whom a lock
+// waits only the times of all ranks tell.
 #pragma once
 
 #include "call.hpp"
@@ -52,7 +52,7 @@ inline void tell_partners(Call& call, const Epoch* epoch, uint32_t channel, uint
   if (!call.entered || !epoch) return;
   for (int i = 0; i < epoch->n; ++i) {
     const Epoch::Partner& partner = epoch->partners[i];
-    const perfield_synchronisation done{call.kind, partner.peer,       0, {channel, partner.number},
+    const perfield_synchronisation done{call.kind, partner.peer, 0, {channel, partner.number},
                                         entered,   call.left};
     call.left = perfield_synchronised(&done);
   }
@@ -114,12 +114,10 @@ inline void count_of_lock(Call& call, int target, uint32_t flags, MPI_Win window
   if (target == MPI_PROC_NULL) return;
   Peers* peers = peers_of_window(window);
   if (!peers) return;
-  const perfield_synchronisation done{call.kind,
-                                      target == kAllRanks ? kEveryPeer : peers->world_rank(target),
-                                      flags,
-                                      {peers->name, 0},
-                                      call.entered,
-                                      call.left};
+  const perfield_synchronisation done{
+      call.kind,    target == kAllRanks ? kEveryPeer : peers->world_rank(target),
+      flags,        {peers->name, 0},
+      call.entered, call.left};
   call.left = perfield_synchronised(&done);
 }
 

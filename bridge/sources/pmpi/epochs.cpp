@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// epochs.cpp - see epochs.hpp. Each group has one slot in a table of fixed size. Where two share it,
-// the later one replaces the other, and what does not fit into kMostKept ranks is translated anew
-// each time.
+// epochs.cpp - see epochs.hpp. Each group has one slot in a table of fixed size. Where two share
+// it, the later one replaces the other, and what does not fit into kMostKept ranks is translated
+// anew each time.
 #include "epochs.hpp"
 
 #include <cstdlib>

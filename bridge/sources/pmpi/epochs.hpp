@@ -21,8 +21,8 @@ struct Epoch {
 };
 
 // Makes the group the partners of `epoch`, which it allocates if the window has had no epoch of so
-// many. Returns false where there is no memory, or the group has more than kMostPartners ranks; then
-// the epoch has none.
+// many. Returns false where there is no memory, or the group has more than kMostPartners ranks;
+// then the epoch has none.
 inline constexpr int kMostPartners = 1 << 12;
 bool begin_epoch(Epoch*& epoch, MPI_Group group) noexcept;
 

@@ -31,8 +31,8 @@ Fortran<InC>::operator InC() const noexcept {
 }
 #else
 #define PERFIELD_F2C_FUNCTIONS(X) \
-  X(Comm, Comm) X(Datatype, Type) X(Group, Group) X(Message, Message) X(Op, Op) \
-  X(Request, Request) X(Win, Win)
+  X(Comm, Comm)                   \
+  X(Datatype, Type) X(Group, Group) X(Message, Message) X(Op, Op) X(Request, Request) X(Win, Win)
 struct ToC {
 #define PERFIELD_MEMBER(type, name) decltype(&::MPI_##name##_f2c) name;
   PERFIELD_F2C_FUNCTIONS(PERFIELD_MEMBER)

@@ -57,7 +57,13 @@ def told(waits):
     states = waits.states[(waits.states["time_ns"] > 0.01 * MS)]
     states = states[states["kind"] == KINDS.index("late_one_sided")]
     return [
-        (int(s["rank"]), int(s["cause"]), NAMES[s["call"]], round(float(s["time_ns"]) / MS, 2), int(s["exactness"]))
+        (
+            int(s["rank"]),
+            int(s["cause"]),
+            NAMES[s["call"]],
+            round(float(s["time_ns"]) / MS, 2),
+            int(s["exactness"]),
+        )
         for s in states
     ]
 
@@ -207,7 +213,7 @@ def test_unmatched_post_leaves_the_start_unexplained():
 
 @pytest.mark.parametrize("damage", [{"number": 0}, {"channel": 0}, {"peer": -2}, {"peer": 9}])
 def test_partner_without_number_name_or_place_in_the_world_is_unexplained(damage):
-    """A window on a communicator without a name, more partners than have numbers, a group outside the world."""
+    """A window on a communicator without a name, too many partners, a group outside the world."""
     start = event(1, "win_start", 0, 0, 10)
     for name, value in damage.items():
         start[name] = value
@@ -254,10 +260,13 @@ def test_late_post_shorter_than_the_clocks_uncertainty_accuses_nobody():
 
 @pytest.mark.parametrize("stamp", ["begun", "wait_begin", "wait_end"])
 def test_unknown_stamps_are_unexplained(stamp):
+    unknown = {stamp: UNKNOWN}
     states, _ = found(
-        event(0, "win_post", 1, 10, 10, **{stamp: UNKNOWN}), event(1, "win_start", 0, 0, 10.1, **{stamp: UNKNOWN}),
-        *holds(2, 0, 3, 9), event(3, "lock", 0, 4, 9, **{stamp: UNKNOWN}),
-    )  # fmt: skip
+        event(0, "win_post", 1, 10, 10, **unknown),
+        event(1, "win_start", 0, 0, 10.1, **unknown),
+        *holds(2, 0, 3, 9),
+        event(3, "lock", 0, 4, 9, **unknown),
+    )
     assert states in ([], [(3, 2, "lock", 5.0, EXACT)])
 
 
@@ -279,16 +288,22 @@ def test_lock_waits_for_its_holder():
 @pytest.mark.parametrize(("flushes", "call"), [(True, "flush"), (False, "unlock")])
 def test_first_call_under_a_lock_waits_where_the_lock_does_not(flushes, call):
     under = [flush(2)] if flushes else []
-    programs = [[lock(2), *under, compute(10 * MS), unlock(2)], [compute(2 * MS), lock(2), *under, unlock(2)], []]
+    programs = [
+        [lock(2), *under, compute(10 * MS), unlock(2)],
+        [compute(2 * MS), lock(2), *under, unlock(2)],
+        [],
+    ]
     states, _ = waits_of(programs, network=DEFERS)
     assert states == [(1, 0, call, 8.0, EXACT)]
 
 
 def test_transfer_waits_where_the_lock_does_not():
     states, _ = found(
-        *holds(0, 2, 1, 10, flushes=[2]), event(1, "lock", 2, 3, 3.1, flags=EXCLUSIVE), event(1, "put", 2, 4, 10.2),
+        *holds(0, 2, 1, 10, flushes=[2]),
+        event(1, "lock", 2, 3, 3.1, flags=EXCLUSIVE),
+        event(1, "put", 2, 4, 10.2),
         event(1, "unlock", 2, 11, 11.1),
-    )  # fmt: skip
+    )
     assert states == [(1, 0, "put", 6.0, EXACT)]
 
 
@@ -302,7 +317,9 @@ def test_shared_locks_wait_for_exclusive_ones_alone():
 
 def test_lock_waits_for_the_last_of_several_holders():
     states, _ = found(
-        *holds(0, 3, 1, 10, exclusive=False), *holds(1, 3, 1, 15, exclusive=False), *holds(2, 3, 15.2, 16, takes=12)
+        *holds(0, 3, 1, 10, exclusive=False),
+        *holds(1, 3, 1, 15, exclusive=False),
+        *holds(2, 3, 15.2, 16, takes=12),
     )
     assert states == [(2, 1, "lock", pytest.approx(11.8), EXACT)]
 
@@ -322,7 +339,10 @@ def test_a_lock_of_all_waits_for_any_target_and_is_waited_for_by_any():
     assert states == [(1, 0, "lock", 7.8, EXACT)]
     states, _ = found(*holds(0, begin=1, end=10, **everybody), *holds(1, 2, 10.2, 11, takes=8))
     assert states == [(1, 0, "lock", 7.8, EXACT)]
-    assert found(*holds(0, begin=1, end=10, **everybody), *holds(1, begin=10.2, end=11, takes=8, **everybody))[0] == []
+    assert (
+        found(*holds(0, begin=1, end=10, **everybody), *holds(1, begin=10.2, end=11, takes=8, **everybody))[0]
+        == []
+    )
 
 
 def test_flush_of_one_target_under_a_lock_of_all_waits_for_that_target_alone():
@@ -382,7 +402,11 @@ def test_lock_that_lasts_long_beyond_its_holder_is_a_bound():
 
 def test_cause_is_open_where_clocks_do_not_tell_who_unlocked_last():
     events = np.concatenate(
-        [*holds(0, 3, 1, 10, exclusive=False), *holds(1, 3, 1, 10.5, exclusive=False), *holds(2, 3, 10.7, 11, takes=8)]
+        [
+            *holds(0, 3, 1, 10, exclusive=False),
+            *holds(1, 3, 1, 10.5, exclusive=False),
+            *holds(2, 3, 10.7, 11, takes=8),
+        ]
     )
     assert told(find_wait_states(events, [MS] * 4)) == [(2, -1, "lock", pytest.approx(7.8), EXACT)]
     assert told(find_wait_states(events, [MS / 10] * 4)) == [(2, 1, "lock", pytest.approx(7.8), EXACT)]

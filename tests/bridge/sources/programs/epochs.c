@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * epochs.c - `epochs CASE`: epochs and locks of windows, whose ends can be compared. The ranks of the
- * windows' communicator are those of the world the other way round. */
+ * epochs.c - `epochs CASE`: epochs and locks of windows, whose ends can be compared. The ranks of
+ * the windows' communicator are those of the world the other way round. */
 #include <mpi.h>
 #include <string.h>
 
@@ -101,7 +101,8 @@ static void unnamed(void) {
   MPI_Win_free(&window);
 }
 
-/* Windows that come and go, more than the table of channels would hold; each has a name of its own. */
+/* Windows that come and go, more than the table of channels would hold; each has a name of its own.
+ */
 static void many(void) {
   const int partner[1] = {rank ^ 1};
   const MPI_Group group = of(1, partner);
