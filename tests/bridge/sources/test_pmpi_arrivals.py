@@ -483,6 +483,16 @@ def test_windows_without_a_name_have_no_numbers(hear):
     assert all(row["peer"] == row["rank"] ^ 1 for row in heard.synchronised)
 
 
+def test_a_window_that_is_freed_amid_an_epoch_leaves_the_next_one_right(hear, mpi):
+    if mpi.name == "mpich":
+        pytest.skip("MPICH aborts such a program, with or without perfield")
+    found = epochs(hear("freed", name="epochs.c"))
+    calls = defaultdict(list)
+    for (*_, channel, number), of_epoch in found.items():
+        calls[channel].append((number, len(of_epoch)))
+    assert sorted(calls.values()) == [[(1, 2)] * N, [(1, 4)] * N]
+
+
 def test_windows_that_come_and_go_have_names_of_their_own(hear):
     heard = hear("many", name="epochs.c")
     found = epochs(heard)

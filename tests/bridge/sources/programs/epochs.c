@@ -101,6 +101,22 @@ static void unnamed(void) {
   MPI_Win_free(&window);
 }
 
+/* A window that is freed amid an epoch, which is wrong, and another one after it. */
+static void freed(void) {
+  const int partner[1] = {rank ^ 1};
+  const MPI_Group group = of(1, partner);
+  MPI_Win window = make_window(turned);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  MPI_Win_post(group, 0, window);
+  MPI_Win_start(group, 0, window);
+  MPI_Win_free(&window);
+  window = make_window(turned);
+  MPI_Win_post(group, 0, window);
+  access_all(window, group, 1, partner);
+  MPI_Win_wait(window);
+  MPI_Win_free(&window);
+}
+
 /* Windows that come and go, more than the table of channels would hold; each has a name of its own.
  */
 static void many(void) {
@@ -129,6 +145,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "groups")) groups();
   if (!strcmp(what, "locks")) locks();
   if (!strcmp(what, "unnamed")) unnamed();
+  if (!strcmp(what, "freed")) freed();
   if (!strcmp(what, "many")) many();
   for (int i = 0; i < 2; ++i) MPI_Win_free(&windows[i]);
   MPI_Finalize();
