@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "format/calls.h"
@@ -42,6 +43,9 @@ class OneSided {
       : events_(events), n_events_(n_events), clocks_(clocks) {}
 
   std::vector<InWindow> find() {
+    for (size_t i = 0; i < n_events_; ++i)
+      if (is_of_window(events_[i]) && clocks_.has(events_[i].rank) && is_single(events_[i]))
+        of_windows_.push_back(i);
     match_epochs();
     walk();
     index_unlocks();
@@ -51,6 +55,10 @@ class OneSided {
 
  private:
   const Event& at(int64_t event) const { return events_[size_t(event)]; }
+  static bool is_transfer(const Event& e) {
+    return e.kind == kSend && is_transfer_of_window(e.call);
+  }
+  static bool is_of_window(const Event& e) { return e.kind == kSynchronisation || is_transfer(e); }
 
   // ---- epochs: post, start, complete, wait ----
   struct Epoch {
@@ -65,13 +73,10 @@ class OneSided {
   };
 
   void match_epochs() {
-    post_of_.assign(n_events_, kNone);
     std::vector<Epoch> epochs;
-    for (size_t i = 0; i < n_events_; ++i) {
+    for (const size_t i : of_windows_) {
       const Event& e = events_[i];
-      if (e.kind != kSynchronisation || !bounds_epoch(e.call) || !clocks_.has(e.rank) ||
-          !is_single(e))
-        continue;
+      if (e.kind != kSynchronisation || !bounds_epoch(e.call)) continue;
       if (e.call == PERFIELD_CALL_win_post || e.peer == e.rank)
         found_.push_back({i, kNone, InWindow::kNobody});
       else if (!clocks_.has(e.peer) || !e.channel || !e.number)
@@ -141,14 +146,11 @@ class OneSided {
 
   void walk() {
     std::vector<Item> items;
-    for (size_t i = 0; i < n_events_; ++i) {
+    for (const size_t i : of_windows_) {
       const Event& e = events_[i];
-      const bool is_transfer = e.kind == kSend && is_transfer_of_window(e.call);
-      if (!clocks_.has(e.rank) || !is_single(e) || !(is_transfer || e.kind == kSynchronisation))
-        continue;
       if (e.channel && e.begun != kUnknown)
         items.push_back({window_of(e), e.rank, e.begun, i});
-      else if (!is_transfer && !bounds_epoch(e.call))
+      else if (!is_transfer(e) && !bounds_epoch(e.call))
         queries_.push_back({i, kNone, e.peer});
     }
     std::sort(items.begin(), items.end());
@@ -181,10 +183,12 @@ class OneSided {
     const Event& e = events_[event];
     const auto start = access.find(e.peer);
     if (start != access.end()) {
-      const int64_t post = post_of_[start->second];
-      if (post == kNone || !has_wait(e) || at(post).begun == kUnknown) return;
-      if (at(post).begun > e.wait_begin && is_before(at(post).begun, at(post).rank, e))
-        found_.push_back({event, post, InWindow::kLateOrLeft});
+      const auto post = post_of_.find(start->second);
+      if (post == post_of_.end() || !has_wait(e)) return;
+      const int64_t posted = at(post->second).begun;
+      if (posted != kUnknown && posted > e.wait_begin &&
+          is_before(posted, at(post->second).rank, e))
+        found_.push_back({event, post->second, InWindow::kLateOrLeft});
       return;
     }
     const int64_t hold = hold_for(e.peer, held);
@@ -344,7 +348,8 @@ class OneSided {
   const size_t n_events_;
   const Clocks& clocks_;
   std::vector<InWindow> found_;
-  std::vector<int64_t> post_of_;  // of the event of a start; kNone: not known
+  std::vector<size_t> of_windows_;               // the events that are looked at
+  std::unordered_map<size_t, int64_t> post_of_;  // of the event of a start
   std::vector<Hold> holds_;
   std::vector<Query> queries_;
   std::vector<Unlock> unlocks_;
