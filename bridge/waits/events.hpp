@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "waits/memory.hpp"
+
 namespace perfield::waits {
 
 // A stamp or a time that is not known.
@@ -50,6 +52,12 @@ struct Event {
   int64_t wait_end;    // ns: and left
 };
 static_assert(sizeof(Event) == 72, "numpy's EVENT has the same layout");
+using Events = LargeVector<Event>;
+
+inline bool has_wait(const Event& event) {
+  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
+         event.wait_end >= event.wait_begin;
+}
 
 enum StateKind : uint8_t {
   kLateSender,

@@ -22,12 +22,6 @@ constexpr int kMostLookedAt = 64;  // unlocks during one wait, from the last one
 constexpr int64_t kNone = -1;
 constexpr double kFarApart = 1e18;  // ns
 
-bool is_single(const Event& e) { return e.count == 1 && !(e.flags & kMean); }
-
-bool has_wait(const Event& e) {
-  return e.wait_begin != kUnknown && e.wait_end != kUnknown && e.wait_end >= e.wait_begin;
-}
-
 // A lock from its lock call to its unlock.
 struct Hold {
   uint32_t window;
@@ -39,13 +33,10 @@ struct Hold {
 
 class OneSided {
  public:
-  OneSided(const Event* events, size_t n_events, const Clocks& clocks)
-      : events_(events), n_events_(n_events), clocks_(clocks) {}
+  OneSided(const Event* events, const uint32_t* of_windows, size_t n, const Clocks& clocks)
+      : events_(events), of_windows_(of_windows, of_windows + n), clocks_(clocks) {}
 
   std::vector<InWindow> find() {
-    for (size_t i = 0; i < n_events_; ++i)
-      if (is_of_window(events_[i]) && clocks_.has(events_[i].rank) && is_single(events_[i]))
-        of_windows_.push_back(i);
     match_epochs();
     walk();
     index_unlocks();
@@ -55,10 +46,6 @@ class OneSided {
 
  private:
   const Event& at(int64_t event) const { return events_[size_t(event)]; }
-  static bool is_transfer(const Event& e) {
-    return e.kind == kSend && is_transfer_of_window(e.call);
-  }
-  static bool is_of_window(const Event& e) { return e.kind == kSynchronisation || is_transfer(e); }
 
   // ---- epochs: post, start, complete, wait ----
   struct Epoch {
@@ -74,7 +61,7 @@ class OneSided {
 
   void match_epochs() {
     std::vector<Epoch> epochs;
-    for (const size_t i : of_windows_) {
+    for (const uint32_t i : of_windows_) {
       const Event& e = events_[i];
       if (e.kind != kSynchronisation || !bounds_epoch(e.call)) continue;
       if (e.call == PERFIELD_CALL_win_post || e.peer == e.rank)
@@ -146,11 +133,11 @@ class OneSided {
 
   void walk() {
     std::vector<Item> items;
-    for (const size_t i : of_windows_) {
+    for (const uint32_t i : of_windows_) {
       const Event& e = events_[i];
       if (e.channel && e.begun != kUnknown)
         items.push_back({window_of(e), e.rank, e.begun, i});
-      else if (!is_transfer(e) && !bounds_epoch(e.call))
+      else if (e.kind == kSynchronisation && !bounds_epoch(e.call))
         queries_.push_back({i, kNone, e.peer});
     }
     std::sort(items.begin(), items.end());
@@ -345,10 +332,9 @@ class OneSided {
   }
 
   const Event* events_;
-  const size_t n_events_;
+  const std::vector<uint32_t> of_windows_;
   const Clocks& clocks_;
   std::vector<InWindow> found_;
-  std::vector<size_t> of_windows_;               // the events that are looked at
   std::unordered_map<size_t, int64_t> post_of_;  // of the event of a start
   std::vector<Hold> holds_;
   std::vector<Query> queries_;
@@ -358,8 +344,9 @@ class OneSided {
 
 }  // namespace
 
-std::vector<InWindow> waits_in_windows(const Event* events, size_t n_events, const Clocks& clocks) {
-  return OneSided(events, n_events, clocks).find();
+std::vector<InWindow> waits_in_windows(const Event* events, const uint32_t* of_windows, size_t n,
+                                       const Clocks& clocks) {
+  return OneSided(events, of_windows, n, clocks).find();
 }
 
 }  // namespace perfield::waits

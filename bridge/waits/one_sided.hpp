@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/calls.h"
 #include "waits/clocks.hpp"
 #include "waits/events.hpp"
 
@@ -16,6 +17,11 @@ namespace perfield::waits {
 
 // An epoch begins on the channel of its window and ends on this one.
 constexpr uint32_t other_end_of_epoch(uint32_t channel) { return channel ^ 2; }
+
+inline bool is_of_window(const Event& event) {
+  return event.kind == kSynchronisation ||
+         (event.kind == kSend && is_transfer_of_window(event.call));
+}
 
 // What is known of one event.
 struct InWindow {
@@ -33,9 +39,11 @@ struct InWindow {
   bool is_bound = false;  // somebody else may have been later
 };
 
-// The synchronisations and transfers among the events that stand for one each, in no order; of
-// transfers only those that waited. MPIs wait for a post in MPI_Win_start, in a transfer or in
+// The synchronisations and transfers among the events, in no order; of transfers only those that
+// waited. MPIs wait for a post in MPI_Win_start, in a transfer or in
 // MPI_Win_complete, and for a lock in MPI_Win_lock, or in the first call under it that needs it.
-std::vector<InWindow> waits_in_windows(const Event* events, size_t n_events, const Clocks& clocks);
+// of_windows: the events for which is_of_window, that stand for one each and are of known ranks.
+std::vector<InWindow> waits_in_windows(const Event* events, const uint32_t* of_windows, size_t n,
+                                       const Clocks& clocks);
 
 }  // namespace perfield::waits

@@ -2,7 +2,8 @@
 //
 // wait_states.hpp - finds for whom ranks waited: matches both ends of messages, all members of
 // collective operations, and the partners of one-sided transfers (one_sided.hpp). Takes O(n log n)
-// time for n events and at most some 250 bytes for each.
+// time for n events, O(n) for those in the order of streams, and 100 to 250 bytes for each, at most
+// some 450.
 #pragma once
 
 #include <cstddef>

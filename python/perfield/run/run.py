@@ -624,22 +624,16 @@ class RunDirectory:
         for path, here in self._streams.by_file(rows):
             yield path, last[here], self._streams.places[rows[here]]
 
-    def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a
-        row per `events` entry. Stamps are those of each rank; `step` is that of the log."""
+    def logs_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray]]:
+        """Where the `events` entries of frames' steps lie, file by file: its path, and ascending offsets."""
         last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
         first = last - self.spans[positions] + 1
         at = np.searchsorted(last, self._log_steps)  # positions ascend
         inside = at < len(last)
         inside[inside] = self._log_steps[inside] >= first[at[inside]]
-        events, logs = [], []
         rows = self._logs[inside]
         for path, here in self._streams.by_file(rows):
-            read = _bridge.read_events(path, self._streams.places["offset"][rows[here]])
-            events.append(read["events"])
-            logs.append(read["logs"][read["whole"]])
-        no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))
-        return tuple(np.concatenate(part) if part else no_rows for part in (events, logs))
+            yield path, self._streams.places["offset"][rows[here]]
 
     def collective_rows(self, positions: Sequence[int]) -> np.ndarray:
         """Collective operations in frames, structured: `step` (index into positions), `rank`, `communicator`,

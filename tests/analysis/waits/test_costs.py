@@ -23,7 +23,16 @@ from simulated_waits import (
     wait,
 )
 
-from perfield.analysis.waits import COST, EVENT, EXACT, STATE, by_region, delay_costs, find_wait_states
+from perfield.analysis.waits import (
+    COST,
+    EVENT,
+    EXACT,
+    STATE,
+    by_region,
+    critical_path,
+    delay_costs,
+    find_wait_states,
+)
 
 MS = 1_000_000
 SLACK = 0.05 * MS  # what messages and calls take
@@ -158,6 +167,22 @@ def test_costs_of_any_program_add_up_to_its_waiting(seed):
     found = delay_costs(events, states)
     assert (found.time_ns >= 0).all()
     assert found.time_ns.sum() + found.unbooked_ns == pytest.approx(states["time_ns"].sum(), rel=1e-9, abs=1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_order_of_events_does_not_change_costs_and_path(seed):
+    chance = random.Random(seed)
+    ordered = simulate(random_programs(chance, 5, 40)).events()
+    shuffled = ordered[np.array(chance.sample(range(len(ordered)), len(ordered)), int)]
+    costs, paths = [], []
+    for events in (ordered, shuffled):
+        states = find_wait_states(events, np.zeros(5)).states
+        costs.append(delay_costs(events, states).by_step(range(40), 5))
+        paths.append(critical_path(events, states).parts)
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-9, atol=1e-3)
+    for name in ("step", "rank", "computing_ns"):
+        np.testing.assert_allclose(paths[0][name], paths[1][name], rtol=1e-9, atol=1e-3)
 
 
 def test_nothing_known_costs_nothing():
