@@ -115,6 +115,7 @@ struct StepView {
   TableView<CallRow> calls;
   TableView<QuantityRow> quantities;
   TableView<CollectiveRow> collectives;
+  TableView<SynchronisationRow> synchronisations;
   uint32_t reference = 0;  // as in EntryPlace
   uint64_t reference_offset = 0;
 };

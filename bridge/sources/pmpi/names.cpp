@@ -114,4 +114,10 @@ void name_new(MPI_Comm comm, Peers* peers) noexcept {
   peers->name = name ? name : 1;
 }
 
+uint32_t name_of_window(uint32_t communicator, uint32_t nth) noexcept {
+  if (communicator == kNoName) return kNoName;
+  const auto hash = uint32_t(mixed(mixed(3, communicator), nth) >> 32) & ~3u;
+  return (hash ? hash : 4) | 2;
+}
+
 }  // namespace perfield::pmpi
