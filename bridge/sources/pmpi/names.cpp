@@ -136,4 +136,10 @@ void describe_grid(MPI_Comm comm, const Peers* peers) noexcept {
   if (peers && peers->name != kNoName) describe_now(comm, *peers, false);
 }
 
+uint32_t name_of_window(uint32_t communicator, uint32_t nth) noexcept {
+  if (communicator == kNoName) return kNoName;
+  const auto hash = uint32_t(mixed(mixed(3, communicator), nth) >> 32) & ~3u;
+  return (hash ? hash : 4) | 2;
+}
+
 }  // namespace perfield::pmpi

@@ -308,8 +308,9 @@ class RunDirectory:
         return rows_of_steps(self, "calls", steps)
 
     def arrivals(self, steps: Steps = None) -> np.ndarray:
-        """When messages were begun, posted and awaited, and collective operations entered, on the common
-        clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by step and rank.
+        """When messages were begun, posted and awaited, collective operations entered, and windows
+        synchronised, on the common clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by
+        step and rank.
 
         steps : as for `messages`; None reads all, with 72 bytes for each event. Steps whose log was written
         (`arrivals_every`) give each message and operation; others a row for each partner, exact where it

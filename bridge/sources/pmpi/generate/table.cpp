@@ -203,7 +203,12 @@ bool is_follower(const std::string& rule) {
                                                   "duplicate",
                                                   "idup",
                                                   "window",
-                                                  "fence"};
+                                                  "fence",
+                                                  "win_start",
+                                                  "win_complete",
+                                                  "win_post",
+                                                  "win_wait",
+                                                  "win_test"};
   return followers.count(rule) > 0 || starts_with(rule, "after_");
 }
 

@@ -8,6 +8,7 @@
  *   sent CALL PEER SERIAL WAIT_BEGIN WAIT_END
  *   arrived PEER FLAGS BYTES POSTED WAIT_BEGIN WAIT_END CHANNEL NUMBER
  *   collective CALL NAME NUMBER FLAGS OUT IN BEGUN WAIT_BEGIN WAIT_END
+ *   synchronised CALL PEER FLAGS ENTERED LEFT CHANNEL NUMBER
  *   communicator NAME SIZE RANK LABEL, with "made " before the label if it was not used yet
  */
 #define _GNU_SOURCE
@@ -38,6 +39,13 @@ typedef struct {
   int32_t is_used, n_dims;
   const int32_t *dims, *periodic;
 } Communicator;
+typedef struct {
+  uint16_t call;
+  int32_t peer;
+  uint32_t flags;
+  Place place;
+  uint64_t entered, left;
+} Synchronisation;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 enum { kTokens = 1 << 16 };
@@ -109,6 +117,13 @@ uint64_t perfield_collective_done(const Collective* c) {
   TELL("collective %d %u %u %u %llu %llu %llu %llu %llu\n", c->call, c->communicator, c->number,
        c->flags, LL(c->bytes_out), LL(c->bytes_in), LL(c->begun), LL(c->wait_begin), LL(end));
   return end;
+}
+
+uint64_t perfield_synchronised(const Synchronisation* s) {
+  const uint64_t left = NEXT(perfield_synchronised)(s);
+  TELL("synchronised %d %d %u %llu %llu %u %u\n", s->call, s->peer, s->flags, LL(s->entered),
+       LL(left), s->place.channel, s->place.number);
+  return left;
 }
 
 void perfield_source_communicator(const Communicator* c) {
