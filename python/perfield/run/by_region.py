@@ -55,9 +55,9 @@ def without_waiting(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
 
 
 def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The sampled functions that matter, without MPI's; (n_functions, n_ranks) s that ranks were in each in the
-    frames at some positions, and the variance of these times, s^2. A step alone has too few samples. Empty for
-    runs without samples."""
+    """The sampled functions that matter, without MPI's; (n_functions, n_ranks) s that ranks were in each in
+    the frames at some positions, and the variance of these times, s^2. A step alone has too few samples.
+    Empty for runs without samples."""
     from perfield.run.sampled_frames import functions_that_matter
     from perfield.symbols.functions import MPI
 
