@@ -53,7 +53,7 @@ void see_files() noexcept {
   if (seen) return;
   seen = true;
   for (const char* file : {"ascent_actions.yaml", "ascent_actions.json"})
-    wanted().words().add_file(file);
+    wanted().add_file(file);
 }
 
 // --- what each Ascent has been given ------------------------------------------------------------
@@ -92,20 +92,15 @@ void show_step(const Conduit& conduit, const conduit_node* data, Call* call) noe
 void open(Ascent* self, const conduit_node* options, Function* real, const void* frame) noexcept {
   if (!real) return;
   Call call(kSource, frame);
-  if (call.counts()) {
-    perfield_own_begin();
-    if (const Conduit* conduit = Conduit::of_ascent(reinterpret_cast<void*>(real)))
-      if (const char* file = conduit->text_at(options, "actions_file"))
-        wanted().words().add_file(file);
-    perfield_own_end();
-    call.begin();
-  }
+  if (const Conduit* conduit = Conduit::of_ascent(reinterpret_cast<void*>(real)))
+    if (const char* file = conduit->text_at(options, "actions_file")) wanted().add_file(file);
+  if (call.counts()) call.begin();
   real(self, options);
 }
 
 void publish(Ascent* self, const conduit_node* data, Function* real, const void* frame) noexcept {
   if (!real) return;
-  Call call(kSource, frame);
+  Call call(kSource, frame, true);
   if (!call.counts()) return real(self, data);
   const Conduit* const conduit = Conduit::of_ascent(reinterpret_cast<void*>(real));
   Instance* const instance = conduit ? instance_of(self) : nullptr;

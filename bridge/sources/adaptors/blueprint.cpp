@@ -371,7 +371,7 @@ bool Block::alike(const perfield_array& points) noexcept {
   const Shape* const shape = shape_of(conduit_.text_at(t_.topology, "elements/shape"));
   const Numbers numbers = conduit_.numbers_at(t_.topology, "elements/connectivity");
   const int32_t type = perfield_type_of(numbers.type);
-  if (t_.kind == Topology::points || !shape || !shape->n_points || !type ||
+  if (t_.kind == Topology::points || !t_.n_cells || !shape || !shape->n_points || !type ||
       type == PERFIELD_FLOAT32 || type == PERFIELD_FLOAT64 || numbers.stride % bytes_of(type))
     return false;
   Rows<int64_t> offsets;

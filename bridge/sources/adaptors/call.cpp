@@ -26,10 +26,18 @@ std::atomic<const void*> inside{nullptr};
 int64_t last_label;
 bool has_label = false;
 
+bool is_awake(const char* source, bool has_data) noexcept {
+  static std::atomic<bool> tried{false};
+  if (perfield_source_awake()) return true;
+  if (!has_data || tried.exchange(true)) return false;
+  perfield_source_function_entered(source);
+  return perfield_source_awake();
+}
+
 }  // namespace
 
-Call::Call(const char* source, const void* frame) noexcept : source_(source) {
-  if (!perfield_source_awake() || perfield_own_work()) return;
+Call::Call(const char* source, const void* frame, bool has_data) noexcept : source_(source) {
+  if (!is_awake(source, has_data) || perfield_own_work()) return;
   const void* const here = &outermost;
   // The stack grows downwards: a call at or above the frame of an open one is not inside it.
   if (inside.load(std::memory_order_relaxed) == here && frame >= outermost.frame) {

@@ -12,8 +12,9 @@ namespace perfield::adaptors {
 // perfield's own work count for nothing; neither do calls while nothing is measured.
 class Call {
  public:
-  // source: "catalyst" or "ascent". frame: of the hook.
-  Call(const char* source, const void* frame) noexcept;
+  // source: "catalyst" or "ascent". frame: of the hook. has_data: the program passes its data, so
+  // it has called MPI_Init by now if it ever will; one without MPI starts to be measured here.
+  Call(const char* source, const void* frame, bool has_data = false) noexcept;
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

@@ -42,7 +42,7 @@ void see_scripts(const Conduit& conduit, const conduit_node* params) noexcept {
     conduit_node* const script = conduit.child(scripts, i);
     const char* file = conduit.text(script);
     if (!file) file = conduit.text_at(script, "filename");
-    if (file) words.add_file(file);
+    if (file) wanted().add_file(file);
     conduit_node* const arguments = conduit.at(script, "args");
     for (int64_t a = 0, n_arguments = conduit.children(arguments); a < n_arguments; ++a)
       if (const char* text = conduit.text(conduit.child(arguments, a)))
@@ -78,19 +78,16 @@ Forever<PassedOn> passed_on;
 int perfield_adaptor_initialize(const conduit_node* params, CatalystFunction* next,
                                 const void* frame) {
   Call call(kSource, frame);
-  if (!call.counts()) return next(params);
-  if (const Conduit* conduit = Conduit::of_catalyst(reinterpret_cast<void*>(next))) {
-    perfield_own_begin();
-    see_scripts(*conduit, params);
-    perfield_own_end();
-  }
-  call.begin();
+  const Conduit* const conduit =
+      perfield_own_work() ? nullptr : Conduit::of_catalyst(reinterpret_cast<void*>(next));
+  if (conduit) see_scripts(*conduit, params);
+  if (call.counts()) call.begin();
   return next(params);
 }
 
 int perfield_adaptor_execute(const conduit_node* params, CatalystFunction* next,
                              const void* frame) {
-  Call call(kSource, frame);
+  Call call(kSource, frame, true);
   if (!call.counts()) return next(params);
   const conduit_node* given = params;
   if (const Conduit* conduit = Conduit::of_catalyst(reinterpret_cast<void*>(next))) {

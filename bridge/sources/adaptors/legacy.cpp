@@ -152,6 +152,8 @@ void Grids::collect(const Vtk& vtk, Description* description) noexcept {
 }
 
 void Grids::tell_size(const Vtk& vtk) noexcept {
+  constexpr size_t kMostGrids = 4096;  // perfield keeps the sizes of so many
+  if (sets.size() > kMostGrids) return;
   for (VtkDataSet* grid : sets) {
     const int64_t ghost_cells = vtk.ghosts(grid, Vtk::cells);
     const int64_t ghost_points = vtk.ghosts(grid, Vtk::points);
@@ -254,7 +256,7 @@ int co_process(Processor* self, Description* description)
 int co_process(Processor* self, Description* description) {
   auto* const real = real_co_process.get();
   if (!real) return 0;
-  Call call(kSource, __builtin_frame_address(0));
+  Call call(kSource, __builtin_frame_address(0), true);
   if (!call.counts() || !description) return real(self, description);
   show_step(&call, description);
   if (!wanted().is_off()) attach_to(description, call.follows_a_left_one());
@@ -335,13 +337,11 @@ void set_grid(Input* self, VtkDataObject* grid) {
 namespace {
 
 void see_script(const char* script, bool is_file) noexcept {
-  if (!script || !perfield_source_awake() || perfield_own_work()) return;
-  perfield_own_begin();
+  if (!script || perfield_own_work()) return;
   if (is_file)
-    wanted().words().add_file(script);
+    wanted().add_file(script);
   else
     wanted().words().add_text(script, strlen(script), true);
-  perfield_own_end();
 }
 
 }  // namespace

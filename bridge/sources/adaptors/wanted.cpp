@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "recorder/source.h"
@@ -36,6 +37,20 @@ void Wanted::read_settings() noexcept {
   }
 }
 
+void Wanted::add_file(const char* path) noexcept {
+  constexpr size_t kMostFiles = 256;
+  char* const whole = files_.size() < kMostFiles ? realpath(path, nullptr) : nullptr;
+  if (whole && !files_.push(whole)) free(whole);
+}
+
+void Wanted::read_files() noexcept {
+  for (char* file : files_) {
+    words_.add_file(file);
+    free(file);
+  }
+  files_.clear();
+}
+
 bool Wanted::is_off() noexcept {
   read_settings();
   return is_off_;
@@ -49,6 +64,7 @@ Where Wanted::where() noexcept {
 void Wanted::read(Rows<perfield_value>* rows) noexcept {
   rows->clear();
   if (is_off()) return;
+  read_files();
   // There may be more by the second call: regions are new.
   int n = perfield_source_values(0, nullptr);
   if (n <= 0 || !all_.resize(size_t(n))) return;

@@ -16,6 +16,9 @@ class Wanted {
  public:
   // The words of the program's pipelines.
   Words& words() noexcept { return words_; }
+  // Those of a file or folder, which is read when values are first wanted: nothing may be measured
+  // yet, and perhaps never is.
+  void add_file(const char* path) noexcept;
 
   // Whether any value may be wanted, now or later; without looking at them.
   bool is_off() noexcept;
@@ -26,6 +29,7 @@ class Wanted {
 
  private:
   void read_settings() noexcept;
+  void read_files() noexcept;
   void add_absent(Rows<perfield_value>* rows) noexcept;
 
   Words words_;
@@ -33,6 +37,7 @@ class Wanted {
   Where where_ = Where::points;
   Rows<const char*> always_;  // named by catalyst_fields
   Rows<perfield_value> all_;
+  Rows<char*> files_;
 };
 
 // Those of this process.

@@ -12,8 +12,8 @@ class Words {
   // Adds the words of a text. A word consists of letters, digits and underscores. quoted: only
   // words between quotes, as names of arrays stand in Python.
   void add_text(const char* text, size_t length, bool quoted) noexcept;
-  // The same for a file, or for the Python files of a folder. Only the first megabyte is read; what
-  // cannot be read holds no words.
+  // The same for a file, or for the Python files of a folder: of Python, only words between quotes.
+  // Only the first megabyte is read; what cannot be read holds no words.
   void add_file(const char* path) noexcept;
   void add(const char* word, size_t length) noexcept;
   bool has(const char* word) const noexcept;
