@@ -52,8 +52,7 @@ void see_files() noexcept {
   static bool seen = false;
   if (seen) return;
   seen = true;
-  for (const char* file : {"ascent_actions.yaml", "ascent_actions.json"})
-    wanted().add_file(file);
+  for (const char* file : {"ascent_actions.yaml", "ascent_actions.json"}) wanted().add_file(file);
 }
 
 // --- what each Ascent has been given ------------------------------------------------------------

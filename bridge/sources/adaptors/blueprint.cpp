@@ -36,16 +36,6 @@ uint64_t now_ns() noexcept {
   return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
 }
 
-void tell_unknown(const char* what, const char* found) noexcept {
-  char sentence[256];
-  snprintf(
-      sentence, sizeof sentence,
-      "%s of the program's Blueprint mesh is of a kind that perfield does not know (%.80s); it "
-      "is left out of perfield's pictures",
-      what, found ? found : "none");
-  perfield_source_tell("adaptor-mesh-kind", sentence);
-}
-
 // --- cells of unstructured topologies -----------------------------------------------------------
 struct Shape {
   const char* name;
@@ -103,44 +93,55 @@ int64_t cells_of(const Conduit& conduit, const Topology& t) noexcept {
   return n % shape->n_points ? -1 : n / shape->n_points;
 }
 
-// Sizes of a topology and its points. kind: unknown if it is not described completely.
+// Points of a coordset, whatever cells there are; negative if they cannot be told.
+int64_t points_of(const Conduit& conduit, const Topology& t) noexcept {
+  const char* const kind = conduit.text_at(t.coordset, "type");
+  if (same(kind, "uniform") || same(kind, "rectilinear")) return product(t.size, 0);
+  conduit_node* const values = conduit.at(t.coordset, "values");
+  return conduit.children(values) ? conduit.numbers(conduit.child(values, 0)).n : -1;
+}
+
+Topology::Kind kind_of(const Conduit& conduit, const Topology& t) noexcept {
+  const char* const kind = conduit.text_at(t.topology, "type");
+  const char* const coords = conduit.text_at(t.coordset, "type");
+  if (same(kind, "uniform") && same(coords, "uniform")) return Topology::uniform;
+  if (same(kind, "rectilinear") && same(coords, "rectilinear")) return Topology::rectilinear;
+  if (!same(coords, "explicit") || !conduit.has(t.coordset, "values/x")) return Topology::unknown;
+  return same(kind, "structured")     ? Topology::structured
+         : same(kind, "points")       ? Topology::points
+         : same(kind, "unstructured") ? Topology::unstructured
+                                      : Topology::unknown;
+}
+
+// Sizes of a topology. kind: unknown if perfield cannot describe it as a block.
 void measure(const Conduit& conduit, Topology* t) noexcept {
-  const char* const kind = conduit.text_at(t->topology, "type");
-  const char* const coords = conduit.text_at(t->coordset, "type");
-  const bool is_explicit = same(coords, "explicit");
-  t->kind = same(kind, "uniform") && same(coords, "uniform")           ? Topology::uniform
-            : same(kind, "rectilinear") && same(coords, "rectilinear") ? Topology::rectilinear
-            : same(kind, "structured") && is_explicit                  ? Topology::structured
-            : same(kind, "points") && is_explicit                      ? Topology::points
-            : same(kind, "unstructured") && is_explicit                ? Topology::unstructured
-                                                                       : Topology::unknown;
-  if (t->kind == Topology::unknown) return tell_unknown("a topology", kind);
+  t->kind = kind_of(conduit, *t);
+  const bool is_uniform = same(conduit.text_at(t->coordset, "type"), "uniform");
   for (int d = 0; d < 3; ++d) {
-    int64_t n = 1;
-    if (t->kind == Topology::uniform)
-      n = int64_t(conduit.number_at(t->coordset, kDims.names[d], 1));
-    else if (t->kind == Topology::rectilinear && conduit.has(t->coordset, kValues.names[d]))
-      n = conduit.numbers_at(t->coordset, kValues.names[d]).n;
-    else if (t->kind == Topology::structured)
-      n = int64_t(conduit.number_at(t->topology, kElementDims.names[d], 0)) + 1;
-    t->size[d] = n;
+    if (t->kind == Topology::structured)
+      t->size[d] = int64_t(conduit.number_at(t->topology, kElementDims.names[d], 0)) + 1;
+    else if (is_uniform)
+      t->size[d] = int64_t(conduit.number_at(t->coordset, kDims.names[d], 1));
+    else
+      t->size[d] = conduit.has(t->coordset, kValues.names[d])
+                       ? conduit.numbers_at(t->coordset, kValues.names[d]).n
+                       : 1;
   }
-  if (t->kind == Topology::uniform || t->kind == Topology::rectilinear) {
-    t->n_points = product(t->size, 0);
-  } else {
-    if (!conduit.has(t->coordset, "values/x")) {
-      t->kind = Topology::unknown;
-      return tell_unknown("a coordset", "without x");
-    }
-    t->n_points = conduit.numbers_at(t->coordset, "values/x").n;
-  }
-  t->n_cells = cells_of(conduit, *t);
+  t->n_points = points_of(conduit, *t);
+  t->n_cells = t->kind == Topology::unknown ? -1 : cells_of(conduit, *t);
   const bool fits = t->kind != Topology::structured || product(t->size, 0) == t->n_points;
-  if (t->n_points < 0 || t->n_cells < 0 || !fits) {
-    const char* const shape = conduit.text_at(t->topology, "elements/shape");
-    t->kind = Topology::unknown;
-    tell_unknown("a topology", shape ? shape : kind);
-  }
+  if (t->n_points < 0 || t->n_cells < 0 || !fits) t->kind = Topology::unknown;
+}
+
+void tell_unknown(const Conduit& conduit, const Topology& t) noexcept {
+  const char* const shape = conduit.text_at(t.topology, "elements/shape");
+  const char* const kind = shape ? shape : conduit.text_at(t.topology, "type");
+  char sentence[256];
+  snprintf(sentence, sizeof sentence,
+           "a topology of the program's Blueprint mesh is of a kind that perfield does not know "
+           "(%.80s); it is left out of perfield's pictures",
+           kind ? kind : "none");
+  perfield_source_tell("adaptor-mesh-kind", sentence);
 }
 
 // --- has it changed? ----------------------------------------------------------------------------
@@ -389,8 +390,7 @@ void Block::unstructured(const perfield_array& points) noexcept {
   if (alike(points)) return;
   Rows<int64_t> numbers, offsets;
   Rows<unsigned char> types;
-  if (!cells(&numbers, &offsets, &types))
-    return tell_unknown("a topology", conduit_.text_at(t_.topology, "elements/shape"));
+  if (!cells(&numbers, &offsets, &types)) return tell_unknown(conduit_, t_);
   perfield_mesh_unstructured(
       number_, points,
       perfield_array_of(numbers.data(), PERFIELD_INT64, 1, int64_t(numbers.size())),
@@ -477,7 +477,10 @@ void MeshKeeper::see(const Conduit& conduit, Rows<conduit_node*>& domains) noexc
   Fingerprint print;
   size_t n_known = 0;
   for (const Topology& t : topologies_) {
-    if (t.kind == Topology::unknown) continue;
+    if (t.kind == Topology::unknown) {
+      tell_unknown(conduit, t);
+      continue;
+    }
     ++n_known;
     add(conduit, t, &print);
   }
@@ -514,8 +517,7 @@ void AddedFields::add(const Conduit& conduit, Rows<conduit_node*>& domains,
   for (conduit_node* domain : domains) {
     Rows<Topology> all;
     topologies_of(conduit, domain, &all);
-    // Without cells, ParaView has no points either.
-    if (!all.size() || all[0].kind == Topology::unknown || all[0].n_cells < 1) continue;
+    if (!all.size() || !all[0].n_cells) continue;  // without cells, ParaView has no points either
     if (!firsts.push(all[0])) continue;
     const int64_t n = where == Where::cells ? all[0].n_cells : all[0].n_points;
     if (n > most) most = n;

@@ -108,7 +108,9 @@ def test_array_of_the_program_with_the_same_name_stays(process):
     assert [row[2:] for row in process("own").seen("compute_time_s")] == [(7, 7)] * 5
 
 
-@pytest.mark.parametrize(("what", "points"), [("blocks", (8, 27, 0)), ("partitions", (8, 64)), ("inputs", (27, 125))])
+@pytest.mark.parametrize(
+    ("what", "points"), [("blocks", (8, 27, 0)), ("partitions", (8, 64)), ("inputs", (27, 125))]
+)
 def test_all_grids_of_composites_and_inputs_get_the_field(process, what, points):
     assert [row[1] for row in process(what).seen("compute_time_s")] == list(points) * 5
 
@@ -218,6 +220,8 @@ def test_script_of_a_compiled_program_names_a_field(script, build_c, mpirun, bin
     if not VTK.is_dir():
         pytest.skip("ParaView's headers are not installed (Debian: paraview-dev)")
     adaptor = build_c(HOST / "legacy.cpp", "-DWITH_PYTHON", *links(*MODULES, "PVPythonCatalyst"))
-    ran = Ran(mpirun(1, bin_dir / "perfield-exec", adaptor, "image", script, cwd=tmp_path, env={"DISPLAY": None}))
+    ran = Ran(
+        mpirun(1, bin_dir / "perfield-exec", adaptor, "image", script, cwd=tmp_path, env={"DISPLAY": None})
+    )
     assert ran.out.count("processed") == 5
     assert len([row for row in ran.seen("compute_time_s") if row[1] == 27]) == 5  # by the pipeline in C++

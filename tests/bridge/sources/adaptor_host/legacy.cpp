@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program with its own adaptor for ParaView's legacy Catalyst and a pipeline in C++, which prints what it
-// gets; neither knows of perfield. legacy WHAT [SCRIPT ...]
+// A program with its own adaptor for ParaView's legacy Catalyst and a pipeline in C++, which prints
+// what it gets; neither knows of perfield. legacy WHAT [SCRIPT ...]
 #include <mpi.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,8 +41,8 @@ static void print(const char* where, vtkFieldData* data) {
     vtkDataArray* a = vtkDataArray::SafeDownCast(data->GetAbstractArray(i));
     if (!a) continue;
     const vtkIdType n = a->GetNumberOfTuples();
-    printf("seen %s %s %lld %.17g %.17g\n", where, a->GetName(), (long long)n, n ? a->GetTuple1(0) : 0,
-           n ? a->GetTuple1(n - 1) : 0);
+    printf("seen %s %s %lld %.17g %.17g\n", where, a->GetName(), (long long)n,
+           n ? a->GetTuple1(0) : 0, n ? a->GetTuple1(n - 1) : 0);
   }
 }
 
@@ -56,7 +56,8 @@ static void print(vtkDataObject* object) {
   if (auto* all = vtkCompositeDataSet::SafeDownCast(object)) {
     vtkSmartPointer<vtkCompositeDataIterator> at;
     at.TakeReference(all->NewIterator());
-    for (at->InitTraversal(); !at->IsDoneWithTraversal(); at->GoToNextItem()) print(at->GetCurrentDataObject());
+    for (at->InitTraversal(); !at->IsDoneWithTraversal(); at->GoToNextItem())
+      print(at->GetCurrentDataObject());
   }
 }
 
@@ -77,7 +78,8 @@ class Probe : public vtkCPPipeline {
   }
   int CoProcess(vtkCPDataDescription* d) override {
     if (what == "throw") throw std::runtime_error("thrown on purpose");
-    for (unsigned i = 0; i < d->GetNumberOfInputDescriptions(); ++i) print(d->GetInputDescription(i)->GetGrid());
+    for (unsigned i = 0; i < d->GetNumberOfInputDescriptions(); ++i)
+      print(d->GetInputDescription(i)->GetGrid());
     fflush(stdout);
     return what != "fail";
   }
@@ -159,7 +161,8 @@ int main(int argc, char** argv) {
   processor->AddPipeline(probe);
 #ifdef WITH_PYTHON
   for (int i = 2; i < argc; ++i)
-    if (auto pipeline = vtkCPPythonPipeline::CreateAndInitializePipeline(argv[i], 2)) processor->AddPipeline(pipeline);
+    if (auto pipeline = vtkCPPythonPipeline::CreateAndInitializePipeline(argv[i], 2))
+      processor->AddPipeline(pipeline);
 #endif
   for (int step = 0; step < 5; ++step) {
     volatile double sum = 0;
