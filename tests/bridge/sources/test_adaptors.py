@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs with their own adaptor for Catalyst 2 or Ascent, of fakes of both, run without a line of perfield."""
+"""Programs with their own adaptor for Catalyst 2 or Ascent (fakes of both), without a line of perfield."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Ran:
 
 @pytest.fixture
 def solve(built, mpirun, bin_dir, tmp_path_factory):
-    """solve(what, script="", n=1, env={}): runs the solver with a pipeline of this text under perfield-exec."""
+    """solve(what, script="", n=1, env={}): runs the solver with a pipeline of this text under perfield."""
 
     def run(what: str, script: str = NAMES_COMPUTE_TIME, n: int = 1, env=None, library="catalyst") -> Ran:
         folder = tmp_path_factory.mktemp(what)
