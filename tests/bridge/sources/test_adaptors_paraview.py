@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs with their own adaptor for the legacy Catalyst of the real ParaView, without a line of perfield."""
+"""Programs with their own adaptor for legacy Catalyst, of the real ParaView, without a line of perfield."""
 
 from __future__ import annotations
 
