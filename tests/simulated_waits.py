@@ -42,6 +42,7 @@ class Network:
     overhead_ns: int = 100  # of any call
     collective_ns: int = 5_000
     eager_limit: int = 4096  # larger messages wait for their receive
+    extra_ns: Callable[[Message], int] = lambda message: 0  # that a message takes beyond that
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ class Operation:
     communicator: str = "world"
     root: int = 0
     requests: tuple[str, ...] = ()
+    region: str = ""
 
 
-def compute(ns: float) -> Operation:
-    """Compute for so long."""
-    return Operation("compute", ns=int(ns))
+def compute(ns: float, region: str = "") -> Operation:
+    """Compute for so long, in a region; "" is no region."""
+    return Operation("compute", ns=int(ns), region=region)
 
 
 def send(peer: int, bytes: int = 8, tag: int = 0, call: str = "send") -> Operation:
@@ -198,6 +200,7 @@ class Simulation:
         self.n_ranks = len(programs)
         self.members = {"world": tuple(range(self.n_ranks)), **{k: tuple(v) for k, v in members.items()}}
         self.waits: list[Wait] = []
+        self.computed: dict[tuple[int, int], dict[str, int]] = {}  # ns by region, of rank and step
         self.ended: list[Ended] = []
         self._unfinished: list[tuple[int, Request]] = []
         self._messages: dict[tuple[int, int, int, int], Message] = {}
@@ -206,6 +209,7 @@ class Simulation:
         self._run()
         self.end_ns = [rank.now for rank in self._ranks]
         self.n_steps = max(rank.step for rank in self._ranks)
+        self.regions = tuple(sorted({name for of_step in self.computed.values() for name in of_step} - {""}))
 
     def _run(self) -> None:
         going = True
@@ -226,6 +230,8 @@ class Simulation:
         operation = rank.program[rank.next]
         if operation.name == "compute":
             rank.now += operation.ns
+            of_step = self.computed.setdefault((number, rank.step), {})
+            of_step[operation.region] = of_step.get(operation.region, 0) + operation.ns
         elif operation.name == "step":
             rank.step += 1
         elif operation.name in ("isend", "irecv", "start"):
@@ -292,7 +298,7 @@ class Simulation:
         what, network = request.what, self.network
         if isinstance(what, Gathering):
             return self._completion_of(rank, what)
-        transfer = network.latency_ns + int(what.bytes * network.ns_per_byte)
+        transfer = network.latency_ns + int(what.bytes * network.ns_per_byte) + network.extra_ns(what)
         if request.kind == SEND and not self._is_rendezvous(what):
             return what.sent
         if what.sent is None or what.posted is None:

@@ -34,6 +34,7 @@ def write_waiting_run(
 ) -> Path:
     """Writes the run that perfield would write of a simulation, on one node or on `hosts` of twin.write_run.
 
+    Regions are those of the simulation; where it has none, `solve` holds all computation.
     logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
     without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
     step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
@@ -61,7 +62,9 @@ def write_waiting_run(
             other = {"call": CALL["comm_create"], "time_class": TIME_CLASS["other"], "count": 1}
             values["calls"].append(other | {"ns": max(0, computes - 1_000_000)})
             computes = min(computes, 1_000_000)
-        values["regions"] = [twin.region_row(1, computes)]
+        values["regions"] = _region_rows(simulation, rank, steps)
+        if not simulation.regions and options["regions"]:
+            values["regions"] = [twin.region_row(1, computes)]
         if rank in without:
             values.update(old_messages=True, collectives=[])
         elif span == 1 and logged(entry):
@@ -73,7 +76,7 @@ def write_waiting_run(
         if own_change:
             own_change(rank, values)
 
-    options = {"mesh": False, "regions": ("solve",)} | options
+    options = {"mesh": False, "regions": simulation.regions or ("solve",)} | options
     rest = {name: value for name, value in options.items() if name != "change_rank"}
     twin.write_run(
         path, ranks, n_entries, sum_every=span, change_step=change_step, change_rank=change_rank, **rest
@@ -95,6 +98,16 @@ def write_waiting_run(
                 body = events_twin.pack_events(logs[rank, step], lost=(lost, 0, 0))
                 writer.add("events", body, index=step)
     return path
+
+
+def _region_rows(simulation: simulated_waits.Simulation, rank: int, steps: range) -> list[dict]:
+    rows = []
+    for number, name in enumerate(simulation.regions, 1):
+        parts = [simulation.computed.get((rank, step), {}).get(name) for step in steps]
+        known = [ns for ns in parts if ns is not None]
+        if known:
+            rows.append(twin.region_row(number, sum(known)))
+    return rows
 
 
 def _n_entries(n_steps: int, options: dict) -> int:

@@ -118,32 +118,20 @@ py::dict read_events(const std::string& path, const Offsets& offsets) {
   std::vector<LogRow> logs;
   {
     py::gil_scoped_release released;
-    StreamFile file(path);
-    ReadingAhead ahead(file, wanted, count);
     std::vector<perfield::LoggedEvent> events;
-    for (size_t n = 0; n < count; ++n) {
-      ahead.prepare(n);
-      EntryHeader header{};
-      perfield::EventsStart about{};
-      const unsigned char* body = nullptr;
-      const bool is_whole = perfield::read_header(file, wanted[n], &header) &&
-                            perfield::is_events(header) &&
-                            perfield::read_body(file, wanted[n], header, &body) && body &&
-                            perfield::unpack_events(body, header.body_bytes, &about, &events);
-      if (!is_whole) {
-        about = {};
-        events.clear();
-      }
-      const auto step = int64_t(header.index);
-      for (const perfield::LoggedEvent& e : events)
-        rows.push_back({step, header.rank, e.peer, e.call, uint8_t(e.kind()), e.flags(), e.channel,
-                        e.number, 0, e.bytes, known(e.begun), known(e.wait_begin),
-                        known(e.wait_end)});
-      whole.push_back(is_whole);
-      start.push_back(int64_t(rows.size()));
-      logs.push_back({step, header.rank, about.n, about.first, about.all, about.lost,
-                      known(about.lost_begin_ns), known(about.lost_end_ns)});
-    }
+    read_events_at(path, wanted, count, &events,
+                   [&](const EntryHeader& header, const perfield::EventsStart* found) {
+                     const auto step = int64_t(header.index);
+                     for (const perfield::LoggedEvent& e : events)
+                       rows.push_back({step, header.rank, e.peer, e.call, uint8_t(e.kind()),
+                                       e.flags(), e.channel, e.number, 0, e.bytes, known(e.begun),
+                                       known(e.wait_begin), known(e.wait_end)});
+                     whole.push_back(found != nullptr);
+                     start.push_back(int64_t(rows.size()));
+                     const perfield::EventsStart about = found ? *found : perfield::EventsStart{};
+                     logs.push_back({step, header.rank, about.n, about.first, about.all, about.lost,
+                                     known(about.lost_begin_ns), known(about.lost_end_ns)});
+                   });
   }
   py::dict result;
   result["whole"] = to_array(std::move(whole)).attr("astype")("bool");

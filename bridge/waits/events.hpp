@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "waits/memory.hpp"
+
 namespace perfield::waits {
 
 // A stamp or a time that is not known.
@@ -43,6 +45,7 @@ struct Event {
   int64_t wait_end;    // ns: and left
 };
 static_assert(sizeof(Event) == 72, "numpy's EVENT has the same layout");
+using Events = LargeVector<Event>;
 
 enum StateKind : uint8_t {
   kLateSender,

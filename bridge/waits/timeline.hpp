@@ -18,7 +18,7 @@ namespace perfield::waits {
 // between the calls; computation belongs to the step of the call behind it.
 struct Call {
   int64_t begin, end;
-  int64_t step;
+  int64_t step;   // the last in which one of them began, as of wait states
   double waited;  // of end - begin: for another rank
   int64_t state;  // the certain wait state that says so; -1: none
 };
@@ -77,7 +77,7 @@ class Timeline {
 
   std::vector<OfRank> ranks_;
   std::vector<int64_t> call_of_, send_of_, operation_of_;
-  std::vector<Meeting> meetings_;                   // by (low, high, at_low)
+  std::vector<Meeting> meetings_;                   // by (low, high, at_low, at_high)
   std::vector<std::vector<Gathering>> gatherings_;  // of each rank, by end
 };
 

@@ -608,10 +608,11 @@ def test_core_agrees_with_the_definitions(seed):
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_order_of_events_does_not_matter(seed):
+@given(seed=st.integers(0, 2**32), n_steps=st.sampled_from([4, 60]))
+def test_order_of_events_does_not_matter(seed, n_steps):
     chance = random.Random(seed)
-    events = simulated(chance).events(lambda step: step % 2 == 0)
+    simulation = simulate(random_programs(chance, chance.randint(2, 6), n_steps))
+    events = simulation.events(lambda step: step % 2 == 0)
     order = np.array(chance.sample(range(len(events)), len(events)), int)
     ordered, shuffled = (find_wait_states(one, n_ranks=6) for one in (events, events[order]))
     for one in (ordered, shuffled):

@@ -63,6 +63,47 @@ def test_late_rank_is_named_with_what_it_costs(tmp_path, logged):
     assert "late sender" in lines["explained"] and "n-to-n" in lines["explained"]
 
 
+def regions_of_a_ring(n_steps=12):
+    """Rank 2 is 19 ms longer in `solve`; all are as long in `flux`, and rank 0 is longer in `write`."""
+    programs = [[] for _ in range(4)]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [compute(3 * MS, "flux"), compute((20 if rank == 2 else 1) * MS, "solve")]
+            program += [compute(2 * MS, "write")] * (rank == 0)
+            program += [isend((rank + 1) % 4, "s"), irecv((rank - 1) % 4, "r"), wait("s", "r")]
+            program += [collective("allreduce"), step()]
+    return simulate(programs)
+
+
+def test_region_in_which_the_waiting_begins_is_named(tmp_path):
+    path = write_waiting_run(tmp_path / "run", regions_of_a_ring())
+    lines = lines_of(path)
+    assert lines["delay"].endswith(" of that waiting by the time of rank 2 in region solve")
+    sums = waits.wait_sums(perfield.open(path))
+    told = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
+    assert in_ms(lines["delay"]) == pytest.approx(told["solve"] * 1e3, rel=0.01)
+    assert told["solve"] > 0.8 * sums.caused_s[2]
+
+
+def test_time_in_no_region_is_said_to_be_none(tmp_path):
+    programs = [[collective("barrier")] for _ in range(3)]
+    for _ in range(12):
+        for rank, program in enumerate(programs):
+            program += [compute(MS, "flux"), compute((20 if rank == 2 else 1) * MS)]
+            program += [collective("allreduce"), step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs))
+    assert lines_of(path)["delay"].endswith("by the time of rank 2 in no region")
+
+
+def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):
+    programs = [[collective("barrier")] for _ in range(3)]
+    for _ in range(12):
+        for rank, program in enumerate(programs):
+            program += [compute((10 if rank == 2 else 1) * MS, name) for name in ("a", "b", "c")]
+            program += [collective("allreduce"), step()]
+    assert "delay" not in lines_of(write_waiting_run(tmp_path / "run", simulate(programs)))
+
+
 def test_rank_at_which_a_chain_begins_is_named_and_not_its_neighbours(tmp_path):
     text = lines_of(write_waiting_run(tmp_path / "run", chain()))["waits"]
     assert text.startswith("rank 3 costs the others ") and "100 % of all that is known" in text
