@@ -324,7 +324,7 @@ void Session::go_on() noexcept {
   through_gate([&] {
     if (phase_ != Phase::measuring || !aside_.since) return;
     clock_.add_own(aside_.since, recorder().clock.ticks());
-    if (aside_.counted) clock_.start();
+    if (aside_.counted && !clock_.counts()) clock_.start();  // a window may have closed meanwhile
     aside_ = {};
   });
   perfield_own_end();

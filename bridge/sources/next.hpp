@@ -33,6 +33,15 @@ inline void* in_any_library(const char* symbol) noexcept {
   return nullptr;
 }
 
+// The library that a function belongs to, for dlsym: it also searches what that library needs,
+// where Python has loaded both for itself alone. dlclose it; it stays loaded by those who loaded
+// it.
+inline void* library_of(const void* function) noexcept {
+  Dl_info place;
+  if (!function || !dladdr(function, &place)) return nullptr;
+  return dlopen(place.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+}
+
 // The function that the program would have called without this library; found at its first use.
 template <class Function>
 struct Next {

@@ -20,18 +20,7 @@ namespace perfield::adaptors {
 
 struct Ascent;  // ascent::Ascent
 
-}  // namespace perfield::adaptors
-
 namespace {
-
-using perfield::Next;
-using perfield::adaptors::Ascent;
-using perfield::adaptors::Aside;
-using perfield::adaptors::Call;
-using perfield::adaptors::Conduit;
-using perfield::adaptors::PassedOn;
-using perfield::adaptors::Rows;
-using perfield::adaptors::wanted;
 
 constexpr const char* kSource = "ascent";
 
@@ -72,15 +61,15 @@ Instance* instance_of(Ascent* ascent) noexcept {
   return memory ? instances = new (memory) Instance{ascent, {}, instances} : nullptr;
 }
 
-void domains_of(const Conduit& conduit, const conduit_node* tree,
+void domains_in(const Conduit& conduit, const conduit_node* tree,
                 Rows<conduit_node*>* domains) noexcept {
-  perfield::adaptors::domains_of(conduit, const_cast<conduit_node*>(tree), domains);
+  domains_of(conduit, const_cast<conduit_node*>(tree), domains);
 }
 
 // The first domain that knows its step.
 void show_step(const Conduit& conduit, const conduit_node* data, Call* call) noexcept {
   Rows<conduit_node*> domains;
-  domains_of(conduit, data, &domains);
+  domains_in(conduit, data, &domains);
   for (conduit_node* domain : domains) {
     const auto cycle = conduit.numbers_at(domain, "state/cycle");
     if (cycle.n) return call->step(cycle.whole(0), conduit.number_at(domain, "state/time", 0));
@@ -108,7 +97,7 @@ void publish(Ascent* self, const conduit_node* data, Function* real, const void*
     show_step(*conduit, data, &call);
     const Aside aside;
     see_files();
-    given = instance->passed_on.next(*conduit, data, domains_of);
+    given = instance->passed_on.next(*conduit, data, domains_in);
   }
   call.begin();
   real(self, given);
@@ -163,3 +152,5 @@ PERFIELD_ASCENT(execute, execute_in_cpp, _ZN6ascent6Ascent7executeERKN7conduit4N
 PERFIELD_ASCENT(execute, execute_in_c, ascent_execute)
 PERFIELD_ASCENT_CLOSE(close_in_cpp, _ZN6ascent6Ascent5closeEv)
 PERFIELD_ASCENT_CLOSE(close_in_c, ascent_close)
+
+}  // namespace perfield::adaptors

@@ -16,21 +16,8 @@
 #include "sources/adaptors/wanted.hpp"
 #include "sources/next.hpp"
 
+namespace perfield::adaptors {
 namespace {
-
-using perfield::Next;
-using perfield::adaptors::Aside;
-using perfield::adaptors::Call;
-using perfield::adaptors::CatalystFunction;
-using perfield::adaptors::Conduit;
-using perfield::adaptors::domains_of;
-using perfield::adaptors::Forever;
-using perfield::adaptors::kCatalystNoImplementation;
-using perfield::adaptors::kCatalystOk;
-using perfield::adaptors::PassedOn;
-using perfield::adaptors::Rows;
-using perfield::adaptors::wanted;
-using perfield::adaptors::Words;
 
 constexpr const char* kSource = "catalyst";
 
@@ -74,6 +61,9 @@ void show_step(const Conduit& conduit, const conduit_node* params, Call* call) n
 Forever<PassedOn> passed_on;
 
 }  // namespace
+}  // namespace perfield::adaptors
+
+using namespace perfield::adaptors;
 
 int perfield_adaptor_initialize(const conduit_node* params, CatalystFunction* next,
                                 const void* frame) {
@@ -119,7 +109,7 @@ int perfield_adaptor_finalize(const conduit_node* params, CatalystFunction* next
 #define PERFIELD_CATALYST(name)                                                                \
   extern "C"                                                                                   \
       __attribute__((visibility("default"))) int catalyst_##name(const conduit_node* params) { \
-    static Next<CatalystFunction> real{"catalyst_" #name};                                     \
+    static perfield::Next<CatalystFunction> real{"catalyst_" #name};                           \
     CatalystFunction* const next = real.get();                                                 \
     if (!next) return kCatalystNoImplementation;                                               \
     return perfield_adaptor_##name(params, next, __builtin_frame_address(0));                  \

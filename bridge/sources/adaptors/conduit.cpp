@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "recorder/source.h"
+#include "sources/next.hpp"
 
 namespace perfield::adaptors {
 namespace {
@@ -103,10 +104,7 @@ const Conduit* Conduit::of_ascent(void* near) noexcept {
 }
 
 bool Conduit::find_all(void* near, const char* prefix) noexcept {
-  Dl_info place;
-  // The library and what it needs: also where a host or Python has loaded them for itself alone.
-  void* const library =
-      near && dladdr(near, &place) ? dlopen(place.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
+  void* const library = library_of(near);
   bool all = true;
   const auto find = [&](auto* to, const char* name) {
     char symbol[128];
@@ -133,7 +131,7 @@ bool Conduit::find_all(void* near, const char* prefix) noexcept {
   find(&elements_, "datatype_number_of_elements");
   find(&stride_, "datatype_stride");
   find(&is_native_, "datatype_endianness_matches_machine");
-  if (library) dlclose(library);  // stays loaded by those who loaded it
+  if (library) dlclose(library);
   return all;
 }
 

@@ -24,25 +24,7 @@ struct Processor;    // vtkCPProcessor
 struct Description;  // vtkCPDataDescription
 struct Input;        // vtkCPInputDataDescription
 
-}  // namespace perfield::adaptors
-
 namespace {
-
-using perfield::Next;
-using perfield::adaptors::Aside;
-using perfield::adaptors::Call;
-using perfield::adaptors::Description;
-using perfield::adaptors::Forever;
-using perfield::adaptors::Input;
-using perfield::adaptors::Processor;
-using perfield::adaptors::Rows;
-using perfield::adaptors::Vtk;
-using perfield::adaptors::VtkArray;
-using perfield::adaptors::VtkDataObject;
-using perfield::adaptors::VtkDataSet;
-using perfield::adaptors::VtkFieldData;
-using perfield::adaptors::wanted;
-using perfield::adaptors::Where;
 
 constexpr const char* kSource = "catalyst";
 
@@ -188,8 +170,7 @@ void Grids::attach(const Vtk& vtk) noexcept {
 // Some pages hold a long array for all grids; perfield_constant.hpp repeats them.
 void Grids::attach(const Vtk& vtk, const perfield_value& value, Vtk::Association where,
                    int64_t most) noexcept {
-  double* const shared =
-      most > kFew ? perfield::constant_numbers(value.value, size_t(most)) : nullptr;
+  double* const shared = most > kFew ? constant_numbers(value.value, size_t(most)) : nullptr;
   for (VtkDataSet* grid : sets) {
     VtkFieldData* const data = vtk.arrays(grid, where);
     if (!data) continue;
@@ -204,20 +185,19 @@ void Grids::attach(const Vtk& vtk, const perfield_value& value, Vtk::Association
       if (!numbers) continue;
       for (int64_t i = 0; i < n; ++i) numbers[i] = value.value;
     }
-    VtkArray* const array =
-        vtk.make(value.name, numbers, n, shared ? &perfield::release_constant : &free);
+    VtkArray* const array = vtk.make(value.name, numbers, n, shared ? &release_constant : &free);
     if (!array) {
       if (!shared) free(numbers);
       continue;
     }
-    if (shared) perfield::share_constant(numbers);
+    if (shared) share_constant(numbers);
     if (added.push({data, value.name})) {
       vtk.add(data, array);
       vtk.keep(data);  // a pipeline may be the last to need the grid
     }
     vtk.release(array);
   }
-  if (shared) perfield::release_constant(shared);
+  if (shared) release_constant(shared);
 }
 
 void Grids::detach(const Vtk& vtk) noexcept {
@@ -349,3 +329,5 @@ void see_script(const char* script, bool is_file) noexcept {
 PERFIELD_SCRIPT(script_1, _ZN25vtkCPPythonScriptPipeline10InitializeEPKc, true)
 PERFIELD_SCRIPT(script_2, _ZN27vtkCPPythonScriptV2Pipeline10InitializeEPKc, true)
 PERFIELD_SCRIPT(script_text, _ZN25vtkCPPythonStringPipeline10InitializeEPKc, false)
+
+}  // namespace perfield::adaptors

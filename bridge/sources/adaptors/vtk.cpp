@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "recorder/source.h"
+#include "sources/next.hpp"
 
 namespace perfield::adaptors {
 
@@ -28,10 +29,7 @@ const Vtk* Vtk::of(void* near) noexcept {
 }
 
 bool Vtk::find_all(void* near) noexcept {
-  Dl_info place;
-  if (!near || !dladdr(near, &place)) return false;
-  // Its library and what that needs: also where a host or Python has loaded them for itself alone.
-  void* const library = dlopen(place.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+  void* const library = library_of(near);
   if (!library) return false;
   bool all = true;
   const auto find = [&](auto* to, const char* symbol) {
@@ -62,7 +60,7 @@ bool Vtk::find_all(void* near) noexcept {
   find(&cell_ghosts_, "_ZN10vtkDataSet17GetCellGhostArrayEv");
   find(&point_ghosts_, "_ZN10vtkDataSet18GetPointGhostArrayEv");
   find(&bytes_, "_ZN23vtkAOSDataArrayTemplateIhE14GetVoidPointerEx");
-  dlclose(library);  // stays loaded by those who loaded it
+  dlclose(library);
   return found;
 }
 
