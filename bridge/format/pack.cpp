@@ -18,6 +18,7 @@ constexpr size_t kFixedWords = sizeof(StepBody) / 8;
 constexpr size_t kRegionWords = sizeof(RegionRow) / 8;
 constexpr size_t kMessageWords = sizeof(MessageRow) / 8;
 constexpr size_t kCollectiveWords = sizeof(CollectiveRow) / 8;
+constexpr size_t kSynchronisationWords = sizeof(SynchronisationRow) / 8;
 constexpr size_t kMostPlain = size_t{64} << 20;
 constexpr size_t kReach = 64;  // rows of the reference that a row may pass over
 // Of 64 words: which bytes of the mask are not zero, the mask, the lengths, the differences.
@@ -59,14 +60,22 @@ struct Area {
         return words >= kMessageWords;
       case StepTable::collectives:
         return words >= kCollectiveWords;
+      case StepTable::synchronisations:
+        return words >= kSynchronisationWords;
       default:
         return false;
     }
   }
   // Where its sums of stamps begin: three words.
   size_t stamps() const noexcept {
-    return number == uint16_t(StepTable::messages) ? offsetof(MessageRow, begun_sum) / 8
-                                                   : offsetof(CollectiveRow, begun_sum) / 8;
+    switch (StepTable(number)) {
+      case StepTable::messages:
+        return offsetof(MessageRow, begun_sum) / 8;
+      case StepTable::collectives:
+        return offsetof(CollectiveRow, begun_sum) / 8;
+      default:
+        return offsetof(SynchronisationRow, begun_sum) / 8;
+    }
   }
 };
 
@@ -182,7 +191,8 @@ uint64_t from_distance(uint64_t distance, uint64_t from) noexcept {
   return distance == 0 - from ? from : distance + from;
 }
 
-static_assert(offsetof(MessageRow, count) == 8 && offsetof(CollectiveRow, count) == 8);
+static_assert(offsetof(MessageRow, count) == 8 && offsetof(CollectiveRow, count) == 8 &&
+              offsetof(SynchronisationRow, count) == 8);
 // Of a row whose sums begin at word `first`.
 void stamps_to_distances(unsigned char* row, size_t first, uint64_t begin) noexcept {
   const uint64_t sums[3] = {load(row + 8 * first), load(row + 8 * first + 8),

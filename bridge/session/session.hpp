@@ -78,7 +78,7 @@ class Session {
   void stand_aside() noexcept;
   void go_on() noexcept;
   // Describes a communicator; see perfield_source_communicator.
-  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) noexcept;
+  void communicator(const perfield_communicator& communicator) noexcept;
   // Reports something to the session's notices, under the lock.
   template <typename F>
   void note(F what) noexcept {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "format/calls.h"
+#include "format/peers.h"
 
 namespace perfield::waits {
 namespace {
@@ -42,11 +43,13 @@ Event event_of(const LoggedEvent& logged, const RankClock& clock) {
   };
   Event event{};
   event.kind = uint8_t(logged.kind());
-  event.peer = event.kind == kCollective ? kCollectively
-               : logged.peer < 0         ? kUnknownPeer
-                                         : logged.peer;
+  const bool is_of_all =
+      event.kind == kSynchronisation && is_of_lock(logged.call) && logged.peer == kEveryPeer;
+  event.peer = event.kind == kCollective || is_of_all ? kCollectively
+               : logged.peer < 0                      ? kUnknownPeer
+                                                      : logged.peer;
   event.call = logged.call;
-  event.flags = logged.flags() & (kRoot | kWildcard);
+  event.flags = logged.flags() & (kRoot | kWildcard | kExclusive);
   event.channel = logged.channel;
   event.number = logged.number;
   event.count = 1;
@@ -72,6 +75,14 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     event.bytes = row.bytes;
     add_event(row, step.fixed.begin_ns, clock, event, events);
   }
+  event.bytes = 0;
+  event.kind = kSynchronisation;
+  for (const SynchronisationRow row : step.synchronisations) {
+    if (row.peer == rank) continue;
+    event.peer = row.peer < 0 ? kUnknownPeer : row.peer;
+    event.channel = row.channel;
+    add_event(row, step.fixed.begin_ns, clock, event, events);
+  }
   event.peer = kCollectively;
   event.kind = kCollective;
   for (const CollectiveRow row : step.collectives) {
@@ -85,7 +96,7 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
 void add_logged(const std::vector<LoggedEvent>& logged, int64_t index, int32_t rank,
                 const RankClock& clock, Events* events) {
   for (const LoggedEvent& one : logged) {
-    if (one.peer == rank && uint8_t(one.kind()) != kCollective) continue;
+    if (one.peer == rank && one.kind() <= perfield::EventKind::receive) continue;
     Event event = event_of(one, clock);
     event.step = index;
     event.rank = rank;

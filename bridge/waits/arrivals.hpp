@@ -27,7 +27,7 @@ struct RankClock {
   }
 };
 
-// Appends an event for each row of the entry that has stamps, but for messages to oneself.
+// Appends an event for each row of the entry that has stamps, but for those about this rank itself.
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
               Events* events);
 

@@ -1,56 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// memory.hpp - memory for millions of events. Linux hands it out in pages of 4 kB unless it is
-// asked for large ones, and that can take longer than all that is computed then. Throws only
-// std::bad_alloc.
+// memory.hpp - memory for millions of events. Throws only std::bad_alloc.
 #pragma once
-
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <vector>
 
+#include "platform/large_pages.hpp"
+
 namespace perfield::waits {
-
-// An allocator that asks for large pages where a vector fills some.
-template <typename T>
-struct LargePages {
-  using value_type = T;
-
-  LargePages() = default;
-  template <typename U>
-  LargePages(const LargePages<U>&) noexcept {}
-
-  T* allocate(size_t n) {
-    if (n > std::numeric_limits<size_t>::max() / 2 / sizeof(T)) throw std::bad_alloc();
-    const size_t bytes = n * sizeof(T);
-    if (bytes < kPage) return static_cast<T*>(::operator new(bytes));
-    const size_t whole = (bytes + kPage - 1) / kPage * kPage;
-    void* const memory = std::aligned_alloc(kPage, whole);
-    if (!memory) throw std::bad_alloc();
-    madvise(memory, whole, MADV_HUGEPAGE);  // where it fails, small pages do
-    return static_cast<T*>(memory);
-  }
-  void deallocate(T* memory, size_t n) noexcept {
-    if (n * sizeof(T) < kPage)
-      ::operator delete(memory);
-    else
-      std::free(memory);
-  }
-
-  friend bool operator==(LargePages, LargePages) noexcept { return true; }
-  friend bool operator!=(LargePages, LargePages) noexcept { return false; }
-
- private:
-  static constexpr size_t kPage = size_t{2} << 20;
-};
-
-template <typename T>
-using LargeVector = std::vector<T, LargePages<T>>;
 
 // Room for all vectors of one analysis, which is given back when that ends. Vectors that grow leave
 // their smaller copies behind. One thread at a time.

@@ -7,20 +7,33 @@
 #include <array>
 #include <cstdint>
 
+#include "format/calls.h"
 #include "waits/events.hpp"
 #include "waits/groups.hpp"
 #include "waits/memory.hpp"
 
 namespace perfield::waits {
 
+// Which end of a message an event is, a post and a complete counted as messages, too; kCollective:
+// neither.
+inline EventKind end_of(const Event& event) {
+  if (event.kind != kSynchronisation) return EventKind(event.kind);
+  if (!bounds_epoch(event.call)) return kCollective;
+  const bool sends =
+      event.call == PERFIELD_CALL_win_post || event.call == PERFIELD_CALL_win_complete;
+  return sends ? kSend : kReceive;
+}
+
 // Who sent a message, and who received it.
 struct Way {
   int32_t sender, receiver;
   // event: one end of a message.
-  explicit Way(const Event& event)
-      : sender(event.kind == kSend ? event.rank : event.peer),
-        receiver(event.kind == kSend ? event.peer : event.rank) {}
+  explicit Way(const Event& event) : Way(event, end_of(event) == kSend) {}
   uint64_t word() const { return uint64_t(uint32_t(sender)) << 32 | uint32_t(receiver); }
+
+ private:
+  Way(const Event& event, bool sends)
+      : sender(sends ? event.rank : event.peer), receiver(sends ? event.peer : event.rank) {}
 };
 
 // Ends: what is known of a message; at first Ends().

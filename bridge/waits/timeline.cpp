@@ -17,11 +17,6 @@ constexpr int kLookedBack = 16;  // meetings of a pair that are tried before it 
 
 bool is_single(const Event& event) { return event.count == 1 && !(event.flags & kMean); }
 
-bool has_wait(const Event& event) {
-  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
-         event.wait_end >= event.wait_begin;
-}
-
 // A call with the events that it blocked for and that follow one another.
 struct CallOfEvents {
   Call call;
@@ -162,11 +157,12 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
   MessageTable<Ends> messages(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
-    if (e.kind > kReceive || !e.number || !e.channel || !is_single(e) || e.rank < 0 || e.peer < 0 ||
-        e.peer == e.rank || e.peer >= n_ranks())
+    const EventKind end = end_of(e);
+    if (end == kCollective || !e.number || !e.channel || !is_single(e) || e.rank < 0 ||
+        e.peer < 0 || e.peer == e.rank || e.peer >= n_ranks())
       continue;
     Ends& ends = messages.of(e);
-    if (e.kind == kSend)
+    if (end == kSend)
       ends.send = int64_t(i);
     else if (ends.receive < 0)
       ends.receive = int64_t(i);

@@ -16,6 +16,7 @@
 #include "waits/groups.hpp"
 #include "waits/memory.hpp"
 #include "waits/messages.hpp"
+#include "waits/one_sided.hpp"
 #include "waits/sorting.hpp"
 
 namespace perfield::waits {
@@ -32,14 +33,7 @@ constexpr double kLongerThanCopies = 100000;
 // Rows of one pair of ranks and step that are compared; there is one per kind of call.
 constexpr size_t kMostRowsOfPair = 64;
 
-// Stamps of damaged files may be anything; the difference must not overflow.
-int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
-
 bool is_test(uint16_t call) { return call >= PERFIELD_CALL_test && call <= PERFIELD_CALL_testsome; }
-
-bool is_transfer_of_window(uint16_t call) {
-  return call >= PERFIELD_CALL_put && call <= PERFIELD_CALL_compare_and_swap;
-}
 
 bool is_buffered(uint16_t call) {
   return call == PERFIELD_CALL_bsend || call == PERFIELD_CALL_ibsend;
@@ -58,16 +52,20 @@ bool is_standard(uint16_t call) {
 // Whether the call that blocks for the event may block for others at the same time.
 bool may_share_its_call(const Event& event) {
   if (event.kind == kReceive) return true;
+  if (event.kind == kSynchronisation) return bounds_epoch(event.call);
   if (event.kind == kCollective)
     return (event.call >= PERFIELD_CALL_ibarrier && event.call <= PERFIELD_CALL_iexscan) ||
            event.call == PERFIELD_CALL_persistent_collective;
   return event.call > PERFIELD_CALL_rsend && !is_transfer_of_window(event.call);
 }
 
-bool has_wait(const Event& event) {
-  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
-         event.wait_end >= event.wait_begin;
+// Messages and requests share calls, and so do partners of one-sided transfers.
+enum Sharing : uint8_t { kAmongMessages, kAmongPartners, kSharings };
+Sharing sharing_of(const Event& event) {
+  return event.kind == kSynchronisation ? kAmongPartners : kAmongMessages;
 }
+
+bool is_message_end(const Event& event) { return event.kind < kCollective; }
 
 bool is_row(const Event& event) { return event.flags & (kSingle | kMean); }
 bool is_mean(const Event& event) { return (event.flags & kMean) || event.count != 1; }
@@ -114,17 +112,19 @@ struct Run {
 struct FoundState {
   State state;
   bool may_overlap;  // rows of the same step may hold the same call
+  Sharing sharing;
 };
 
 struct Cover {
   Covered covered;
-  double shareable_ns;  // of blocked_ns, in calls that rows may hold, too
+  double shareable_ns[kSharings];  // of blocked_ns, in calls that rows may hold, too
 };
 
 struct RowBound {  // of a row with a count above 1
   State state;     // time_ns is 0 where it shows no waiting
   double blocked_ns;
   bool may_overlap;
+  Sharing sharing;
   bool is_paired;
   Gap gap;
 };
@@ -145,6 +145,7 @@ class Finder {
 
   WaitStates find() {
     judge_by_size();
+    judge_windows();
     judge_collectives();
     bound_pairs();
     bound_collectives();
@@ -153,23 +154,17 @@ class Finder {
   }
 
  private:
-  bool is_rank(int32_t rank) const { return rank >= 0 && size_t(rank) < clocks_.n_ranks; }
+  bool is_rank(int32_t rank) const { return clocks_.has(rank); }
   bool is_usable(const Event& event) const {
-    return is_rank(event.rank) && event.kind <= kCollective;
+    return is_rank(event.rank) && event.kind <= kSynchronisation;
   }
   bool is_message(const Event& event) const {
-    return is_usable(event) && event.kind != kCollective && is_rank(event.peer) &&
+    return is_usable(event) && is_message_end(event) && is_rank(event.peer) &&
            !is_transfer_of_window(event.call);
   }
 
-  double uncertainty_of(int32_t rank) const {
-    const double ns = clocks_.uncertainty_ns[rank];
-    return std::isfinite(ns) ? std::max(ns, 0.0) : std::numeric_limits<double>::infinity();
-  }
-  // By how much the clocks of two ranks may disagree.
   double uncertainty_between(int32_t a, int32_t b) const {
-    if (a == b || (clocks_.clock && clocks_.clock[a] == clocks_.clock[b])) return 0;
-    return uncertainty_of(a) + uncertainty_of(b);
+    return clocks_.uncertainty_between(a, b);
   }
 
   // Events are read from the first to the last once; later, only those of a kind are.
@@ -178,7 +173,8 @@ class Finder {
     if (e.kind == kCollective) collectives_.push_back(index);
     if (is_mean(e)) return means_.push_back(index);
     if (has_wait(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
-    if (e.kind != kCollective) take_message(index);
+    if (is_message_end(e)) take_message(index);
+    if (is_of_window(e)) of_windows_.push_back(index);
   }
 
   // ---- messages ----
@@ -431,6 +427,38 @@ class Finder {
     judged.is_cause_sure = is_cause_sure;
   }
 
+  // ---- one-sided transfers ----
+  void judge_windows() {
+    for (const InWindow& found :
+         waits_in_windows(events_, of_windows_.data(), of_windows_.size(), clocks_))
+      judge_window(found);
+  }
+
+  void judge_window(const InWindow& found) {
+    const Event& e = events_[found.event];
+    Judgement& judged = judgements_[found.event];
+    if (found.answer == InWindow::kNobody) return judged.waits_for_nobody();
+    if (found.answer == InWindow::kNoAnswer) return judged.is_unknown(found.gap);
+    const Event& other = events_[found.late];
+    if (other.begun == kUnknown || !has_wait(e)) return judged.is_unknown(kNoPartner);
+    const double until_begun = double(difference(other.begun, e.wait_begin));
+    const double until_end = double(difference(e.wait_end, e.wait_begin));
+    const double uncertainty = uncertainty_between(e.rank, other.rank);
+    if (until_end < until_begun - uncertainty)
+      return found.answer == InWindow::kLateOrLeft ? judged.waits_for_nobody()
+                                                   : judged.is_unknown(kClash);
+    judged = Judgement();
+    judged.uncertainty = uncertainty;
+    judged.lateness = std::min(until_begun, until_end);
+    judged.cause = other.rank;
+    judged.cause_event = Index(found.late);
+    judged.kind = kLateOneSided;
+    judged.standing = Judgement::kWaits;
+    judged.gap = found.gap;
+    judged.known = found.is_bound ? kBound : kExact;
+    judged.is_cause_sure = found.is_sure;
+  }
+
   // ---- calls: what the events of one call say together ----
   void take_call(const Run& run) {
     if (!runs_.empty() && runs_.back().is_of(run) &&
@@ -480,6 +508,7 @@ class Finder {
     const Event& any = events_[call[0]];
     const int32_t rank = any.rank;
     const double blocked = double(difference(any.wait_end, any.wait_begin));
+    const Sharing sharing = sharing_of(any);
     int64_t step = any.step;
     bool has_test = false, has_waitsome = false, only_sends = true, may_overlap = false;
     uint8_t known = kExact, gap = kNoPartner;
@@ -504,7 +533,7 @@ class Finder {
     }
     Cover& cover = cover_of(step, rank);
     cover.covered.blocked_ns += blocked;
-    if (may_overlap) cover.shareable_ns += blocked;
+    if (may_overlap) cover.shareable_ns[sharing] += blocked;
     if (has_test) {  // test calls never block
       cover.covered.exact_ns += blocked;
       return;
@@ -512,7 +541,8 @@ class Finder {
     // Rows may hold later partners of this call.
     const bool is_bound_by_rows =
         may_overlap && known == kExact &&
-        std::binary_search(has_rows_.begin(), has_rows_.end(), StepOfRank(step, rank));
+        std::binary_search(has_rows_[sharing].begin(), has_rows_[sharing].end(),
+                           StepOfRank(step, rank));
     if (is_bound_by_rows) known = kBound;
     // MPI_Waitsome returns with the first message; that of an unknown partner may have been it.
     if (has_waitsome && known != kExact) {
@@ -563,13 +593,13 @@ class Finder {
       add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
                  events_[*top].call, protocol, *top, judged.cause_event, waited,
                  uncertainty + (exactness == kExact ? doubt : 0)},
-                may_overlap);
+                may_overlap, sharing);
       return;
     }
     if (waited > 0)
       add_state({step, rank, -1, judgements_[*top].kind, kUncertain, events_[*top].call, protocol,
                  *top, -1, waited, uncertainty},
-                may_overlap);
+                may_overlap, sharing);
     if (known != kExact) {
       (is_bound_by_rows ? cover.covered.bounded_ns : cover.covered.gap_ns[gap]) += blocked;
       return;
@@ -582,7 +612,9 @@ class Finder {
     cover.covered.exact_ns += blocked - unsure - either;
   }
 
-  void add_state(const State& state, bool may_overlap) { found_.push_back({state, may_overlap}); }
+  void add_state(const State& state, bool may_overlap, Sharing sharing) {
+    found_.push_back({state, may_overlap, sharing});
+  }
 
   // Calls come by rank and time, so those of one step come together but for a few.
   Cover& cover_of(int64_t step, int32_t rank) {
@@ -601,9 +633,11 @@ class Finder {
     for (const Index i : means_) {
       const Event& e = events_[i];
       if (e.kind == kCollective) continue;
-      if (may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
+      if (may_share_its_call(e)) has_rows_[sharing_of(e)].push_back({e.step, e.rank});
       if (is_message(e))
         has_means = true;
+      else if (e.kind == kSynchronisation)
+        add_row(i, nullptr, kUnpaired, 0);
       else
         add_row(i, nullptr, e.kind == kSend && is_rank(e.peer) ? kOtherCall : kNoPartner, 0);
     }
@@ -707,11 +741,12 @@ class Finder {
     for (const Index i : means_) {
       const Event& e = events_[i];
       if (e.kind != kCollective) continue;
-      if (may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
+      if (may_share_its_call(e)) has_rows_[kAmongMessages].push_back({e.step, e.rank});
       rows.add({uint64_t(e.channel) << 32 | e.call, in_order(e.step)}, i);
     }
     for_each_by_rank(rows, [this](const Index* group, size_t n) { bound_group(group, n); });
-    std::sort(has_rows_.begin(), has_rows_.end());
+    for (std::vector<StepOfRank>& of_sharing : has_rows_)
+      std::sort(of_sharing.begin(), of_sharing.end());
   }
 
   void bound_group(const Index* group, size_t n) {
@@ -743,6 +778,7 @@ class Finder {
     row.blocked_ns =
         is_mean(e) ? double(e.count) * double(difference(e.wait_end, e.wait_begin)) : 0;
     row.may_overlap = may_share_its_call(e);
+    row.sharing = sharing_of(e);
     row.is_paired = judged != nullptr;
     row.gap = gap;
     row.state = {e.step, e.rank, -1, 0, kBound, e.call, kProtocolUnknown, index, -1, 0, 0};
@@ -796,7 +832,8 @@ class Finder {
   }
 
   static void add(Cover& sum, const Cover& part) {
-    sum.shareable_ns += part.shareable_ns;
+    for (int sharing = 0; sharing < kSharings; ++sharing)
+      sum.shareable_ns[sharing] += part.shareable_ns[sharing];
     sum.covered.blocked_ns += part.covered.blocked_ns;
     sum.covered.exact_ns += part.covered.exact_ns;
     sum.covered.bounded_ns += part.covered.bounded_ns;
@@ -804,38 +841,51 @@ class Finder {
     for (size_t gap = 0; gap < kGaps; ++gap) sum.covered.gap_ns[gap] += part.covered.gap_ns[gap];
   }
 
-  // One rank's step. Rows whose messages may have shared a call bound the same time, so only the
-  // largest of them counts, and only if it exceeds what is known of single calls.
+  // One rank's step.
   void join_step(size_t first_found, size_t last_found, size_t first_row, size_t last_row,
                  Cover& sum, std::vector<State>& states) {
+    const size_t first_state = states.size();
+    for (size_t i = first_found; i < last_found; ++i)
+      if (!found_[i].may_overlap) states.push_back(found_[i].state);
+    for (size_t i = first_row; i < last_row; ++i) {
+      const RowBound& row = rows_[i];
+      if (row.may_overlap) continue;
+      count_row(sum.covered, row, row.blocked_ns, row.is_paired);
+      if (row.state.time_ns > 0) states.push_back(row.state);
+    }
+    for (const Sharing sharing : {kAmongMessages, kAmongPartners})
+      join_shared(sharing, first_found, last_found, first_row, last_row, sum, states);
+    std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+  }
+
+  // Rows that may have shared a call bound the same time, so only the largest of them counts, and
+  // only if it exceeds what is known of single calls.
+  void join_shared(Sharing sharing, size_t first_found, size_t last_found, size_t first_row,
+                   size_t last_row, Cover& sum, std::vector<State>& states) {
     const RowBound* most_bound = nullptr;
     const RowBound* longest = nullptr;
     bool is_any_paired = false;
     for (size_t i = first_row; i < last_row; ++i) {
       const RowBound& row = rows_[i];
-      if (!row.may_overlap) {
-        count_row(sum.covered, row, row.blocked_ns, row.is_paired);
-        continue;
-      }
+      if (!row.may_overlap || row.sharing != sharing) continue;
       if (!longest || row.blocked_ns > longest->blocked_ns) longest = &row;
       if (!most_bound || row.state.time_ns > most_bound->state.time_ns) most_bound = &row;
       is_any_paired = is_any_paired || row.is_paired;
     }
+    const auto is_of_these = [&](const FoundState& one) {
+      return one.may_overlap && one.sharing == sharing;
+    };
     double known = 0;
     for (size_t i = first_found; i < last_found; ++i)
-      if (found_[i].may_overlap && found_[i].state.exactness != kUncertain)
+      if (is_of_these(found_[i]) && found_[i].state.exactness != kUncertain)
         known += found_[i].state.time_ns;
     const bool use_row = most_bound && most_bound->state.time_ns > known;
-    const size_t first_state = states.size();
     for (size_t i = first_found; i < last_found; ++i)
-      if (!(use_row && found_[i].may_overlap)) states.push_back(found_[i].state);
-    for (size_t i = first_row; i < last_row; ++i)
-      if (rows_[i].may_overlap ? use_row && &rows_[i] == most_bound : rows_[i].state.time_ns > 0)
-        states.push_back(rows_[i].state);
-    std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+      if (is_of_these(found_[i]) && !use_row) states.push_back(found_[i].state);
+    if (use_row) states.push_back(most_bound->state);
     if (longest)
-      count_row(sum.covered, *longest, std::max(0.0, longest->blocked_ns - sum.shareable_ns),
-                is_any_paired);
+      count_row(sum.covered, *longest,
+                std::max(0.0, longest->blocked_ns - sum.shareable_ns[sharing]), is_any_paired);
   }
 
   static void count_row(Covered& covered, const RowBound& row, double blocked_ns, bool is_paired) {
@@ -849,10 +899,10 @@ class Finder {
   ArenaVector<Judgement> judgements_;  // of each event
   ArenaVector<Run> runs_{arena_};
   MessageTable<Ends> messages_{arena_};
-  ArenaVector<Index> collectives_{arena_}, means_{arena_};
+  ArenaVector<Index> collectives_{arena_}, means_{arena_}, of_windows_{arena_};
   ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
-  std::vector<StepOfRank> has_rows_;  // sorted: steps with rows that may share calls
+  std::vector<StepOfRank> has_rows_[kSharings];  // sorted: steps with rows that may share calls
   std::vector<FoundState> found_;
   std::vector<Cover> covers_;
   std::vector<RowBound> rows_;
