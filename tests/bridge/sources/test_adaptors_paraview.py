@@ -38,7 +38,7 @@ class Ran:
 
     def __init__(self, result):
         assert result.returncode == 0, result.stdout + result.stderr
-        self.out = result.stdout
+        self.out, self.err = result.stdout, result.stderr
         self.said = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
         self.folder = result.cwd / "perfield-run"
 
@@ -205,7 +205,7 @@ def test_script_names_a_field_and_python_program_hands_it_over(script, mpirun, b
     command = [bin_dir / "perfield-exec", sys.executable, tmp_path / "program.py", script]
     ran = Ran(mpirun(2, *command, cwd=tmp_path, env={"DISPLAY": None}))
     assert ran.out.count("the program is through") == 2  # though the script failed in the last step
-    assert ["CoProcess returned 0" in line for line in ran.said] == [True]
+    assert ran.err.count("CoProcess returned 0") == 1  # Python's own words may stand on the same line
     seen = ran.seen("compute_time_s")
     assert len(seen) >= 5
     run = ran.run
