@@ -87,7 +87,7 @@ def duct(folder: Path) -> Path:
     run_in(folder, *"gmsh -3 duct.geo -format msh2 -o S/MESH/duct.msh".split())
     data = folder / "S/C/DATA"
     (data / "setup.xml").write_text(setup)
-    run_in(data, "code_saturne", *"run --param setup.xml --nprocs 4 --id 1 --initialize".split())
+    run_in(data, "code_saturne", *"run --param setup.xml --nprocs 2 --id 1 --initialize".split())
     return folder / "S/C/RESU/1"
 
 
@@ -105,7 +105,7 @@ CODES = {
         ("gmx_mpi", "gmx"),
     ),
     "code_saturne": Code(
-        ("./cs_solver", "--mpi"), "Bcast@cs_control_check_file-5653", duct, ("code_saturne", "gmsh")
+        ("./cs_solver", "--mpi"), "Bcast@cs_control_check_file-5653", duct, ("code_saturne", "gmsh"), ranks=2
     ),
     "freefem": Code(
         ("FreeFem++-mpi", "-nw", "strips.edp"),
