@@ -16,6 +16,7 @@ namespace perfield {
 struct Carried {
   Bits shards;                 // those that carry anything
   Bits regions;                // those with a row in any shard
+  Bits defined_regions;        // those whose definition is in the stream
   uint32_t quantity_rows = 0;  // rows of quantities of regions in all shards
   uint64_t quantities = 0;     // the quantities of these rows, as bits
   uint64_t of_rank = 0;        // the quantities of the rank, as bits

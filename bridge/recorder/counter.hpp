@@ -85,10 +85,11 @@ class Wrapping {
   uint64_t taken_ = 0;  // closing thread only
 };
 
-// A count modulo 2^32.
+// A number modulo 2^32.
 class ShortCounter {
  public:
   void add(uint32_t n) noexcept { add_alone(value_, n); }
+  void set(uint32_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
   uint32_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

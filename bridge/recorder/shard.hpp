@@ -72,19 +72,35 @@ struct GrowingStamps {
   }
 };
 
-struct Message {
-  uint64_t key;  // peer and call, see key_of
-  Growing count, bytes, empty;
-  Counter largest, largest_period;
-  GrowingStamps stamps;
-  Wrapping open;  // messages that this rank began to send and still waits for
-  Counter place;  // number and channel of the last one, see place_word
+// The messages of one call to or from one peer, or waits for it: what its thread writes.
+struct alignas(64) Message {
+  uint64_t key;                         // peer and call, see key_of
+  Counter count, bytes;                 // of waits: ticks
+  Counter begun, wait_begin, wait_end;  // sums of stamps
+  Counter place;                        // number and channel of the last one, see place_word
+  Counter largest;                      // in the period
+  ShortCounter largest_period;          // its lower half
+  ShortCounter empty;
+  ShortCounter unknown;  // without their begin or wait
+  ShortCounter open;     // that this rank began to send and still waits for
   ShortCounter sizes[kSizeBins];
-  // By the closing thread: taken, not yet written.
-  uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_open;
-  Stamps carry_stamps;
+  // By the closing thread: see MessageCarry.
+  uint32_t seen_open, written_open;
+  uint64_t carry_largest;
+};
+static_assert(sizeof(Message) == 128);
+
+struct MessageTotals {
+  uint64_t count, bytes;
+  Stamps stamps;
+  uint32_t empty, unknown;
+};
+// The closing thread's part of a row of messages. It carries what is seen and not written.
+struct alignas(64) MessageCarry {
+  MessageTotals seen, written;
   uint32_t written_sizes[kSizeBins];
 };
+static_assert(sizeof(MessageCarry) == 128);
 
 // A place as one word: the channel in its lower half, as it lies in memory.
 inline uint64_t place_word(perfield_place place) noexcept {
@@ -99,6 +115,8 @@ inline perfield_place place_in(uint64_t word) noexcept {
 constexpr uint64_t key_of(uint16_t call, int32_t peer) noexcept {
   return uint64_t(uint32_t(peer)) << 16 | call | uint64_t{1} << 63;
 }
+constexpr uint16_t call_in(uint64_t key) noexcept { return uint16_t(key); }
+constexpr int32_t peer_in(uint64_t key) noexcept { return int32_t(key >> 16); }
 
 // Collective operations of one kind on one communicator.
 struct Collective {
@@ -269,7 +287,7 @@ class Shard {
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];
-    m.stamps.unknown.add(1);
+    m.unknown.add(1);
     count_size(m, bytes);
     touched(News::messages, touched_messages, row);
   }
@@ -294,21 +312,21 @@ class Shard {
   // Counts a message with the stamp of its begin.
   void count_stamped(uint32_t row, uint64_t bytes, uint64_t begun, perfield_place place) noexcept {
     Message& m = messages[row];
-    m.stamps.begun.add(begun);
-    if (__builtin_expect(begun == 0, 0)) m.stamps.unknown.add(1);
+    m.begun.add(begun);
+    if (__builtin_expect(begun == 0, 0)) m.unknown.add(1);
     m.place.set(place_word(place));
     count_size(m, bytes);
     touched(News::messages, touched_messages, row);
   }
   void count_wait_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
-    GrowingStamps& stamps = messages[row].stamps;
-    stamps.wait_begin.add(wait_begin);
-    stamps.wait_end.add(wait_end);
+    Message& m = messages[row];
+    m.wait_begin.add(wait_begin);
+    m.wait_end.add(wait_end);
   }
   // The same where the message's begin counts as open.
   void count_end_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
     count_wait_of(row, wait_begin, wait_end);
-    messages[row].open.add(-1);
+    messages[row].open.add(uint32_t(-1));
   }
   // Names the row and the present period of this thread, so that the end of a send counts beside
   // its begin or nowhere.
@@ -410,17 +428,13 @@ class Shard {
 
   // Index of the first used message row. Rows of `other peers` count only once they hold something.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
-  // What a row stands for. Rows of `other peers` are identified by their position.
-  int32_t peer_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? kPeerOther : int32_t(known_key(row) >> 16);
-  }
-  uint16_t call_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : uint16_t(known_key(row));
-  }
-  // The closing thread asks while the thread of the shard may enter a row.
+  // What a row stands for. Rows of `other peers` are identified by their position. The closing
+  // thread asks while the thread of the shard may enter a row.
   uint64_t known_key(uint32_t row) const noexcept {
-    return __atomic_load_n(&messages[row].key, __ATOMIC_RELAXED);
+    return row < PERFIELD_CALL_LIMIT ? key_of(uint16_t(row), kPeerOther)
+                                     : __atomic_load_n(&messages[row].key, __ATOMIC_RELAXED);
   }
+  uint16_t call_of(uint32_t row) const noexcept { return call_in(known_key(row)); }
 
   // --- state -------------------------------------------------------------------------------------
   // First, in one cache line, what tells whether the thread has done anything.
@@ -473,7 +487,9 @@ class Shard {
   uint32_t followed_calls = 0;     // own thread only
   bool follows_sites = false;      // has told CallSites that it hits sites
 
-  Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
+  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call.
+  Message* messages;
+  MessageCarry* carry_messages;
   std::atomic<uint32_t> n_messages{PERFIELD_CALL_LIMIT};
   uint32_t* message_slots;  // hash table of indices into messages; 0: free
   uint32_t slot_mask;
@@ -492,7 +508,7 @@ class Shard {
 
   // Rows with something in carry; closing thread only.
   Bits carried_regions, carried_messages, carried_quantities, carried_collectives;
-  uint32_t n_carried_messages = 0, n_carried_collectives = 0;
+  uint32_t n_carried_collectives = 0;
   uint64_t carried_calls[PERFIELD_CALL_LIMIT / 64] = {};
   uint64_t bytes_counted = 0;  // of bytes_used, in the sum of all shards
 
@@ -511,8 +527,8 @@ class Shard {
     m.bytes.add(bytes);
     if (__builtin_expect(bytes == 0, 0)) m.empty.add(1);
     const uint64_t period = activity->period.load(std::memory_order_relaxed);
-    if (__builtin_expect(m.largest_period.get() != period, 0)) {
-      m.largest_period.set(period);
+    if (__builtin_expect(m.largest_period.get() != uint32_t(period), 0)) {
+      m.largest_period.set(uint32_t(period));
       m.largest.set(bytes);
     } else if (bytes > m.largest.get()) {
       m.largest.set(bytes);
@@ -592,7 +608,8 @@ class Shard {
   void fold_collectives() noexcept;
   void fold_calls() noexcept;
   void forgive_left_calls() noexcept;
-  void carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept;
+  // Returns whether there was anything to carry.
+  bool carry_region(uint32_t region, const RegionValues& more) noexcept;
   CallValues& carry_of_call(uint32_t call) noexcept;
 
   // shard_quantities.cpp
