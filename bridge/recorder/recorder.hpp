@@ -122,7 +122,7 @@ class Recorder {
   Clock clock;
   Regions regions;
   StepRegion step_region;
-  CallSites sites{activity_.follows_sites};
+  CallSites sites{activity_};
   EventLog log{activity_};
   Quantities quantities;
   // As bits: those whose definition is in the stream, and those with rows in any step entry.

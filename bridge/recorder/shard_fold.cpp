@@ -85,7 +85,7 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
 }
 
 void Shard::fold_messages() noexcept {
-  const auto period = uint32_t(activity->period.load(relaxed));
+  const uint32_t period = activity->short_period();
   const auto look_at = [&](uint32_t i) {
     Message& m = messages[i];
     MessageTotals& seen = carry_messages[i].seen;
@@ -95,7 +95,7 @@ void Shard::fold_messages() noexcept {
     seen.bytes = m.bytes.get();
     if (call_in(known_key(i)) == kWaitedCall) return true;
     seen.stamps = {m.begun.get(), m.wait_begin.get(), m.wait_end.get()};
-    seen.empty = m.empty.get();
+    seen.empty = m.empty();
     seen.unknown = m.unknown.get();
     m.seen_open = m.open.get();
     if (m.largest_period.get() == period)

@@ -165,7 +165,7 @@ class StampSums {
 [[gnu::noinline]] void take_sizes(const Message& m, MessageCarry& carried, bool emptied,
                                   MessageRow* row) noexcept {
   for (int bin = 0; bin < kSizeBins; ++bin) {
-    row->sizes[bin] = m.sizes[bin].get() - carried.written_sizes[bin];
+    row->sizes[bin] = m.size_count(bin) - carried.written_sizes[bin];
     if (emptied) carried.written_sizes[bin] += row->sizes[bin];
   }
 }

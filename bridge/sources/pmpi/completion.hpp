@@ -73,45 +73,58 @@ template <typename Status>
 template <typename Request, typename Status>
 class Awaited {
  public:
-  Awaited(int n, const Request* handles, Status*& statuses, bool ignored) noexcept
-      : Awaited(looks() && n > 0 ? n : 0, ignored) {
-    Known* const known = known_.get();
-    Status* const own = own_.get();
-    if (!known || !own) return;
-    int kept = 0;
-    for (int i = 0; i < looked_at_; ++i) {
+  Awaited(const Call& call, int n, const Request* handles, Status*& statuses,
+          bool ignored) noexcept {
+    if (!requests.any() || n <= 0 || !call.follows()) return;
+    if (__builtin_expect(n > kFew, 0) && !make_room(n, ignored)) return;
+    Known* end = known_;
+    for (int i = 0; i < n; ++i) {
       const MPI_Request handle = handles[i];
-      if (handle == library.no_request) continue;
-      if (requests.take_to(handle, known[kept].pending)) known[kept++].i = i;
+      if (handle == library.no_request || !requests.take_to(handle, end->pending)) continue;
+      end->i = i;
+      ++end;
     }
-    n_ = kept;
-    if (kept > 0 && ignored) statuses = own;
+    end_ = end;
+    if (end != known_ && ignored) statuses = own_;
   }
+  ~Awaited() {
+    if (__builtin_expect(room_ != nullptr, 0)) free(room_);
+  }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
 
   void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
-    const Known* const known = known_.get();
-    for (int k = 0, n = n_; k < n; ++k) {
-      if (!succeeded) {
-        let_go(known[k].pending);
+    for (const Known *known = known_, *const end = end_; known != end; ++known) {
+      if (__builtin_expect(!succeeded, 0)) {
+        let_go(known->pending);
         continue;
       }
-      const MPI_Status& status = statuses[known[k].i];  // a copy, of one of Fortran
-      count_ended(call, known[k].pending, &status, 0);
+      const MPI_Status& status = statuses[known->i];  // a copy, of one of Fortran
+      count_ended(call, known->pending, &status, 0);
     }
   }
 
  private:
-  // The same as for Completion.
-  Awaited(int looked_at, bool ignored) noexcept
-      : looked_at_(looked_at), known_(looked_at), own_(ignored ? looked_at : 0) {}
   struct Known {
     int i;
     Pending pending;
   };
-  int looked_at_;
-  Items<Known> known_;
-  Items<Status> own_;
-  int n_ = 0;
+  static constexpr int kFew = 64;
+  // False without memory.
+  [[gnu::noinline]] bool make_room(int n, bool ignored) noexcept {
+    const size_t statuses = ignored ? size_t(n) * sizeof(Status) : 0;
+    room_ = malloc(size_t(n) * sizeof(Known) + statuses);
+    known_ = end_ = static_cast<Known*>(room_);
+    own_ = reinterpret_cast<Status*>(known_ + n);
+    return room_ != nullptr;
+  }
+
+  alignas(Known) unsigned char few_known_[kFew * sizeof(Known)];
+  alignas(Status) unsigned char few_own_[kFew * sizeof(Status)];
+  void* room_ = nullptr;  // if there are more
+  Known* known_ = reinterpret_cast<Known*>(few_known_);
+  Known* end_ = known_;
+  Status* own_ = reinterpret_cast<Status*>(few_own_);
 };
 
 // A persistent request has started: a message that is sent or posted now.
