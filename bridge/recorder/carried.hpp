@@ -22,7 +22,7 @@ struct Carried {
   uint64_t of_rank = 0;        // the quantities of the rank, as bits
   std::bitset<PERFIELD_CALL_LIMIT> calls_of_messages;  // those ever written with a message
 
-  // For adding up the rows of all shards; unused ones are zero.
+  // For adding up the rows of all shards: unused ones have no threads, or are zero.
   RegionRow* region_rows;   // [max_regions]
   uint64_t* quantities_of;  // [max_regions], as bits
   Bits regions_with_quantities;

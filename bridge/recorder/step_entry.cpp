@@ -78,14 +78,18 @@ void for_each_carrying(Recorder& r, Visit visit) noexcept {
 
 void add_thread(const RegionValues& of, const Clock& clock, RegionRow* row) noexcept {
   const uint64_t inclusive = clock.span_ns(of.inclusive), self = clock.span_ns(of.self);
+  if (!row->threads) {
+    *row = {row->id, 1, of.count, inclusive, inclusive, inclusive, self, self, self};
+    return;
+  }
+  ++row->threads;
   row->count += of.count;
   row->inclusive_sum_ns += inclusive;
-  row->self_sum_ns += self;
-  row->inclusive_min_ns = row->threads ? std::min(row->inclusive_min_ns, inclusive) : inclusive;
+  row->inclusive_min_ns = std::min(row->inclusive_min_ns, inclusive);
   row->inclusive_max_ns = std::max(row->inclusive_max_ns, inclusive);
-  row->self_min_ns = row->threads ? std::min(row->self_min_ns, self) : self;
+  row->self_sum_ns += self;
+  row->self_min_ns = std::min(row->self_min_ns, self);
   row->self_max_ns = std::max(row->self_max_ns, self);
-  ++row->threads;
 }
 
 uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
@@ -102,7 +106,7 @@ uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   r.carried.regions.filter(r.regions.size(), [&](uint32_t id) {
     of_rank[id].id = id;
     if (rows.add(of_rank[id])) ++n;
-    of_rank[id] = {};
+    of_rank[id].threads = 0;
     return carry == Carry::kept;
   });
   return n;
@@ -121,13 +125,15 @@ class StampSums {
         since_start_(clock_.ticks_of_ns(until_ns_)),
         in_step_(clock_.ticks_of_ns(growth(until_ns_, body.begin_ns))) {}
 
-  // Of `count` messages; all: whether each has its stamps.
-  void into(const Stamps& ticks, uint64_t count, bool all_begun, bool all_ended, uint64_t* begun,
-            uint64_t* wait_begin, uint64_t* wait_end) noexcept {
-    if (count != of_.count) take_count(count);
-    *begun = all_begun ? sum_ns(ticks.begun, of_.since_start) : 0;
-    *wait_begin = all_ended ? sum_ns(ticks.wait_begin, of_.since_start) : 0;
-    *wait_end = all_ended ? sum_ns(ticks.wait_end, of_.in_step) : 0;
+  // Of the `row->count` messages between two sums of ticks, with all their begins; ended: and all
+  // their waits.
+  template <class Row>
+  [[gnu::noinline]] void into(Row* row, const Stamps& seen, const Stamps& written,
+                              bool ended) noexcept {
+    if (__builtin_expect(row->count != of_.count, 0)) take_count(row->count);
+    row->begun_sum = sum_ns(seen.begun - written.begun, of_.since_start);
+    row->wait_begin_sum = ended ? sum_ns(seen.wait_begin - written.wait_begin, of_.since_start) : 0;
+    row->wait_end_sum = ended ? sum_ns(seen.wait_end - written.wait_end, of_.in_step) : 0;
   }
 
  private:
@@ -187,15 +193,10 @@ class StampSums {
   row->number = last.number;
   row->channel = last.channel;
   memset(row->sizes, 0, sizeof row->sizes);
-  if (seen.unknown == written.unknown) {
-    const Stamps stamps = {seen.stamps.begun - written.stamps.begun,
-                           seen.stamps.wait_begin - written.stamps.wait_begin,
-                           seen.stamps.wait_end - written.stamps.wait_end};
-    sums.into(stamps, count, true, m.seen_open == m.written_open, &row->begun_sum,
-              &row->wait_begin_sum, &row->wait_end_sum);
-  } else {
+  if (seen.unknown == written.unknown)
+    sums.into(row, seen.stamps, written.stamps, m.seen_open == m.written_open);
+  else
     row->begun_sum = row->wait_begin_sum = row->wait_end_sum = 0;
-  }
   if (bytes == count * largest) {
     const int bin = size_bin(largest);
     row->sizes[bin] = uint32_t(count);
@@ -321,8 +322,7 @@ uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, StampSums& sums) 
       row.count = c.carry_count;
       row.bytes_out = c.carry_bytes_out;
       row.bytes_in = c.carry_bytes_in;
-      sums.into(c.carry_stamps, row.count, !c.carry_unknown, !c.carry_unknown, &row.begun_sum,
-                &row.wait_begin_sum, &row.wait_end_sum);
+      if (!c.carry_unknown) sums.into(&row, c.carry_stamps, Stamps{}, true);
       row.number = uint32_t(c.number.get());
       if (!rows.add(row)) return;  // of a fifth thread with a full table: the next entry has it
       ++n;

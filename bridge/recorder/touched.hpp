@@ -38,6 +38,7 @@ void for_each_mark(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
   for (uint32_t chunk = 0; chunk < rows; chunk += kMarksInChunk) {
     auto* const eights = reinterpret_cast<EightMarks*>(marks + chunk);
     uint64_t any = 0;
+#pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) any |= __atomic_load_n(eights + i, __ATOMIC_RELAXED);
     if (!any) continue;
     for (uint32_t i = 0; i < 8; ++i) {
