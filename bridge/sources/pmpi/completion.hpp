@@ -75,8 +75,13 @@ class Awaited {
  public:
   Awaited(const Call& call, int n, const Request* handles, Status*& statuses,
           bool ignored) noexcept {
-    if (!requests.any() || n <= 0 || !call.follows()) return;
-    if (__builtin_expect(n > kFew, 0) && !make_room(n, ignored)) return;
+    if (!call.follows() || !requests.any() || n <= 0) return;
+    if (__builtin_expect(n > kFew, 0)) {
+      room_ = room_for(n);
+      if (!room_) return;
+      known_ = end_ = static_cast<Known*>(room_);
+      own_ = reinterpret_cast<Status*>(known_ + n);
+    }
     Known* end = known_;
     for (int i = 0; i < n; ++i) {
       const MPI_Request handle = handles[i];
@@ -94,13 +99,15 @@ class Awaited {
   Awaited& operator=(const Awaited&) = delete;
 
   void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
-    for (const Known *known = known_, *const end = end_; known != end; ++known) {
-      if (__builtin_expect(!succeeded, 0)) {
-        let_go(known->pending);
-        continue;
-      }
+    const Known *known = known_, *const end = end_;
+    if (__builtin_expect(!succeeded, 0)) {
+      for (; known != end; ++known) let_go(known->pending);
+      return;
+    }
+    const bool usually = counts_usually(call);
+    for (; known != end; ++known) {
       const MPI_Status& status = statuses[known->i];  // a copy, of one of Fortran
-      count_ended(call, known->pending, &status, 0);
+      count_ended(call, known->pending, &status, 0, usually);
     }
   }
 
@@ -110,13 +117,9 @@ class Awaited {
     Pending pending;
   };
   static constexpr int kFew = 64;
-  // False without memory.
-  [[gnu::noinline]] bool make_room(int n, bool ignored) noexcept {
-    const size_t statuses = ignored ? size_t(n) * sizeof(Status) : 0;
-    room_ = malloc(size_t(n) * sizeof(Known) + statuses);
-    known_ = end_ = static_cast<Known*>(room_);
-    own_ = reinterpret_cast<Status*>(known_ + n);
-    return room_ != nullptr;
+  // nullptr without memory.
+  [[gnu::noinline]] static void* room_for(int n) noexcept {
+    return malloc(size_t(n) * (sizeof(Known) + sizeof(Status)));
   }
 
   alignas(Known) unsigned char few_known_[kFew * sizeof(Known)];
