@@ -17,7 +17,7 @@ from perfield.analysis.waits import UNKNOWN
 ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
 MONOTONIC_NS = 5_000_000_000
 WORLD = 1000  # the simulation's name of its world
-RECV, COLLECTIVE = 12, 2
+RECV, COLLECTIVE, SYNCHRONISATION = 12, 2, 3
 STAMPS = ("begun", "wait_begin", "wait_end")
 
 
@@ -34,6 +34,7 @@ def write_waiting_run(
 ) -> Path:
     """Writes the run that perfield would write of a simulation, on one node or on `hosts` of twin.write_run.
 
+    Regions are those of the simulation; where it has none, `solve` holds all computation.
     logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
     without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
     step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
@@ -51,6 +52,7 @@ def write_waiting_run(
         begin, end = _bounds(everything, rank, steps)
         blocked = np.unique(own[["wait_begin", "wait_end"]][own["wait_begin"] != UNKNOWN])
         values.update(messages=_message_rows(own), collectives=_collective_rows(own), waits=[], quantities=[])
+        values.update(synchronisations=_synchronisation_rows(own))
         values.update(begin_ns=begin, end_ns=end, measured_ns=end - begin, perfield_ns=0, mesh_version=0)
         in_mpi = int((blocked["wait_end"] - blocked["wait_begin"]).sum())
         values["calls"] = [
@@ -61,9 +63,11 @@ def write_waiting_run(
             other = {"call": CALL["comm_create"], "time_class": TIME_CLASS["other"], "count": 1}
             values["calls"].append(other | {"ns": max(0, computes - 1_000_000)})
             computes = min(computes, 1_000_000)
-        values["regions"] = [twin.region_row(1, computes)]
+        values["regions"] = _region_rows(simulation, rank, steps)
+        if not simulation.regions and options["regions"]:
+            values["regions"] = [twin.region_row(1, computes)]
         if rank in without:
-            values.update(old_messages=True, collectives=[])
+            values.update(old_messages=True, collectives=[], synchronisations=[])
         elif span == 1 and logged(entry):
             logs[rank, entry] = _logged(own)
 
@@ -73,7 +77,7 @@ def write_waiting_run(
         if own_change:
             own_change(rank, values)
 
-    options = {"mesh": False, "regions": ("solve",)} | options
+    options = {"mesh": False, "regions": simulation.regions or ("solve",)} | options
     rest = {name: value for name, value in options.items() if name != "change_rank"}
     twin.write_run(
         path, ranks, n_entries, sum_every=span, change_step=change_step, change_rank=change_rank, **rest
@@ -95,6 +99,16 @@ def write_waiting_run(
                 body = events_twin.pack_events(logs[rank, step], lost=(lost, 0, 0))
                 writer.add("events", body, index=step)
     return path
+
+
+def _region_rows(simulation: simulated_waits.Simulation, rank: int, steps: range) -> list[dict]:
+    rows = []
+    for number, name in enumerate(simulation.regions, 1):
+        parts = [simulation.computed.get((rank, step), {}).get(name) for step in steps]
+        known = [ns for ns in parts if ns is not None]
+        if known:
+            rows.append(twin.region_row(number, sum(known)))
+    return rows
 
 
 def _n_entries(n_steps: int, options: dict) -> int:
@@ -135,7 +149,7 @@ def _sums(members: list) -> dict[str, int]:
 
 def _message_rows(events: np.ndarray) -> list[dict]:
     rows: dict[tuple[int, int], list] = {}
-    for event in events[events["kind"] != COLLECTIVE]:
+    for event in events[events["kind"] < COLLECTIVE]:
         call = RECV if event["kind"] == 1 else int(event["call"])
         rows.setdefault((int(event["peer"]), call), []).append(event)
     found = []
@@ -171,3 +185,15 @@ def _collective_rows(events: np.ndarray) -> list[dict]:
         row |= {"bytes_out": sum(int(event["bytes"]) for event in members), "bytes_in": 0}
         found.append(row | _sums(members))
     return found
+
+
+def _synchronisation_rows(events: np.ndarray) -> list[dict]:
+    rows: dict[tuple[int, int], list] = {}
+    for event in events[(events["kind"] == SYNCHRONISATION) & (events["number"] > 0)]:  # not locks
+        rows.setdefault((int(event["peer"]), int(event["call"])), []).append(event)
+    return [
+        {"peer": peer, "call": call, "count": len(members)}
+        | {name: int(members[-1][name]) for name in ("number", "channel")}
+        | _sums(members)
+        for (peer, call), members in rows.items()
+    ]

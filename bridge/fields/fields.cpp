@@ -43,6 +43,14 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+// Fields that Python adds to those of fields.def (python/perfield/fields/waits.py).
+constexpr const char* kOfWaits[] = {
+    "wait_late_sender_time_s", "wait_late_receiver_time_s", "wait_collective_time_s",
+    "wait_one_sided_time_s",   "caused_wait_time_s",        "critical_path_time_s",
+    "transfer_time_s",         "slow_transfer_time_s",
+};
+constexpr const char* kOfWaitsOfRegion = "_caused_wait_time_s";
+
 std::string rule_words(const std::string& rule) {
   static const std::map<std::string, std::string> words = {
 #define PERFIELD_IN_RUNS(rule, condition, meaning) {#rule, meaning},
@@ -104,6 +112,7 @@ const std::vector<std::string>& region_suffixes() {
       if (has(row.name, "<region>") && !has(row.name, "<quantity>"))
         for_each_expanded(
             row, [&](const Field& f) { suffixes.push_back(with(f.name, "<region>", "")); });
+    suffixes.push_back(kOfWaitsOfRegion);
     return suffixes;
   }();
   return all;
@@ -164,6 +173,7 @@ const std::vector<std::string>& reserved_field_names() {
       else if (!has(field.name, "<region>") && !has(field.name, "<quantity>"))
         all.push_back(field.name);
     }
+    all.insert(all.end(), std::begin(kOfWaits), std::end(kOfWaits));
     return all;
   }();
   return names;

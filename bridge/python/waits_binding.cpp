@@ -13,17 +13,21 @@
 
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
+#include "waits/divided_costs.hpp"
 #include "waits/events.hpp"
 #include "waits/timeline.hpp"
+#include "waits/transfers.hpp"
 #include "waits/wait_states.hpp"
 
 namespace py = pybind11;
 using perfield::waits::Cost;
 using perfield::waits::Covered;
 using perfield::waits::Event;
+using perfield::waits::OfRegions;
 using perfield::waits::OnPath;
 using perfield::waits::State;
 using perfield::waits::Timeline;
+using perfield::waits::Transfer;
 
 namespace {
 
@@ -70,6 +74,7 @@ py::dict wait_states(const py::array& given, const Numbers& uncertainty_ns,
 }
 
 using States = py::array_t<State, kAsGiven>;
+using Costs = py::array_t<Cost, kAsGiven>;
 
 States states_of(const py::array& given, const Events& events) {
   if (!py::dtype::of<State>().equal(given.dtype()))
@@ -103,6 +108,52 @@ py::dict delay_costs(const py::array& given, const py::array& given_states, int6
   return result;
 }
 
+py::dict divide_costs(const py::array& given, const Integers& frame, const Numbers& of_regions_ns,
+                      bool by_time) {
+  if (!py::dtype::of<Cost>().equal(given.dtype()))
+    throw std::invalid_argument("costs have dtype " + std::string(py::str(given.dtype())) +
+                                "; expected perfield.analysis.waits.COST");
+  const Costs costs = Costs::ensure(given);
+  if (of_regions_ns.ndim() != 3 || frame.ndim() != 1 || frame.size() != costs.size())
+    throw std::invalid_argument(
+        "expected of_regions_ns of shape (n_frames, n_regions, n_ranks), and a frame for each of "
+        "the " +
+        std::to_string(costs.size()) + " costs");
+  const auto n_frames = of_regions_ns.shape(0), n_regions = of_regions_ns.shape(1),
+             n_ranks = of_regions_ns.shape(2);
+  const Cost* const all = costs.data();
+  const int64_t* const at = frame.data();
+  for (py::ssize_t i = 0; i < costs.size(); ++i)
+    if (at[i] < 0 || at[i] >= n_frames || all[i].rank < 0 || all[i].rank >= n_ranks ||
+        all[i].waiting < 0 || all[i].waiting >= n_ranks)
+      throw std::invalid_argument("cost " + std::to_string(i) + " is of rank " +
+                                  std::to_string(all[i].rank) + " in frame " +
+                                  std::to_string(at[i]) + ", which of_regions_ns does not have");
+  Numbers divided({n_frames, n_regions, n_ranks}), left({n_frames, n_ranks});
+  std::fill_n(divided.mutable_data(), divided.size(), 0.0);
+  std::fill_n(left.mutable_data(), left.size(), 0.0);
+  {
+    const double* const ns = of_regions_ns.data();
+    double* const parts = divided.mutable_data();
+    double* const rest = left.mutable_data();
+    py::gil_scoped_release released;
+    for (py::ssize_t i = 0; i < costs.size(); ++i) {
+      const auto of_frame = at[i] * n_regions * n_ranks;
+      const auto of_rank = [&](int32_t rank) {
+        return OfRegions{ns + of_frame + rank, size_t(n_regions), size_t(n_ranks)};
+      };
+      rest[at[i] * n_ranks + all[i].rank] +=
+          all[i].communicating_ns + perfield::waits::divide_cost(all[i], of_rank(all[i].rank),
+                                                                 of_rank(all[i].waiting), by_time,
+                                                                 parts + of_frame + all[i].rank);
+    }
+  }
+  py::dict result;
+  result["of_regions_ns"] = divided;
+  result["left_ns"] = left;
+  return result;
+}
+
 py::array critical_path(const py::array& given, const py::array& given_states) {
   const Events events = events_of(given);
   const States states = states_of(given_states, events);
@@ -114,6 +165,16 @@ py::array critical_path(const py::array& given, const py::array& given_states) {
     path = perfield::waits::critical_path(events.data(), states.data(), timeline);
   }
   return array_of(path);
+}
+
+py::array transfers(const py::array& given) {
+  const Events events = events_of(given);
+  std::vector<Transfer> found;
+  {
+    py::gil_scoped_release released;
+    found = perfield::waits::find_transfers(events.data(), size_t(events.size()));
+  }
+  return array_of(found);
 }
 
 py::dict replay(const py::array& given, const py::array& given_states, const Numbers& factor,
@@ -172,7 +233,7 @@ void bind_waits(py::module_& module) {
              "explain; wait_states.hpp says how.\n\n"
              "uncertainty_ns : (n_ranks,) of each rank's clock. clock : (n_ranks,) equal where "
              "ranks share one.");
-  PYBIND11_NUMPY_DTYPE(Cost, step, rank, pad, computing_ns, communicating_ns);
+  PYBIND11_NUMPY_DTYPE(Cost, step, rank, waiting, computing_ns, communicating_ns, longer_ns);
   PYBIND11_NUMPY_DTYPE(OnPath, step, rank, pad, computing_ns, communicating_ns);
   module.attr("WAIT_COST") = py::dtype::of<Cost>();
   module.attr("WAIT_PATH") = py::dtype::of<OnPath>();
@@ -180,8 +241,19 @@ void bind_waits(py::module_& module) {
              py::arg("most_steps") = 64,
              "Where the waiting of exact states began: costs (WAIT_COST), and unbooked_ns, the "
              "waiting without a known cause; delay_costs.hpp says how.");
+  module.def("divide_costs", &divide_costs, py::arg("costs"), py::arg("frame"),
+             py::arg("of_regions_ns"), py::arg("by_time") = true,
+             "Costs by region: of_regions_ns, (n_frames, n_regions, n_ranks), and left_ns, "
+             "(n_frames, n_ranks), which no region explains; divided_costs.hpp says how.\n\n"
+             "frame : (n_costs,) of each cost. of_regions_ns : time without calls that may wait.");
   module.def("critical_path", &critical_path, py::arg("events"), py::arg("states"),
              "The parts of the critical path (WAIT_PATH) by step and rank.");
+  PYBIND11_NUMPY_DTYPE(Transfer, step, rank, partner, call, kind, is_alone, n, bytes, last_bytes,
+                       time_ns);
+  module.attr("WAIT_TRANSFER") = py::dtype::of<Transfer>();
+  module.def("transfers", &transfers, py::arg("events"),
+             "How long calls lasted once nobody was late (WAIT_TRANSFER); transfers.hpp says of "
+             "which calls.");
   module.def("replay", &replay, py::arg("events"), py::arg("states"), py::arg("factor"),
              py::arg("is_instant") = false,
              "When each rank would end (end_ns) if it computed factor[rank] times as long; with "

@@ -154,6 +154,14 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
                 d.number, -1, d.call, uint8_t(unsigned(EventKind::collective) | flags << 2), 0});
 }
 
+[[gnu::noinline]] void log_synchronisation(Shard& s, const perfield_synchronisation& d,
+                                           uint64_t left) noexcept {
+  const unsigned flags =
+      d.flags & PERFIELD_LOCK_EXCLUSIVE ? unsigned{perfield::kEventExclusive} : 0;
+  log_event(s, {d.entered, d.entered, left, 0, d.place.channel, d.place.number, d.peer, d.call,
+                uint8_t(unsigned(EventKind::synchronisation) | flags << 2), 0});
+}
+
 }  // namespace
 
 extern "C" {
@@ -313,6 +321,23 @@ uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
   s->count_collective(*done, wait_end);
   if (__builtin_expect(s->activity->logs(), 0)) log_collective(*s, *done, wait_end);
   return wait_end;
+}
+
+uint64_t perfield_synchronised(const perfield_synchronisation* done) noexcept {
+  Shard* s = this_shard;
+  const perfield_synchronisation& d = *done;
+  if (!s || !s->activity->counts_messages()) return d.left;
+  const bool has_row = perfield::bounds_epoch(d.call), is_logged = s->activity->logs();
+  if (!has_row && !is_logged) return d.left;
+  const uint64_t left = d.left ? d.left : s->activity->ticks();
+  if (has_row) {
+    const uint32_t row = s->row_of_message(d.call, d.peer);
+    s->messages[row].add_awaited(d.entered, left);
+    s->messages[row].add(0, d.entered, d.place, s->activity->short_period());
+    s->touched_message(row);
+  }
+  if (__builtin_expect(is_logged, 0)) log_synchronisation(*s, d, left);
+  return left;
 }
 
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,

@@ -180,10 +180,32 @@ struct perfield_collective {
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
-// Describes the communicator called `name`, once per rank and before its first use. label: what
-// MPI_Comm_get_name says, or "". Not on the hot path; locks.
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
-                                  const char* label) noexcept;
+// A synchronisation of one-sided transfers. perfield_call_leave counts the call and its time; this
+// counts for whom the rank may have waited in it. Of locks nothing counts but in logged steps.
+enum : uint32_t { PERFIELD_LOCK_EXCLUSIVE = 1 };
+struct perfield_synchronisation {
+  perfield_call call;  // win_post, win_start, win_complete, win_wait, lock, flush or unlock
+  int32_t peer;        // the other side; of locks whose window it is, kEveryPeer: all ranks'
+  uint32_t flags;
+  // channel: the window, the same on all its ranks. number: the nth epoch from this origin to this
+  // target, from 1; of locks 0.
+  struct perfield_place place;
+  uint64_t entered, left;  // stamps of the call; left 0: now
+};
+// Returns `left`, which stays 0 if nothing is counted.
+uint64_t perfield_synchronised(const struct perfield_synchronisation* done) noexcept;
+// A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not
+// only made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
+struct perfield_communicator {
+  uint32_t name;
+  int32_t size, my_rank;
+  const char* label;
+  int32_t is_used, n_dims;
+  const int32_t *dims, *periodic;
+};
+// Describes a communicator, once per rank before its first use; a Cartesian one also when it is
+// made. Not on the hot path; locks.
+void perfield_source_communicator(const struct perfield_communicator* communicator) noexcept;
 
 // --- samples -------------------------------------------------------------------------------------
 // Where threads of the program were, many times a second. Call these only in a function that

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kTableHeaders = kStepTables * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
+constexpr size_t kKeptForSynchronisations = PERFIELD_CALL_LIMIT * sizeof(SynchronisationRow);
 // More go to `overflowed`, with their counts.
 constexpr size_t kThreadsWithFullTables = 4;
 constexpr size_t kRowsOfCollectives = kCollectiveRows * sizeof(CollectiveRow);
@@ -235,10 +236,12 @@ class OtherPeers {
       sum.*stamps = sum_of_known(sum.*stamps, row.*stamps);
     for (int bin = 0; bin < kSizeBins; ++bin) sum.sizes[bin] += row.sizes[bin];
   }
-  uint32_t write(Rows& rows) const noexcept {
+  // Calls write(row), which returns whether it is written. Returns how many are.
+  template <class Write>
+  uint32_t for_each(Write write) const noexcept {
     uint32_t n = 0;
     for (uint16_t call = 0; has_.any() && call < PERFIELD_CALL_LIMIT; ++call)
-      n += has_[call] && rows.add(rows_[call]);
+      n += has_[call] && write(rows_[call]);
     return n;
   }
 
@@ -247,7 +250,13 @@ class OtherPeers {
   MessageRow rows_[PERFIELD_CALL_LIMIT];
 };
 
-// Leaves the rows of waits in place.
+// In which table a row of messages of that call is written.
+StepTable table_of(uint16_t call) noexcept {
+  if (call == kWaitedCall) return StepTable::waits;
+  return bounds_epoch(call) ? StepTable::synchronisations : StepTable::messages;
+}
+
+// Leaves the rows of other tables in place.
 [[gnu::noinline]] uint32_t add_messages_of(Shard& s, Rows& rows, Carry carry, StampSums& sums,
                                            std::bitset<PERFIELD_CALL_LIMIT>& calls,
                                            OtherPeers& others) noexcept {
@@ -257,7 +266,7 @@ class OtherPeers {
   MessageRow spare;
   s.carried_messages.filter(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
     const uint64_t key = s.known_key(k);
-    if (call_in(key) == kWaitedCall) return true;
+    if (table_of(call_in(key)) != StepTable::messages) return true;
     if (call_in(key) != last_call) calls.set(last_call = call_in(key));
     MessageRow* const row = rows.next<MessageRow>();
     n += row != nullptr;
@@ -278,10 +287,10 @@ uint32_t add_messages(Recorder& r, Rows& rows, Carry carry, StampSums& sums,
   });
   rows.give(kKeptForMessages);
   *overflowed += others.count;
-  return n + others.write(rows);
+  return n + others.for_each([&](const MessageRow& row) { return rows.add(row); });
 }
 
-// The rest: waits by peer. Rows without room add up in one of `other peers`.
+// Waits by peer. Rows without room add up in one of `other peers`.
 uint32_t add_waits(Recorder& r, Rows& rows, Carry carry, uint64_t* overflowed) noexcept {
   uint32_t n = 0;
   WaitRow others{kPeerOther, 0, 0, 0};
@@ -305,6 +314,35 @@ uint32_t add_waits(Recorder& r, Rows& rows, Carry carry, uint64_t* overflowed) n
   rows.give(kKeptForWaits);
   *overflowed += others.count;
   return n + (others.count && rows.add(others));
+}
+
+SynchronisationRow synchronisation_of(const MessageRow& row) noexcept {
+  return {row.peer,           row.call,         0,          row.count,  row.begun_sum,
+          row.wait_begin_sum, row.wait_end_sum, row.number, row.channel};
+}
+
+uint32_t add_synchronisations(Recorder& r, Rows& rows, Carry carry, StampSums& sums,
+                              uint64_t* overflowed) noexcept {
+  uint32_t n = 0;
+  OtherPeers others;
+  for_each_carrying(r, [&](Shard& s) {
+    s.carried_messages.filter(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
+      const uint64_t key = s.known_key(k);
+      if (table_of(call_in(key)) != StepTable::synchronisations) return true;
+      MessageRow row;
+      make_row(s.messages[k], s.carry_messages[k], key, k >= PERFIELD_CALL_LIMIT,
+               carry == Carry::emptied, sums, &row);
+      if (rows.add(synchronisation_of(row)))
+        ++n;
+      else
+        others.add(row);
+      return carry == Carry::kept;
+    });
+  });
+  rows.give(kKeptForSynchronisations);
+  *overflowed += others.count;
+  return n +
+         others.for_each([&](const MessageRow& row) { return rows.add(synchronisation_of(row)); });
 }
 
 // Rows of several threads stay apart: two that take part in one operation are two callers.
@@ -580,7 +618,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                       room_needed_for_collectives(r);
   StampSums sums(r, body);
   Rows rows(at + sizeof body, room - sizeof body - kept);
-  rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);
+  rows.keep(kKeptForMessages + kKeptForWaits + kKeptForSynchronisations + kTableHeaders);
   rows.begin_table();
   rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
   rows.begin_table();
@@ -589,6 +627,9 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   rows.begin_table();
   rows.end_table(StepTable::waits, sizeof(WaitRow), add_waits(r, rows, carry, &body.overflowed),
                  &body);
+  rows.begin_table();
+  rows.end_table(StepTable::synchronisations, sizeof(SynchronisationRow),
+                 add_synchronisations(r, rows, carry, sums, &body.overflowed), &body);
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();
   last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry), &body);

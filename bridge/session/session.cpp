@@ -315,9 +315,8 @@ void Session::compared(const perfield_clock& clock) noexcept {
   });
 }
 
-void Session::communicator(uint32_t name, int32_t size, int32_t my_rank,
-                           const char* label) noexcept {
-  while_measuring([&](uint64_t) { writer_.communicator(name, size, my_rank, label); });
+void Session::communicator(const perfield_communicator& communicator) noexcept {
+  while_measuring([&](uint64_t) { writer_.communicator(communicator); });
 }
 
 void Session::before_end(int (*function)(perfield_clock*)) noexcept {

@@ -71,7 +71,7 @@ class Session {
   void modules(const char* json) noexcept { writer_.modules(json); }
   bool is_ending() const noexcept { return is_ending_; }
   // Describes a communicator; see perfield_source_communicator.
-  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) noexcept;
+  void communicator(const perfield_communicator& communicator) noexcept;
   // Reports something to the session's notices, under the lock.
   template <typename F>
   void note(F what) noexcept {

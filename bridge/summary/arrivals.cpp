@@ -7,7 +7,6 @@
 
 #include "format/decode_json.hpp"
 #include "format/events.hpp"
-#include "waits/delay_costs.hpp"
 
 namespace perfield {
 namespace {
@@ -38,13 +37,8 @@ void Arrivals::add_log(int32_t rank, int64_t index, const unsigned char* body, s
   EventsStart start;
   std::vector<LoggedEvent> logged;
   if (index < from_ || rank < 0 || !unpack_events(body, bytes, &start, &logged)) return;
-  Log& log = logs_[{index, rank}];
-  log.found += logged.size();
-  log.all = start.all;
-  log.lost = std::max(log.lost, start.lost);
-  for (const LoggedEvent& event : logged)
-    if (event.peer != rank || event.kind() == EventKind::collective)
-      events_.push_back(waits::event_of(event, index, rank));
+  logs_[{index, rank}].add(start);
+  waits::add_logged(logged, index, rank, {0, 0}, &events_);
   steps_[index].n_events += logged.size();
   make_room();
 }
@@ -75,10 +69,10 @@ void Arrivals::sort_out() {
   const auto is_told_by_rows = [&](waits::Event& event) {
     if (is_row(event)) return false;
     const Log& log = logs_[{event.step, event.rank}];
-    if (log.lost || log.found < log.all) event.flags |= waits::kOverflow;
+    if (!log.is_whole()) event.flags |= waits::kOverflow;
     return !log.is_used;
   };
-  std::vector<waits::Event> kept;
+  waits::Events kept;
   for (waits::Event& event : events_)
     if (!is_told_by_log(event)) kept.push_back(event);
   events_.clear();
@@ -135,7 +129,8 @@ FoundWaiting Arrivals::find() {
     found.by_pair[state.kind][{state.cause, state.rank}] += state.time_ns;
     // Along means nothing can be followed.
     if (state.exactness == waits::kBound)
-      found.caused.push_back({state.step, state.cause, state.time_ns});
+      found.caused.push_back(
+          {{state.step, state.cause, state.rank, state.time_ns, 0, state.time_ns}, false});
   }
   for (const waits::Covered& covered : states.covered) {
     found.blocked_ns += covered.blocked_ns;
@@ -148,9 +143,8 @@ FoundWaiting Arrivals::find() {
                                  states.states.size());
   const waits::DelayCosts costs = waits::delay_costs(events_.data(), states.states.data(),
                                                      states.states.size(), timeline, kFollowed);
-  for (const waits::Cost& cost : costs.costs)
-    found.caused.push_back({cost.step, cost.rank, cost.computing_ns + cost.communicating_ns});
-  for (const CausedWaiting& caused : found.caused) found.caused_ns += caused.ns;
+  for (const waits::Cost& cost : costs.costs) found.caused.push_back({cost, true});
+  for (const CausedWaiting& caused : found.caused) found.caused_ns += caused.ns();
   for (const auto& [step, of_step] : steps_) found.measured_ns += of_step.measured_ns;
   found.n_steps = steps_.size();
   found.is_all = is_all_;

@@ -12,15 +12,18 @@
 
 #include "format/decode.hpp"
 #include "summary/rank_clocks.hpp"
+#include "waits/arrivals.hpp"
+#include "waits/delay_costs.hpp"
 #include "waits/wait_states.hpp"
 
 namespace perfield {
 
-// Waiting of others that began on a rank.
+// Waiting of others that began on a rank, in some step.
 struct CausedWaiting {
-  int64_t step;
-  int32_t rank;
-  double ns;
+  waits::Cost cost;
+  bool is_followed;  // to where it began; else the rank is that waited for
+
+  double ns() const { return cost.computing_ns + cost.communicating_ns; }
 };
 
 // Why ranks waited in some steps.
@@ -51,10 +54,9 @@ class Arrivals {
   FoundWaiting find();
 
  private:
-  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and some 40 MB to judge them
+  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and 20 to 60 MB to judge them
   static constexpr int64_t kFollowed = 64;                // steps across which delays are followed
-  struct Log {
-    uint64_t found = 0, all = 0, lost = 0;
+  struct Log : waits::Log {
     bool is_used = false;  // in place of rows of that step alone
   };
   struct OfStep {
@@ -75,7 +77,7 @@ class Arrivals {
   void take_sizes();
 
   RankClocks clocks_;
-  std::vector<waits::Event> events_;                 // with stamps of their ranks
+  waits::Events events_;                             // with stamps of their ranks
   std::map<std::pair<int64_t, int32_t>, Log> logs_;  // by step and rank
   std::map<uint32_t, std::set<Described>> communicators_;
   std::map<int64_t, OfStep> steps_;

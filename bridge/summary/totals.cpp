@@ -141,12 +141,14 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
                 NAN,
                 NAN,
                 NAN};
-  std::unordered_map<uint32_t, double> inside;  // ns of calls, by region
+  std::unordered_map<uint32_t, double> inside, waits_inside;  // ns of calls, by region
   for (const QuantityRow row : step.quantities) {
     const int id = row.quantity;
     const int known = size_t(id) < quantities.size() ? int(quantities[size_t(id)]) : -1;
     if (row.region != kOfRank) {
       if (known >= 0 && known < kTimesInside) inside[row.region] += double(row.value);
+      if (known >= 0 && known < kMpiClasses && may_wait(uint16_t(known)))
+        waits_inside[row.region] += double(row.value);
       continue;
     }
     if (id == mesh.cells) here.cells = float(row.value);
@@ -156,10 +158,13 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
   rank_steps.push_back(here);
   outside_regions.add(step, entry.compute_ns(), entry.mpi_ns() + entry.file_ns, inside);
   for (const RegionRow row : step.regions) {
-    const auto found = inside.find(row.id);
-    const double calls = found == inside.end() ? 0 : found->second;
-    region_steps.push_back(
-        {number, rank, row.id, float(std::max(double(row.inclusive_max_ns) - calls, 0.0))});
+    const auto without = [&](const std::unordered_map<uint32_t, double>& calls) {
+      const auto found = calls.find(row.id);
+      return std::max(double(row.inclusive_max_ns) - (found == calls.end() ? 0 : found->second),
+                      0.0);
+    };
+    const double own = std::min(double(row.self_max_ns), without(waits_inside));
+    region_steps.push_back({number, rank, row.id, float(without(inside)), float(own)});
   }
 }
 
@@ -275,11 +280,14 @@ void RunTotals::take_waiting() {
   waiting = arrivals.find();
   arrivals = {};
   if (!(waiting.waiting_ns > 0)) return;
+  delays = delay_regions(*this);
   steps.waited_steps.clear();  // for whom calls waited, as far as their status told
-  for (const CausedWaiting& caused : waiting.caused)
+  for (const CausedWaiting& caused : waiting.caused) {
+    const int32_t rank = caused.cost.rank;
     steps.waited_steps.push_back(
-        {(uint64_t(caused.step) & kIndexOfKey) | group[caused.rank] << kGroupOfKey, caused.rank,
-         caused.rank, float(caused.ns)});
+        {(uint64_t(caused.cost.step) & kIndexOfKey) | group[rank] << kGroupOfKey, rank, rank,
+         float(caused.ns())});
+  }
 }
 
 void RunTotals::add_meaning(const EntryHeader& header, const unsigned char* body) {

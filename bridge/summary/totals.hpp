@@ -15,6 +15,7 @@
 #include "format/decode.hpp"
 #include "format/known_quantities.hpp"
 #include "summary/arrivals.hpp"
+#include "summary/delay_regions.hpp"
 
 namespace perfield {
 
@@ -56,12 +57,13 @@ struct RankStep {
   float sent_bytes, cells, points, ghost_cells;
 };
 
-// The same of a region, by the rank's id of it: time without MPI and files.
+// The same of a region, by the rank's id of it: time without MPI and files; and time without calls
+// that may wait and without the regions inside it.
 struct RegionStep {
   uint64_t step;
   int32_t rank;
   uint32_t id;
-  float compute_ns;
+  float compute_ns, own_ns;
 };
 
 // How long a rank waited for another in a step.
@@ -169,6 +171,7 @@ struct RunTotals {
   Totals steps, outside;
   Arrivals arrivals;
   FoundWaiting waiting;  // what they show
+  DelayRegions delays;   // and in which regions it began
   LongestSpan longest_span;
   AskedFor asked;
   std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
+constexpr double kMostly = 0.5;    // of what a rank costs begins in the region that is named
 constexpr double kLittle = 0.005;  // smaller shares of waiting are not told
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
@@ -57,15 +58,25 @@ std::string by_kind(const FoundWaiting& found) {
   return text;
 }
 
-std::string caused_line(const FoundWaiting& found, const Tables& tables) {
-  if (found.caused_ns < kWorthTelling * found.measured_ns) return "";
+// The rank on which so much of the waiting begins that it stands out; -1: none.
+int32_t most_late(const FoundWaiting& found, const Tables& tables) {
+  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
   const double perhaps = found.waiting_ns + found.hidden_ns;
   const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
-  if (column == kNone) return "";
-  const int32_t rank = tables.ranks()[column];
+  return column == kNone ? -1 : tables.ranks()[column];
+}
+
+double cost_of(int32_t rank, const FoundWaiting& found) {
   double ns = 0;
   for (const CausedWaiting& caused : found.caused)
-    if (caused.rank == rank) ns += caused.ns;
+    if (caused.cost.rank == rank) ns += caused.ns();
+  return ns;
+}
+
+std::string caused_line(const FoundWaiting& found, const Tables& tables) {
+  const int32_t rank = most_late(found, tables);
+  if (rank < 0) return "";
+  const double ns = cost_of(rank, found);
   return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
                            " of waiting, " + text_of_share(ns / found.waiting_ns) +
                            " of all that is known" + victim_of(rank, found));
@@ -124,6 +135,19 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
                            " for rank " + std::to_string(rank) + ": " +
                            text_of_share(most.ns / all_ns) + " of all waiting, " +
                            text_of_share(most.ns / known) + " of the waiting that names a rank");
+}
+
+std::string delay_line(const RunTotals& run, const Tables& tables) {
+  const int32_t rank = most_late(run.waiting, tables);
+  const DelayRegions::value_type* most = nullptr;
+  for (auto at = run.delays.lower_bound({rank, ""});
+       rank >= 0 && at != run.delays.end() && at->first.first == rank; ++at)
+    if (!most || at->second > most->second) most = &*at;
+  if (!most || most->second < kMostly * cost_of(rank, run.waiting)) return "";
+  const std::string& name = most->first.second;
+  return line("delay", text_of_time(most->second) + " of that waiting by the time of rank " +
+                           std::to_string(rank) + " in " +
+                           (name.empty() ? "no region" : "region " + text_of_name(name)));
 }
 
 std::string explained_line(const Totals& totals, const FoundWaiting& found) {

@@ -45,8 +45,7 @@ class Booking {
   std::vector<Cost> costs() const {
     std::vector<Cost> list;
     list.reserve(booked_.size());
-    for (const auto& [at, ns] : booked_)
-      list.push_back({at.first, at.second, 0, ns.first, ns.second});
+    for (const auto& [at, cost] : booked_) list.push_back(cost);
     return list;
   }
 
@@ -57,7 +56,7 @@ class Booking {
     const Event* const cause = state.cause_event >= 0 ? &events_[state.cause_event] : nullptr;
     const int32_t a = state.rank, b = state.cause;
     if (!cause || b >= timeline_.n_ranks() || cause->begun == kUnknown) {
-      book(state.step, b, 0, ns);
+      book({state.step, b, a, 0, ns, 0});
       return;
     }
     int64_t from_a = timeline_.extent(a).first, from_b = timeline_.extent(b).first;
@@ -71,31 +70,68 @@ class Booking {
     double communicating = std::max(0.0, of_b.communicating - of_a.communicating);
     const double all = computing + waiting + communicating;
     if (all <= 0) {
-      book(cause->step, b, 0, ns);
+      book({cause->step, b, a, 0, ns, 0});
       return;
     }
+    const double longer = computing;
     computing *= ns / all;
     waiting *= ns / all;
     communicating *= ns / all;
-    if (communicating > 0) book(cause->step, b, 0, communicating);
-    if (computing > 0) book_computing(b, from_b, *cause, computing);
-    if (waiting > 0 && !pass_on(b, from_b, cause->begun, waiting)) book(cause->step, b, 0, waiting);
+    if (communicating > 0) book({cause->step, b, a, 0, communicating, 0});
+    if (computing > 0)
+      book_computing({0, b, a, computing, 0, longer}, from_b, *cause, from_a, waits);
+    if (waiting > 0 && !pass_on(b, from_b, cause->begun, waiting))
+      book({cause->step, b, a, 0, waiting, 0});
   }
 
-  // To the steps in which B computed, in proportion.
-  void book_computing(int32_t b, int64_t from, const Event& cause, double ns) {
-    const std::vector<Call>& calls = timeline_.calls(b);
-    const double all = timeline_.spent(b, from, cause.begun).computing;
-    size_t k = timeline_.first_call_after(b, from);
-    for (int64_t begin = from; begin < cause.begun;) {
-      const int64_t step = k < calls.size() ? calls[k].step : cause.step;
-      while (k < calls.size() && calls[k].step == step && calls[k].end < cause.begun) ++k;
+  // To the steps in which B computed longer than A, in proportion; to those in which it computed,
+  // where it did so in none.
+  void book_computing(const Cost& cost, int64_t from, const Event& cause, int64_t from_a,
+                      const Event& waits) {
+    std::vector<OfStep>& of_b = computed_by_step(cost.rank, from, cause.begun, cause.step, &of_b_);
+    if (of_b.size() > 1) {
+      std::vector<OfStep>& of_a =
+          computed_by_step(cost.waiting, from_a, waits.wait_begin, waits.step, &of_a_);
+      double longer = 0;
+      for (auto b = of_b.begin(), a = of_a.begin(); b != of_b.end(); ++b) {
+        while (a != of_a.end() && a->step < b->step) ++a;
+        b->longer = b->ns - (a != of_a.end() && a->step == b->step ? a->ns : 0);
+        longer += std::max(0.0, b->longer);
+      }
+      if (longer > 0)
+        for (OfStep& b : of_b) b.ns = std::max(0.0, b.longer);
+    }
+    double all = 0;
+    for (const OfStep& b : of_b) all += b.ns;
+    for (const OfStep& b : of_b) {
+      const double share = b.ns / all;
+      if (share > 0)
+        book({b.step, cost.rank, cost.waiting, cost.computing_ns * share, 0,
+              cost.longer_ns * share});
+    }
+  }
+
+  struct OfStep {
+    int64_t step;
+    double ns, longer;
+  };
+
+  // How long a rank computed in each step between two moments, of which the later one is in
+  // `last_step`.
+  std::vector<OfStep>& computed_by_step(int32_t rank, int64_t from, int64_t until,
+                                        int64_t last_step, std::vector<OfStep>* found) const {
+    const std::vector<Call>& calls = timeline_.calls(rank);
+    found->clear();
+    size_t k = timeline_.first_call_after(rank, from);
+    for (int64_t begin = from; begin < until;) {
+      const int64_t step = k < calls.size() ? calls[k].step : last_step;
+      while (k < calls.size() && calls[k].step == step && calls[k].end < until) ++k;
       const bool goes_on = k < calls.size() && calls[k].step != step;
-      const int64_t end = goes_on ? calls[k - 1].end : cause.begun;
-      const double computed = timeline_.spent(b, begin, end).computing;
-      if (computed > 0) book(step, b, ns * computed / all, 0);
+      const int64_t end = goes_on ? calls[k - 1].end : until;
+      found->push_back({step, timeline_.spent(rank, begin, end).computing, 0});
       begin = end;
     }
+    return *found;
   }
 
   // To the states in which B waited in that time, in proportion. False: all of them are visited.
@@ -124,10 +160,12 @@ class Booking {
     return at == calls.begin() ? timeline_.extent(rank).first : std::prev(at)->end;
   }
 
-  void book(int64_t step, int32_t rank, double computing, double communicating) {
-    auto& ns = booked_[{step, rank}];
-    ns.first += computing;
-    ns.second += communicating;
+  void book(const Cost& cost) {
+    const auto [at, is_new] = booked_.try_emplace({cost.step, cost.rank, cost.waiting}, cost);
+    if (is_new) return;
+    at->second.computing_ns += cost.computing_ns;
+    at->second.communicating_ns += cost.communicating_ns;
+    at->second.longer_ns += cost.longer_ns;
   }
 
   static constexpr size_t kFew = 64;
@@ -139,7 +177,8 @@ class Booking {
   std::vector<std::vector<double>> rates_;
   std::vector<double> running_;  // the rate at the call that was visited last
   std::vector<size_t> reached_;  // ... and which that is
-  std::map<std::pair<int64_t, int32_t>, std::pair<double, double>> booked_;
+  std::map<std::tuple<int64_t, int32_t, int32_t>, Cost> booked_;
+  std::vector<OfStep> of_a_, of_b_;
 };
 
 }  // namespace

@@ -13,17 +13,19 @@
 
 namespace perfield::waits {
 
-// Others' waiting that began on a rank in a step.
+// Others' waiting that began on a rank in a step, by who waited for it. That rank's own waiting is
+// a part of it, and so is what others waited for that rank meanwhile.
 struct Cost {
   int64_t step;
   int32_t rank;
-  int32_t pad;
-  double computing_ns;      // because it computed longer than those who waited
+  int32_t waiting;          // the rank that waited
+  double computing_ns;      // because it computed longer than that rank
   double communicating_ns;  // because it communicated longer, or for no reason that is known
+  double longer_ns;         // by how much longer it computed
 };
 
 struct DelayCosts {
-  std::vector<Cost> costs;  // by step and rank
+  std::vector<Cost> costs;  // by step, rank and waiting rank
   double unbooked_ns = 0;   // waiting whose cause is not known, or not certain
 };
 

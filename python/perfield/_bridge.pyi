@@ -12,6 +12,7 @@ WAIT_EVENT: np.dtype[Any]
 WAIT_STATE: np.dtype[Any]
 WAIT_COST: np.dtype[Any]
 WAIT_PATH: np.dtype[Any]
+WAIT_TRANSFER: np.dtype[Any]
 
 class Columns:
     """Turns step entries into fields: a column each."""
@@ -222,11 +223,8 @@ def otf2_events() -> list[tuple[str, int]]: ...
 def pack_step(plain: bytes, reference: bytes, sequence: int) -> bytes | None: ...
 def rank_waited_for(waited: ArrayLike, named: float, waiting: float) -> int | None: ...
 def read_arrivals(
-    path: str,
-    offsets: ArrayLike,
-    references: ArrayLike,
-    steps: ArrayLike,
-    ranks: ArrayLike,
+    entries: Sequence[tuple[Any, ...]],
+    logs: Sequence[tuple[str, ArrayLike]],
     shift_ns: ArrayLike,
     drift: ArrayLike,
 ) -> NDArray[Any]: ...
@@ -250,7 +248,11 @@ def wait_states(
 def delay_costs(
     events: NDArray[np.void], states: NDArray[np.void], most_steps: int = 64
 ) -> dict[str, Any]: ...
+def divide_costs(
+    costs: NDArray[np.void], frame: ArrayLike, of_regions_ns: ArrayLike, by_time: bool = True
+) -> dict[str, NDArray[np.float64]]: ...
 def critical_path(events: NDArray[np.void], states: NDArray[np.void]) -> NDArray[np.void]: ...
+def transfers(events: NDArray[np.void]) -> NDArray[np.void]: ...
 def replay(
     events: NDArray[np.void], states: NDArray[np.void], factor: ArrayLike, is_instant: bool = False
 ) -> dict[str, NDArray[np.float64]]: ...

@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from simulated_waits import compute, irecv, isend, simulate, step, wait
+from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
 from waiting_runs import write_waiting_run
 
 from perfield import commands
@@ -42,12 +42,60 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
     assert lines[2].startswith("Of the time in blocking MPI calls, ") and "explained exactly" in lines[2]
     assert lines[3] == "Ranks wait 600 ms: 600 ms for messages that were not sent yet."
     assert lines[4].startswith(
-        "Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks; rank "
+        "Rank 2 costs the others 600 ms of waiting, 71 % of the time of all ranks, 560 ms of it by its time "
+        "in region solve; rank "  # of the first step nobody sees when ranks began to compute
     )
     assert lines[4].endswith("waits 200 ms for it (late sender, in 10 steps).")
-    header, row = lines[8].split(), lines[9].split()
+    assert lines[5].startswith("Of the time in MPI calls that may wait, 100 % is waiting")
+    header, row = lines[9].split(), lines[10].split()
     assert header == ["rank", "caused_s", "share", "waits_s", "through", "kind", "time_s", "steps"]
     assert row[0] == "2" and float(row[1]) == pytest.approx(0.6, rel=1e-3)
+
+
+def test_regions_tell_in_which_of_them_waiting_begins(tmp_path, printed):
+    programs = [[collective("barrier")] for _ in range(2)]
+    for _ in range(10):
+        programs[0] += [compute(2 * MS, "flux"), compute(MS, "solve"), recv(1), step()]
+        programs[1] += [compute(2 * MS, "flux"), compute(6 * MS, "solve"), send(0), step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs))
+    told = json.loads(printed(path, "--waits", "--json"))
+    first = told["wait_regions"][0]
+    assert (first["rank"], first["region"]) == (1, "solve") and first["caused_s"] == pytest.approx(
+        0.05, rel=0.03
+    )
+    assert first["share"] > 0.95
+    sentences = " ".join(told["wait_sentences"])
+    assert (
+        "of the time of all ranks, 50 ms of it by its time in region solve; rank 0 waits 50 ms" in sentences
+    )
+    text = printed(path, "--waits")
+    assert "wait_regions\nrank  region" in text and "nobody knows when in a step a region ran" in text
+
+
+def test_path_tells_ranks_and_regions_and_what_that_is_of_the_run(tmp_path, printed):
+    path = write_waiting_run(tmp_path / "run", star(), lambda number: number % 2 == 0)
+    told = json.loads(printed(path, "--waits", "--json"))
+    (row, *_), sums = told["path"], told["critical_path"]
+    assert (row["rank"], row["region"]) == (2, "solve") and row["share"] > 0.99
+    assert (sums["steps"], sums["of_steps"]) == (5, 10)
+    assert row["of_run_s"] == pytest.approx(2 * row["path_s"], rel=0.01)
+    text = " ".join(printed(path, "--waits").split())
+    assert "If all 10 steps are like these, rank 2 is on the run's critical path for about 210 ms of" in text
+
+
+def test_transfers_have_a_row_for_each_size(tmp_path, printed):
+    programs = [[collective("barrier")] for _ in range(2)]
+    for _ in range(30):
+        programs[0] += [recv(1), recv(1), step()]
+        programs[1] += [compute(MS), send(0, 100), compute(MS), send(0, 1000), step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs))
+    rows = json.loads(printed(path, "--waits", "--json"))["transfers"]
+    of_messages = [row for row in rows if row["of"] == "messages"]
+    assert [(row["way"], row["size"], row["count"]) for row in of_messages] == [
+        ("within a node", "to 511 B", 30),
+        ("within a node", "to 4 kB", 30),
+    ]
+    assert "once nobody is late; count: messages that came while" in printed(path, "--waits")
 
 
 def test_pairs_tell_rank_cause_kind_and_how_surely(tmp_path, printed):

@@ -48,18 +48,26 @@ def test_first_pair_is_computing_and_caused_waiting(tmp_path, rendered):
     description, said = rendered(write_waiting_run(tmp_path / "run", ring(), lambda number: number % 2 == 0))
     assert default_values(description)[:3] == ["compute_time_s", CAUSED, "waiting_time_s"]
     assert {CAUSED, f"{CAUSED}_mean"} <= set(description["layers"]["topology/measurements"]["arrays"])
-    assert "note:" not in said
+    assert "no picture shows which ranks the others wait for" not in said
+
+
+def test_regions_show_what_they_cost_where_asked_for(tmp_path, rendered):
+    name = "solve_caused_wait_time_s"
+    description, _ = rendered(write_waiting_run(tmp_path / "run", ring()), "--fields", name)
+    shown = description["layers"]["topology/measurements"]["arrays"][name]
+    assert (shown["title"], shown["unit"]) == ("solve caused waiting of others", "s")
+    assert shown["range"][1] > 0.01
 
 
 def test_run_without_stamps_keeps_computing_and_waiting(tmp_path, rendered):
     description, said = rendered(write_waiting_run(tmp_path / "run", ring(), without=range(4)))
     assert default_values(description)[:2] == ["compute_time_s", "waiting_time_s"]
-    assert "note:" not in said
+    assert "no picture shows which ranks the others wait for" not in said
 
 
 def test_run_with_many_events_says_what_is_left_out_and_how_to_have_it(tmp_path, rendered, monkeypatch):
     path = write_waiting_run(tmp_path / "run", ring())
-    monkeypatch.setattr("perfield.run.waits.EVENTS_AT_ONCE", 40)  # it has 48
+    monkeypatch.setattr("perfield.run.event_blocks.EVENTS_AT_ONCE", 40)  # it has 48
     description, said = rendered(path)
     assert CAUSED not in description["layers"]["topology/measurements"]["arrays"]
     assert (

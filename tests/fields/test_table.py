@@ -11,6 +11,7 @@ import perfield
 import twin
 from perfield import _bridge
 from perfield.fields import table as fields
+from perfield.fields.waits import WAIT_FIELDS
 
 UNIT_OF_SUFFIX = {"_time_s": "s", "_time_per_call_s": "s", "_bytes": "B"}
 
@@ -91,11 +92,12 @@ def test_unknown_field_is_named(tmp_path):
 
 
 def test_reserved_region_names_match_the_table():
-    of_ranks = [field.name for field in fields.FIELDS if "<region>" not in field.name]
+    everything = [field.name for field in (*fields.FIELDS, *WAIT_FIELDS)]
+    of_ranks = [name for name in everything if "<region>" not in name]
     of_ranks.remove("<quantity>")
     of_calls = {name.replace("<call>", call) for name in of_ranks for call in fields.CALL_NAMES.values()}
     assert of_calls == fields.RESERVED
-    of_regions = [field.name.replace("<region>", "") for field in fields.FIELDS if "<region>" in field.name]
+    of_regions = [name.replace("<region>", "") for name in everything if "<region>" in name]
     assert set(fields.region_fields("")) <= set(of_regions)
 
 

@@ -24,6 +24,8 @@ REGIONS = region_titles(
         ("ghost_cells", ("ghost cells", "1")),
         ("flux__x_dir__time_per_call_s", ("flux (x-dir) time per call", "s")),
         ("flux__x_dir__self_time_s", ("flux (x-dir) self time", "s")),
+        ("a_b_caused_wait_time_s", ("a_b caused waiting of others", "s")),
+        ("slow_transfer_time_s", ("time of transfer beyond its baseline", "s")),
         ("a_b_count", ("a_b entries", "1")),
         ("mpi_wait_time_s", ("MPI wait time", "s")),
         ("mpi_call_count", ("calls of MPI", "1")),

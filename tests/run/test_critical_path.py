@@ -41,8 +41,9 @@ def test_ranks_on_the_path_add_up_to_the_step(tmp_path):
 
 def test_work_before_the_first_message_of_a_step_is_on_the_path(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", before_any_message(), lambda step: step == 3))
-    table = run.critical_path(3).set_index("rank")
-    assert table.loc[1, "computing_s"] == pytest.approx(0.020, rel=0.01)
+    table = run.critical_path(3)
+    of_rank = table[table["rank"] == 1].set_index("region")["time_s"]
+    assert of_rank.to_dict() == {"solve": pytest.approx(0.020, rel=0.01)}
     assert set(table["step"]) == {3}
 
 
@@ -57,7 +58,7 @@ def test_steps_without_a_log_have_no_path(tmp_path):
 def test_path_goes_on_through_consecutive_logged_steps(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", before_any_message()))
     table = run.critical_path()
-    whole = table[["computing_s", "communicating_s"]].to_numpy().sum()
+    whole = table["time_s"].sum()
     begin, end = run.steps["begin_s"].to_numpy(), run.steps["end_s"].to_numpy()
     assert whole == pytest.approx(end.max() - begin.min(), rel=1e-3)
     assert set(table["step"]) == set(range(6))
@@ -96,6 +97,20 @@ def test_sums_tell_rank_region_gain_and_efficiency(tmp_path):
     assert 0 < sums.gain_s <= sums.length_s - sums.computing_s.mean() + 1e-6
     assert sums.region_on_path_s[0] == pytest.approx(sums.length_s, rel=0.03)  # `solve` is all computation
     assert sums.region_gain_s == {0: pytest.approx(sums.gain_s, rel=0.05)}
+    assert (sums.n_of_run, sums.on_path_in_s.shape) == (6, (3, 3))
+    assert sums.run_s == pytest.approx(run.steps["step_time_s"].sum("step").max().to_numpy())
+
+
+def test_path_lies_in_the_regions_of_each_rank_and_step(tmp_path):
+    """Rank 1 is in `flux`, then rank 0 in `solve`; in the second step the other way round."""
+    programs = [[collective("barrier")] for _ in range(2)]
+    for first, second in (("flux", "solve"), ("solve", "flux")):
+        programs[0] += [recv(1), compute(5 * MS, second), collective("barrier"), step()]
+        programs[1] += [compute(20 * MS, first), send(0), collective("barrier"), step()]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
+    found = run.critical_path().query("time_s > 0.001").set_index(["step", "rank", "region"])["time_s"]
+    expected = {(0, 1, "flux"): 0.02, (0, 0, "solve"): 0.005, (1, 1, "solve"): 0.02, (1, 0, "flux"): 0.005}
+    assert found.to_dict() == pytest.approx(expected, rel=0.01)
 
 
 def test_sums_of_long_runs_take_some_steps(tmp_path, monkeypatch):

@@ -7,24 +7,40 @@ import numpy as np
 import pytest
 from simulated_waits import (
     KINDS,
+    access,
     collective,
+    complete,
     compute,
+    end_exposure,
     irecv,
     isend,
+    lock,
+    post,
     recv,
     send,
     simulate,
     step,
+    unlock,
     wait,
 )
 from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
 
 import perfield
 import twin
-from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED, WAIT_NAMES
-from perfield.run import waits
+from perfield.analysis.waits import words
+from perfield.fields.waits import (
+    CAUSED,
+    COLLECTIVE,
+    LATE_RECEIVER,
+    LATE_SENDER,
+    ONE_SIDED,
+    WAIT_NAMES,
+    region_of,
+)
+from perfield.run import event_blocks, samples, wait_frames, waits
 from perfield.run.collectives import communicators_of
 from perfield.run.per_step import per_step
+from perfield.symbols.functions import MPI
 
 MS = 1_000_000
 
@@ -37,6 +53,16 @@ def ring(n_steps=8, ranks=4, late=2):
             program += [compute(20 * MS if rank == late else MS)]
             program += [isend((rank + 1) % ranks, "s"), irecv((rank - 1) % ranks, "r"), wait("s", "r")]
             program += [collective("allreduce"), step()]
+    return simulate(programs)
+
+
+def one_sided(n_steps=4):
+    """Rank 0 opens its window late; rank 2 holds a lock for which rank 1 waits."""
+    programs = [[], [], []]
+    for _ in range(n_steps):
+        programs[0] += [compute(10 * MS), post(1), end_exposure(), compute(30 * MS), step()]
+        programs[1] += [access(0), complete(), compute(2 * MS), lock(0), unlock(0), step()]
+        programs[2] += [compute(9 * MS), lock(0), compute(20 * MS), unlock(0), compute(11 * MS), step()]
     return simulate(programs)
 
 
@@ -71,6 +97,33 @@ def test_who_waited_for_whom_is_exact_in_logs_and_in_rows_of_one_message(tmp_pat
     table = run.wait_states(slice(None))
     assert set(table["exactness"]) == {"exact"}
     assert told(table) == pytest.approx(pairs(simulation), abs=1e-9)
+
+
+def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path):
+    simulation = one_sided()
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: step == 2))
+    table = run.wait_states(slice(None))
+    long = table[table["time_s"] > 1e-3]
+    assert set(long["exactness"]) == {"exact"}
+    assert set(long["kind"]) == {"late_one_sided"}
+    expected = {key: value for key, value in pairs(simulation).items() if value > 1e-3}
+    assert {key[1:3] for key in expected} == {(1, 0), (1, 2)}
+    seen = {key: value for key, value in expected.items() if key[2] == 0 or key[0] == 2}
+    assert told(long) == pytest.approx(seen, abs=1e-9)
+    assert set(long["call"]) == {"win_start", "lock"}
+    frame = run.with_wait_states().frame(2)
+    assert frame.values[ONE_SIDED][1] == pytest.approx(
+        expected[2, 1, 0, KINDS[-1]] + expected[2, 1, 2, KINDS[-1]]
+    )
+
+
+def test_one_sided_partners_are_no_messages(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", one_sided(), lambda step: step == 2))
+    assert run.messages(slice(None)).empty
+    assert not run.frame(1).values["sent_count"].any()
+    assert not run.frame(2).values["received_count"].any()
+    kinds = run.arrivals()["kind"]
+    assert set(kinds.tolist()) == {3}
 
 
 def test_sums_of_several_messages_give_bounds_and_logs_the_truth(tmp_path):
@@ -144,7 +197,7 @@ def test_whole_run_and_its_steps_have_the_same_states_in_any_blocks(tmp_path, mo
     simulation = alternating(n_steps=9)
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
     whole = told(run.wait_states(slice(None)))
-    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
     assert run.wait_states().npartitions == 9
     assert told(run.wait_states().compute()) == pytest.approx(whole)
     sums = waits.wait_sums(run)
@@ -190,6 +243,104 @@ def test_a_delay_that_travels_ten_steps_costs_the_rank_and_step_of_its_begin(tmp
     assert caused.time_s.sum() - began < 0.01
 
 
+def by_regions(n_steps=8):
+    """Rank 1 is 10 ms longer in `flux` in even steps, rank 2 in `solve` in odd ones; all meet in each."""
+    programs = [[collective("barrier")] for _ in range(3)]
+    for number in range(n_steps):
+        for rank, program in enumerate(programs):
+            late = {1: "flux", 2: "solve"}.get(rank if rank == 1 + number % 2 else 0)
+            program += [compute((11 if late == name else 1) * MS, name) for name in ("flux", "solve")]
+            program += [compute(MS), collective("allreduce"), step()]
+    return simulate(programs)
+
+
+@pytest.mark.parametrize("logged", [True, False], ids=["logged", "rows of one message"])
+def test_what_a_rank_costs_is_divided_among_its_regions(tmp_path, logged):
+    run = perfield.open(write_waiting_run(tmp_path / "run", by_regions(), lambda step: logged))
+    caused = run.caused_waits().compute()
+    long = caused[caused["time_s"] > 0.001].groupby(["step", "rank", "region"])["time_s"].sum()
+    expected = {(n, 1 + n % 2, "solve" if n % 2 else "flux"): 0.02 for n in range(8)}
+    assert long.to_dict() == pytest.approx(expected, rel=0.05)
+    sums = waits.wait_sums(run)
+    of_rank = dict(zip(sums.parts, sums.caused_in_s[:, 1]))
+    assert of_rank["flux"] == pytest.approx(0.08, rel=0.05) and of_rank["solve"] < 0.001
+    assert list(of_rank) == ["flux", "solve", "no region", "other reasons"]
+    assert sums.caused_s[1] == pytest.approx(caused[caused["rank"] == 1]["time_s"].sum())
+
+
+def test_costs_of_bounds_are_divided_as_far_as_regions_explain_them(tmp_path):
+    """Rank 1 waits for rank 2, and then computes 2 ms before it sends. With two messages each, nobody knows
+    that it waited."""
+    programs = [[collective("barrier")] for _ in range(3)]
+    for _ in range(4):
+        programs[0] += [recv(1), recv(1), step()]
+        programs[1] += [recv(2), recv(2), compute(2 * MS, "flux"), send(0), send(0), step()]
+        programs[2] += [compute(20 * MS, "solve"), send(1), send(1), step()]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs), lambda step: False))
+    assert "at least" in set(run.wait_states(slice(None))["exactness"])
+    caused = run.caused_waits(1).set_index(["rank", "region"])["time_s"]
+    assert caused[1, "flux"] == pytest.approx(0.002, rel=0.05)
+    assert caused[1, "other reasons"] > 0.015
+    assert caused[2, "solve"] > 0.015 and (2, "other reasons") not in caused
+
+
+def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monkeypatch):
+    programs = [[collective("barrier")] for _ in range(2)]
+    for _ in range(6):
+        for rank, program in enumerate(programs):
+            program += [compute((1 + 20 * rank) * MS), collective("allreduce"), step()]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs), regions=()))
+    names = ("relax", "assemble", MPI)
+    table = np.zeros(6, samples.TABLE)
+    table["frame"], table["rank"], table["function"] = 2, np.arange(6) % 2, np.arange(6) // 2
+    table["time_s"] = [0.003, 0.105, 0.003, 0.018, 0.1, 0.0]  # of ranks 0 and 1 in each
+    table["count"] = 1000 * table["time_s"] + 1
+    taken = samples.Samples([samples.Function(name, "") for name in names], table, 0, [])
+    monkeypatch.setattr(type(run), "sampled", taken)
+    monkeypatch.setattr(type(run), "has_samples", True)
+    sums = waits.wait_sums(run)
+    assert sums.part == "function" and MPI not in sums.parts
+    of_rank = dict(zip(sums.parts, sums.caused_in_s[:, 1]))
+    assert of_rank["relax"] == pytest.approx(0.102, rel=0.02)
+    assert of_rank["assemble"] == pytest.approx(0.015, rel=0.02)
+    assert sums.caused_s[1] == pytest.approx(0.12, rel=0.01)
+    assert "102 ms of it by its time in function relax" in words.who_costs_most(sums)
+    table["count"] = 1  # one sample may be chance
+    of_rank = waits.wait_sums(run)
+    assert dict(zip(of_rank.parts, of_rank.caused_in_s[:, 1]))["other reasons"] == pytest.approx(
+        0.12, rel=0.01
+    )
+    assert "function" not in words.who_costs_most(of_rank)
+
+
+def test_regions_have_fields_of_what_they_cost(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", by_regions()))
+    frames = run.with_wait_states()
+    for number in range(1, 8):
+        values = frames.frame(number).values
+        of_regions = values["flux_caused_wait_time_s"] + values["solve_caused_wait_time_s"]
+        assert of_regions == pytest.approx(values[CAUSED], abs=1e-4)
+        assert values["flux_caused_wait_time_s"][1] == pytest.approx(0 if number % 2 else 0.02, rel=0.05)
+
+
+def test_regions_in_which_ranks_are_alike_have_fields_where_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(wait_frames, "MOST_REGIONS", 1)
+    programs = [[collective("barrier")] for _ in range(2)]
+    for _ in range(3):
+        for rank, program in enumerate(programs):
+            program += [
+                compute((1 + 9 * rank) * MS, "flux"),
+                compute(MS, "solve"),
+                collective("barrier"),
+                step(),
+            ]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
+    names = {name for name in run.with_wait_states().frame(1).values if region_of(name)}
+    assert names == {"flux_caused_wait_time_s"}
+    asked = run.with_wait_states(["solve", "nothing"]).frame(1).values
+    assert not asked["solve_caused_wait_time_s"].any() and "nothing_caused_wait_time_s" not in asked
+
+
 def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_path, monkeypatch):
     programs = [[], []]
     for _ in range(4):  # the send of each step is received in the next one
@@ -199,7 +350,7 @@ def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_pat
         programs[1] += [compute(MS), recv(0), step()]
     simulation = simulate(programs)
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
-    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
     table = run.wait_states().compute()
     assert told(table) == pytest.approx(pairs(simulation), abs=1e-9) and len(table)
 
@@ -221,7 +372,7 @@ def test_fields_of_frames_hold_the_waiting_by_kind(tmp_path):
 def test_fields_of_a_frame_do_not_depend_on_blocks(tmp_path, monkeypatch):
     run = perfield.open(write_waiting_run(tmp_path / "run", ring()))
     whole = [frame.values for frame in run.with_wait_states().frames()]
-    monkeypatch.setattr(waits, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
     one_by_one = run.with_wait_states()
     for number in (5, 0, -1, 3):
         for name in (LATE_SENDER, COLLECTIVE):

@@ -81,6 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
         import perfield
 
         run = perfield.open(arguments.run)
-        shown = (*run.columns.kinds.values(), *(WAIT_FIELDS if run.tells_arrivals.any() else ()))
+        of_waits = [f for f in WAIT_FIELDS if run.columns.stems or "<region>" not in f.name]
+        shown = (*run.columns.kinds.values(), *(of_waits if run.tells_arrivals.any() else ()))
     print(format_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown]))
     return 0

@@ -206,12 +206,35 @@ def _wait_states(
     from perfield.run import tables
 
     shown, sentences, numbers, n_pairs = tables.wait_states(run, arguments.waits)
-    found["wait_causes"], found["waits"] = shown["wait_causes"], shown["waits"]
+    for name in ("wait_causes", "wait_regions", "waits", "path", "transfers"):
+        if shown[name] or arguments.json or name in ("wait_causes", "waits"):
+            found[name] = shown[name]
     headings["wait_causes"] = "\n".join(sentences)
     notes["wait_causes"] = (
         "caused_s: others' waiting that begins on this rank; share: of the time of all ranks;\n"
         "waits_s: its own; through: the rank that waits longest for it, why, how long, in how many steps;\n"
         f"over {frames}"
+    )
+    notes["wait_regions"] = (
+        "in which region that waiting begins; share: of what the rank costs. An estimate, by the sums of\n"
+        "each step: nobody knows when in a step a region ran. other reasons: the rank communicated longer,\n"
+        "or it is not known why it was late"
+    )
+    if any("function" in row for row in shown["wait_regions"]):
+        notes["wait_regions"] = (
+            "in which function that waiting begins, by the samples of all these steps, as the run has no\n"
+            "regions; share: of what the rank costs. other reasons: the rank communicated longer, or it is\n"
+            "not known why it was late"
+        )
+    notes["path"] = (
+        "the critical path: whose work decides how long steps take; path_s, share: of the logged steps;\n"
+        f"of_run_s: over {frames}, if they are all like these"
+    )
+    notes["transfers"] = (
+        "once nobody is late; count: messages that came while the receiver waited, and alone, or members\n"
+        "of operations; baseline_s: the fastest tenth took no longer; gb_per_s: at that; time_s: of all\n"
+        "calls that are known; slow_s: of that, beyond the baseline; - where fewer than 20 are known, or\n"
+        "clocks are too uncertain"
     )
     notes["waits"] = (
         f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time,\n"

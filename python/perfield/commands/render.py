@@ -206,16 +206,16 @@ def _with_functions(run: Run) -> Run:
 def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:
     """The run with the fields of waiting where `fields` names one, or where nobody chose fields, these take
     no more events than are read at once, and half of the waiting or more is explained."""
-    from perfield.fields.waits import CAUSED, WAIT_NAMES
-    from perfield.run.waits import EVENTS_AT_ONCE, events_per_frame
+    from perfield.fields.waits import CAUSED, is_of_waits, region_of
+    from perfield.run.event_blocks import EVENTS_AT_ONCE, events_per_frame
 
-    is_wanted = bool(WAIT_NAMES.intersection(words(fields or "")))
-    if not is_wanted and (fields or not run.tells_arrivals.any()):
+    wanted = [name for name in words(fields or "") if is_of_waits(name)]
+    if not wanted and (fields or not run.tells_arrivals.any()):
         return run
     from perfield.run.wait_frames import WaitFrames
 
-    if is_wanted:
-        return WaitFrames(run)
+    if wanted:
+        return WaitFrames(run, [region for region in map(region_of, wanted) if region])
     n_events = events_per_frame(run) * len(run)
     if n_events > EVENTS_AT_ONCE:
         print(

@@ -22,6 +22,7 @@ from perfield.analysis.words import (
 )
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.report.contents import Report, Setting
+from perfield.run.by_region import names_of_regions
 from perfield.topology import ranges
 
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
@@ -196,7 +197,7 @@ def _efficiency(report: Report) -> Section:
     note = "parallel efficiency = load balance x communication, as the POP project defines them"
     if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
         note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
-    told = tuple(path_sentences(report.path, report.run.columns.stems)[:-1])
+    told = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
     return Section(
         "efficiency", "Efficiency", told, tables=(Table(("", ">share", "meaning"), tuple(rows), note),)
     )

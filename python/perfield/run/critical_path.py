@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits.path import PATH, critical_path, with_marks
-from perfield.analysis.waits.path_sums import PathSums, Stretch
+from perfield.analysis.waits.costs import IN_MPI
+from perfield.analysis.waits.path import critical_path, with_marks
+from perfield.analysis.waits.path_sums import PathSums, Stretch, path_by_region
 from perfield.analysis.waits.states import find_wait_states
 from perfield.run.arrivals import read_arrivals
+from perfield.run.by_region import table_by_region, without_waiting
+from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 EVENTS_OF_SUMS = 1 << 18  # each of which is replayed five times
 BALANCED = 3  # regions of which sums say what their balance alone would gain
 STEPS_TOGETHER = 64  # of a stretch, at most
-REGION_KINDS = ("<region>_self_time_s", "<region>_compute_time_s")
 
 
 def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
@@ -42,16 +44,17 @@ def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
 
 def path_table(run: RunDirectory, positions: np.ndarray) -> pd.DataFrame:
     """See `RunDirectory.critical_path`."""
-    import pandas as pd
-
-    parts = np.concatenate([np.zeros(0, PATH), *(parts for _, parts in _paths(run, positions))])
-    return pd.DataFrame(
-        {
-            "step": parts["step"],
-            "rank": parts["rank"],
-            "computing_s": parts["computing_ns"] * 1e-9,
-            "communicating_s": parts["communicating_ns"] * 1e-9,
-        }
+    return table_by_region(
+        run,
+        IN_MPI,
+        (
+            (
+                parts["step"],
+                parts["rank"],
+                path_by_region(parts, run.step_indexes[here], without_waiting(run, here)),
+            )
+            for here, parts in _paths(run, positions)
+        ),
     )
 
 
@@ -60,10 +63,14 @@ def path_sums(run: RunDirectory, positions: np.ndarray) -> PathSums:
 
     Of many steps it takes some, evenly spread, with about EVENTS_OF_SUMS events.
     """
-    sums = PathSums(run.n_ranks, len(run.columns.stems))
     stretches = list(_stretches(run, positions))
     if not stretches:
-        return sums
+        return PathSums(run.n_ranks, len(run.columns.stems))
+    step_s = np.zeros(run.n_ranks)
+    for _, values in Snapshot(run).in_chunks(positions, ["step_time_s"]):
+        step_s += np.nansum(values[:, 0], axis=0)
+    n_of_run, run_s = int(run.spans[positions].sum()), float(step_s.max(initial=0.0))
+    sums = PathSums(run.n_ranks, len(run.columns.stems), n_of_run=n_of_run, run_s=run_s)
     sample = read_arrivals(run, stretches[len(stretches) // 2])
     most = max(1, EVENTS_OF_SUMS // max(1, len(sample)))
     chosen = np.unique(np.linspace(0, len(stretches) - 1, min(most, len(stretches))).astype(int))
@@ -112,13 +119,6 @@ def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _stretch(run: RunDirectory, positions: np.ndarray) -> Stretch:
-    """A stretch with what its ranks computed, and in which regions."""
+    """A stretch, with the regions in which its ranks computed."""
     events, states = _events(run, positions)
-    kinds = [kind for kind in REGION_KINDS if kind in run.columns.kinds]
-    names = ["compute_time_s", *(name for kind in kinds for name in run.columns.of_regions(kind))]
-    values = run.columns.read(run.places(positions), names)
-    of_kinds = values[:, 1:].reshape(len(positions), len(kinds), len(run.columns.stems), run.n_ranks)
-    # A region computes neither in regions inside it nor in MPI: it computes as long as the shorter of both.
-    known = np.where(np.isnan(of_kinds), np.inf, of_kinds).min(axis=1, initial=np.inf)
-    of_regions = np.where(np.isfinite(known), known, 0.0)
-    return Stretch(run.step_indexes[positions], events, states, np.nan_to_num(values[:, 0]), of_regions)
+    return Stretch(run.step_indexes[positions], events, states, without_waiting(run, positions))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.fields.functions import is_of_function
-from perfield.fields.waits import WAIT_NAMES
+from perfield.fields.waits import is_of_waits
 from perfield.run.changed_frames import ChangedFrames
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ class PerStep(ChangedFrames):
             return frame
         known = set(self._run.columns.names)
         sums = {name for name in known.intersection(frame.values) if self._run.columns.field(name).adds_up}
-        sums |= WAIT_NAMES.intersection(frame.values)
-        sums |= {name for name in frame.values if is_of_function(name)}
+        sums |= {name for name in frame.values if is_of_function(name) or is_of_waits(name)}
         values = {name: v / frame.span if name in sums else v for name, v in frame.values.items()}
         of_blocks = {
             name: {key: value / frame.span for key, value in blocks.items()} if name in sums else blocks

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -19,7 +20,13 @@ from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
-from perfield.run.collectives import Communicator, collective_rows, communicators_of, of_one_frame
+from perfield.run.collectives import (
+    Communicator,
+    collective_rows,
+    communicators_of,
+    largest_first,
+    of_one_frame,
+)
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -301,8 +308,9 @@ class RunDirectory:
         return rows_of_steps(self, "calls", steps)
 
     def arrivals(self, steps: Steps = None) -> np.ndarray:
-        """When messages were begun, posted and awaited, and collective operations entered, on the common
-        clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by step and rank.
+        """When messages were begun, posted and awaited, collective operations entered, and windows
+        synchronised, on the common clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by
+        step and rank.
 
         steps : as for `messages`; None reads all, with 72 bytes for each event. Steps whose log was written
         (`arrivals_every`) give each message and operation; others a row for each partner, exact where it
@@ -327,29 +335,54 @@ class RunDirectory:
 
         return table_of_steps(self, "wait_states", steps)
 
-    def with_wait_states(self) -> WaitFrames:
-        """The run with more fields in its frames: how long each rank waited by kind of wait state, and how
-        long others waited because of it (`perfield.fields.waits`). Frames of `self` stay without them."""
+    def with_wait_states(self, regions: Sequence[str] = ()) -> WaitFrames:
+        """The run with more fields in its frames: how long each rank waited by kind of wait state, how long
+        others waited because of it, also by region, and what transfer took (`perfield.fields.waits`). Frames
+        of `self` stay without them.
+
+        regions : prefixes of the fields of regions that must have one, beside those in which ranks differ
+        most.
+        """
         from perfield.run.wait_frames import WaitFrames
 
-        return WaitFrames(self)
+        return WaitFrames(self, regions)
 
     def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """What each rank cost the others: step, rank, time_s of others' waiting that began there and then.
+        """What each rank cost the others: step, rank, region, time_s of others' waiting that began there and
+        then.
 
         Waiting is followed back through ranks that waited themselves, from each over up to 64 steps. What is
-        known as a lower bound alone counts for the rank waited for. steps and result : as for `messages`.
+        known as a lower bound alone counts for the rank waited for. region : the prefix of its fields; "no
+        region"; or "other reasons": the rank communicated longer, or it is not known why it was late. By
+        region it is an estimate (`perfield.analysis.waits.by_region`). steps and result : as for `messages`.
         """
         from perfield.run.waits import table_of_steps
 
         return table_of_steps(self, "caused_waits", steps)
 
+    def transfers(self, steps: Steps = None) -> pd.DataFrame:
+        """What messages and collective operations themselves take once nobody is late, by way and size.
+
+        Columns: of ("messages", or a collective call), way ("within a node", "between nodes" or "between
+        switches"; or the number of ranks), size ("to 511 B": from 64 B on, as `message_sizes` divides them),
+        count (of which all is seen, and nothing else: the receiver was waiting already), baseline_s (the
+        fastest tenth took no longer), median_s, p95_s, gb_per_s (at the baseline), time_s (of all calls that
+        are known, also those that complete several messages), slow_s (of that, beyond the baselines). NaN
+        where fewer than 20 such transfers are known, or the clocks of both ends are too uncertain. steps : as
+        for `messages`; None reads all, block by block. Raises KeyError if the run has no such step.
+        """
+        from perfield.run.transfers import transfers_table
+        from perfield.run.waits import positions_of_steps
+
+        return transfers_table(self, positions_of_steps(self, steps))
+
     def critical_path(self, steps: Steps = None) -> pd.DataFrame:
-        """Which ranks' work decided how long logged steps took: step, rank, computing_s, communicating_s.
+        """Which ranks' work decided how long logged steps took: step, rank, region, time_s on the path.
 
         The times of a step add up to its length. The path of consecutive logged steps goes on from one to the
-        next. steps : as for `messages`; those that are not logged have no rows.
-        Raises KeyError if the run has no such step.
+        next. region : the prefix of its fields, "no region" or "in MPI"; the time in a region is its share of
+        the rank's step, since nobody knows when in a step it ran. steps : as for `messages`; those that are
+        not logged have no rows. Raises KeyError if the run has no such step.
         """
         from perfield.run.critical_path import path_table
         from perfield.run.waits import positions_of_steps
@@ -411,13 +444,34 @@ class RunDirectory:
 
     @property
     def communicators(self) -> list[Communicator]:
-        """The communicators that ranks described so far, the largest first; empty for older versions."""
+        """The communicators that ranks used so far, the largest first; empty for older versions."""
+        return largest_first(one for one in self._described if one.used)
+
+    @property
+    def grids(self) -> list[Communicator]:
+        """The Cartesian communicators that ranks made so far (MPI_Cart_create and those made of them), in
+        this order; empty for older versions."""
+        return [one for one in self._described if one.dims]
+
+    @property
+    def _described(self) -> list[Communicator]:
         if self._communicators is None:
             rows = self._streams.of_type("communicator")
             names = self._streams.places["index"][rows].tolist()
             described = zip(names, self._streams.json("communicator"))
             self._communicators = communicators_of((name, *of_rank) for name, of_rank in described)
-        return list(self._communicators)
+        return self._communicators
+
+    @property
+    def realtime_ns(self) -> tuple[int, int] | None:
+        """CLOCK_REALTIME when the first rank checked in and when the last one ended; of a run that goes on,
+        now; of a killed one, when a rank last closed a step. None where that is not known."""
+        begins = [whole(entry.get("realtime_ns")) for entry in self.rank_entries if entry]
+        ends = [*(whole(end.get("realtime_ns")) for end in self.ends.values()), *self._newest_ns.values()]
+        begin, end = min(begins, default=0), max(ends, default=0)
+        if begin <= 0:
+            return None
+        return begin, time.time_ns() if self.state == "running" else end
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
@@ -598,22 +652,16 @@ class RunDirectory:
         for path, here in self._streams.by_file(rows):
             yield path, last[here], self._streams.places[rows[here]]
 
-    def logs(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """What frames' ranks logged, as `_bridge.read_events` gives it: the events of all their logs, and a
-        row per `events` entry. Stamps are those of each rank; `step` is that of the log."""
+    def logs_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray]]:
+        """Where the `events` entries of frames' steps lie, file by file: its path, and ascending offsets."""
         last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
         first = last - self.spans[positions] + 1
         at = np.searchsorted(last, self._log_steps)  # positions ascend
         inside = at < len(last)
         inside[inside] = self._log_steps[inside] >= first[at[inside]]
-        events, logs = [], []
         rows = self._logs[inside]
         for path, here in self._streams.by_file(rows):
-            read = _bridge.read_events(path, self._streams.places["offset"][rows[here]])
-            events.append(read["events"])
-            logs.append(read["logs"][read["whole"]])
-        no_rows = np.zeros(0, np.dtype([(name, "i8") for name in ("step", "rank")]))
-        return tuple(np.concatenate(part) if part else no_rows for part in (events, logs))
+            yield path, self._streams.places["offset"][rows[here]]
 
     def collective_rows(self, positions: Sequence[int]) -> np.ndarray:
         """Collective operations in frames, structured: `step` (index into positions), `rank`, `communicator`,
@@ -657,7 +705,7 @@ class RunDirectory:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
-        taken._communicators = self.communicators
+        taken._communicators = self._described
         taken._sampled = self._sampled
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])

@@ -141,24 +141,31 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
 
 
 def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], list[str], dict, int]:
-    """Why ranks waited in the newest 1000 frames: tables `waits` (pairs) and `wait_causes` (ranks), as
-    `perfield.analysis.waits.words` makes them, each with at most so many rows; sentences; the coverage and
-    the seconds of each kind of wait as plain numbers; and how many pairs there are."""
-    from perfield.analysis.waits import words
+    """Why ranks waited in the newest 1000 frames: tables `waits` (pairs), `wait_causes` (ranks),
+    `wait_regions` (ranks and regions) and `path` (the critical path), each with at most so many rows, as
+    `perfield.analysis.waits.words` makes them, and `transfers`; sentences; the coverage and the seconds of
+    each kind of wait as plain numbers; and how many pairs there are."""
+    from perfield.analysis.waits import IN_MPI, words
     from perfield.analysis.waits.sums import by_kind
+    from perfield.run.by_region import names_of_regions
     from perfield.run.critical_path import path_sums
+    from perfield.run.transfers import rows_of_sums
     from perfield.run.waits import wait_sums
 
     newest = np.array(_newest(run), dtype=np.int64)
     sums, path = wait_sums(run, newest), path_sums(run, newest)
     pairs_, n_pairs = words.pair_rows(sums, most)
     shown = {"waits": pairs_, "wait_causes": words.cause_rows(sums, most)}
+    shown["wait_regions"] = words.cause_regions(sums, most)
+    parts = [*names_of_regions(run), IN_MPI]
+    shown["path"] = words.path_rows(path, parts, most)
+    shown["transfers"] = rows_of_sums(sums.transfers)
     numbers = {"mpi_s": sums.mpi_s, "n_steps": sums.n_steps, "n_logged": sums.n_logged}
     numbers |= {name: None if share != share else share for name, share in sums.shares.items()}
     numbers["gaps_s"] = {name: time_ns * 1e-9 for name, time_ns in sums.coverage.gaps().items()}
     return (
         shown,
-        [*words.sentences(sums), *words.path_sentences(path, run.columns.stems)],
+        [*words.sentences(sums), *words.path_sentences(path, parts)],
         {"wait_coverage": numbers, "wait_kinds": by_kind(sums.sure()), "critical_path": _path(path, run)},
         n_pairs,
     )
@@ -218,6 +225,8 @@ def _path(path: PathSums, run: RunDirectory) -> dict | None:
     return {
         "steps": path.n_steps,
         "length_s": path.length_s,
+        "of_steps": path.n_of_run,
+        "of_run_s": path.run_s,
         "rank_s": path.on_path_s.tolist(),
         "balance_saves_s": path.gain_s,
         "regions": [

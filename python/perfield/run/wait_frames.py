@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits.states import UNCERTAIN
-from perfield.fields.waits import CAUSED, OF_KIND, ON_PATH
+from perfield.analysis.waits.states import EXACT, UNCERTAIN
+from perfield.analysis.waits.transfers import Baselines
+from perfield.fields.waits import CAUSED, CAUSED_IN, OF_KIND, ON_PATH, SLOW_TRANSFER, TRANSFER
+from perfield.run.by_region import without_waiting
 from perfield.run.changed_frames import ChangedFrames
 from perfield.run.critical_path import path_of_steps
-from perfield.run.waits import WaitsOfSteps, blocks_of, waits_of_steps
+from perfield.run.event_blocks import blocks_of
+from perfield.run.transfers import Ways, baselines_of, transfers_of
+from perfield.run.waits import WaitsOfSteps, caused_by_region, waits_of_steps
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
     from perfield.run.run import RunDirectory
 
+MOST_REGIONS = 8  # with fields of their own
+SAMPLED_FRAMES = 64  # in which these regions are looked for
 _WAITING = "waiting_time_s"
 
 
@@ -26,9 +33,10 @@ class WaitFrames(ChangedFrames):
 
     A frame is computed when it is asked for, together with those around it, which are kept. NaN where a rank
     keeps no stamps, or waited and nothing of that is explained. A run without any stamps gets no fields.
+    regions : prefixes of the fields of regions that must be told, beside those in which ranks differ most.
     """
 
-    def __init__(self, run: RunDirectory):
+    def __init__(self, run: RunDirectory, regions: Sequence[str] = ()):
         super().__init__(run)
         self._known = run.tells_arrivals.any()
         self._plan = blocks_of(run)
@@ -37,6 +45,9 @@ class WaitFrames(ChangedFrames):
         self._block = -1
         self._values: dict[str, np.ndarray] = {}
         self._explained_s = 0.0
+        self._regions = _regions(run, regions) if self._known else []
+        self._ways = Ways(run)
+        self._baselines: Baselines | None = None
 
     def changed(self, number: int, frame: Frame) -> Frame:
         """The frame with the fields of waiting."""
@@ -64,9 +75,42 @@ class WaitFrames(ChangedFrames):
         positions = self._blocks[block]
         found = waits_of_steps(self._run, positions, self._plan.followed)
         self._values = wait_fields(self._run, positions, found)
+        self._values |= self._of_regions(found)
+        transfers = transfers_of(self._run, self._ways, found.events, positions)
+        if self._baselines is None:
+            is_all = len(self._blocks) == 1
+            self._baselines = (
+                transfers.sums.baselines if is_all else baselines_of(self._run, self._plan, self._ways)
+            )
+        self._values[SLOW_TRANSFER] = transfers.slow_s(self._baselines, (len(positions), self._run.n_ranks))
         covered = found.covered
         self._explained_s = float((covered["exact_ns"] + covered["bounded_ns"]).sum()) * 1e-9
         self._block = block
+
+    def _of_regions(self, found: WaitsOfSteps) -> dict[str, np.ndarray]:
+        shape = len(found.positions), self._run.n_ranks
+        values = {region: np.zeros(shape) for region in self._regions}
+        numbers = [self._run.columns.stems.index(region) for region in values]
+        for here, caused_s in caused_by_region(self._run, found) if values else ():
+            for number, table in zip(numbers, values.values()):
+                table[here] = caused_s[:, number]
+        unknown = np.isnan(self._values[CAUSED])
+        return {
+            CAUSED_IN.replace("<region>", region): np.where(unknown, np.nan, table)
+            for region, table in values.items()
+        }
+
+
+def _regions(run: RunDirectory, wanted: Sequence[str]) -> list[str]:
+    """The regions that fields are made of: those wanted that the run has, and those in which ranks differ
+    most in some frames, evenly spread."""
+    stems = run.columns.stems
+    sample = np.unique(np.linspace(0, len(run) - 1, min(len(run), SAMPLED_FRAMES)).astype(np.int64))
+    times = without_waiting(run, sample)[:, :-1]
+    differs_s = (times.max(axis=2, initial=0.0) - times.mean(axis=2)).sum(axis=0)
+    most = [number for number in np.argsort(-differs_s, kind="stable").tolist() if differs_s[number] > 0]
+    chosen = [*(name for name in wanted if name in stems), *(stems[number] for number in most[:MOST_REGIONS])]
+    return list(dict.fromkeys(chosen))
 
 
 def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -> dict[str, np.ndarray]:
@@ -76,10 +120,13 @@ def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -
     """
     shape = len(positions), run.n_ranks
     waited = run.columns.read(run.places(positions), [_WAITING])[:, 0]
-    explained = np.zeros(shape)
+    exact, bounded = np.zeros((2, *shape))
     covered = found.covered
-    np.add.at(explained, (found.at_covered, covered["rank"]), covered["exact_ns"] + covered["bounded_ns"])
-    absent = ~run.tells_arrivals | ~np.isfinite(waited) | ((waited > 0) & (explained == 0))
+    place = found.at_covered, covered["rank"]
+    np.add.at(exact, place, covered["exact_ns"] * 1e-9)
+    np.add.at(bounded, place, covered["bounded_ns"])
+    unknown = ~run.tells_arrivals | ~np.isfinite(waited)
+    absent = unknown | ((waited > 0) & (exact + bounded == 0))
     values = {name: np.zeros(shape) for name in dict.fromkeys(OF_KIND)}
     sure = found.states["exactness"] != UNCERTAIN
     for kind, name in enumerate(OF_KIND):
@@ -90,6 +137,10 @@ def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -
         table[absent] = np.nan
     values[CAUSED] = _caused(found, absent)
     values[ON_PATH] = path_of_steps(run, positions)
+    waits = found.states["exactness"] == EXACT
+    states = found.states[waits]
+    np.subtract.at(exact, (found.at_state[waits], states["rank"]), states["time_ns"] * 1e-9)
+    values[TRANSFER] = np.where(unknown | ((waited > 0) & absent), np.nan, np.maximum(exact, 0.0))
     return values
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Why ranks waited in the steps of a run: wait states, what ranks cost the others, and sums of many steps.
 
-Whatever it reads, it reads in blocks of steps, so memory stays bounded. A message may cross the end of a
-step, and a delay many ends; so each block is looked at together with steps before and behind it.
+Whatever it reads, it reads in blocks of steps, so memory stays bounded.
 """
 
 from __future__ import annotations
@@ -13,9 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits.costs import FOLLOWED, delay_costs
+from perfield.analysis.waits.costs import (
+    COST,
+    NO_REGION,
+    OTHER_REASONS,
+    bound_costs,
+    by_function,
+    by_region,
+    costs_in_all,
+    delay_costs,
+)
 from perfield.analysis.waits.coverage import Coverage
-from perfield.analysis.waits.states import BOUND, EVENT, KINDS, STATE, find_wait_states
+from perfield.analysis.waits.states import EVENT, KINDS, STATE, find_wait_states
 from perfield.analysis.waits.sums import (
     EXACTNESS,
     GROUPS,
@@ -25,8 +33,12 @@ from perfield.analysis.waits.sums import (
     covered_in_all,
     late_rows,
 )
+from perfield.analysis.waits.transfers import TransferSums
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
+from perfield.run.by_region import in_functions, in_pieces, names_of_regions, table_by_region, without_waiting
+from perfield.run.event_blocks import CROSSED, blocks_of, places_in, window_of
 from perfield.run.frame import call_names
+from perfield.run.transfers import Ways, transfers_of
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -34,10 +46,21 @@ if TYPE_CHECKING:
 
     from perfield.run.run import RunDirectory, Steps
 
-EVENTS_AT_ONCE = 1 << 20  # 72 MB, and as much for their wait states
-CROSSED = 1  # steps that a message crosses between its ends, at most, to be matched
 PROTOCOLS = ("unknown", "eager", "rendezvous")
-CAUSED = np.dtype([("step", "i8"), ("rank", "i4"), ("time_s", "f8")])
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Others' waiting that began in some frames: structured (COST) rows, by step.
+
+    followed : to where it began. bounds : what is known as a bound alone, and is not followed. at_followed,
+    at_bounds : index into the positions of the frames, ascending.
+    """
+
+    followed: np.ndarray
+    at_followed: np.ndarray
+    bounds: np.ndarray
+    at_bounds: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -47,7 +70,8 @@ class WaitsOfSteps:
     positions : of the frames. at_state, at_covered : index into positions, of each wait state and each row of
     what is covered. states : structured (STATE), indices of events as they lie in `events`. covered : how
     much of the blocked time is explained, by step and rank. is_logged : (n_positions,) whether some rank kept
-    a log. caused_s : (n_positions, n_ranks) s of others' waiting that began there; None where nobody asked.
+    a log. costs : others' waiting that began there, and caused_s, (n_positions, n_ranks), what it comes to;
+    None where nobody asked.
     """
 
     positions: np.ndarray
@@ -57,6 +81,7 @@ class WaitsOfSteps:
     covered: np.ndarray
     at_covered: np.ndarray
     is_logged: np.ndarray
+    costs: Costs | None
     caused_s: np.ndarray | None
 
 
@@ -66,23 +91,24 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | Non
     followed : across how many frames to follow delays to where they began; None: nobody asks for that.
     """
     positions = np.asarray(positions, dtype=np.int64)
-    window = _window(run, positions, CROSSED if followed is None else followed)
+    window = window_of(run, positions, CROSSED if followed is None else followed)
     events = read_arrivals(run, window)
     errors = run.clock_errors_ns
     found = find_wait_states(events, errors, run.stamps.nodes)
     coverage = found.coverage.covered
     last = run.step_indexes
-    at_state, kept = _places(found.states["step"], last, positions)
-    at_covered, kept_covered = _places(coverage["step"], last, positions)
+    at_state, kept = places_in(found.states["step"], last, positions)
+    at_covered, kept_covered = places_in(coverage["step"], last, positions)
     logged_steps = events["step"][events["flags"] & (FROM_ROW | MEAN) == 0]
     is_logged = np.zeros(len(positions), dtype=bool)
-    is_logged[_places(np.unique(logged_steps), last, positions)[0]] = True
-    caused_s = None
+    is_logged[places_in(np.unique(logged_steps), last, positions)[0]] = True
+    costs = caused_s = None
     if followed is not None:
+        costs = _costs(events, found.states, max(1, followed), last, positions)
         caused_s = np.zeros((len(positions), run.n_ranks))
-        steps, ranks, time_ns = _costs(events, found.states, max(1, followed))
-        at_cost, kept_costs = _places(steps, last, positions)
-        np.add.at(caused_s, (at_cost, ranks[kept_costs]), time_ns[kept_costs] * 1e-9)
+        for rows, at in ((costs.followed, costs.at_followed), (costs.bounds, costs.at_bounds)):
+            time_s = (rows["computing_ns"] + rows["communicating_ns"]) * 1e-9
+            np.add.at(caused_s, (at, rows["rank"]), time_s)
         caused_s[:, ~run.tells_arrivals] = np.nan
     return WaitsOfSteps(
         positions=positions,
@@ -92,52 +118,56 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | Non
         covered=coverage[kept_covered],
         at_covered=at_covered,
         is_logged=is_logged,
+        costs=costs,
         caused_s=caused_s,
     )
 
 
-def _costs(events: np.ndarray, states: np.ndarray, followed: int) -> tuple[np.ndarray, ...]:
-    """Others' waiting by where it began: steps, ranks, ns. What is known as a bound alone is not followed: it
-    counts for the rank waited for, in the step in which the others waited."""
-    found = delay_costs(events, states, followed)
-    bounds = states[(states["cause"] >= 0) & (states["exactness"] == BOUND)]
-    return (
-        np.concatenate([found.costs["step"], bounds["step"]]),
-        np.concatenate([found.costs["rank"], bounds["cause"]]),
-        np.concatenate([found.time_ns, bounds["time_ns"]]),
-    )
+def _costs(
+    events: np.ndarray, states: np.ndarray, followed: int, last: np.ndarray, positions: np.ndarray
+) -> Costs:
+    found, bounds = delay_costs(events, states, followed).costs, bound_costs(states)
+    at_followed, kept = places_in(found["step"], last, positions)
+    at_bounds, kept_bounds = places_in(bounds["step"], last, positions)
+    return Costs(found[kept], at_followed, bounds[kept_bounds], at_bounds)
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """How a run is read in bounded memory.
+def caused_by_region(run: RunDirectory, found: WaitsOfSteps) -> Iterator[tuple[slice, np.ndarray]]:
+    """Others' waiting by where it began, piece by piece: a slice of `found.positions`, and (n_positions,
+    n_regions + 2, n_ranks) s: in the regions, in none, and by other reasons. A piece is small.
 
-    size : frames of a block, which holds about EVENTS_AT_ONCE events. followed : frames on either side of a
-    block across which delays are followed: FOLLOWED, or fewer where that would take more than another block.
+    found : with its costs.
     """
-
-    size: int
-    followed: int
-
-    def of(self, positions: np.ndarray) -> Iterator[np.ndarray]:
-        """The positions of frames in blocks."""
-        for begin in range(0, len(positions), self.size):
-            yield positions[begin : begin + self.size]
-
-
-def blocks_of(run: RunDirectory) -> Blocks:
-    """How to read a run. Looks at a few frames."""
-    events = events_per_frame(run)
-    size = max(1, EVENTS_AT_ONCE // events)
-    return Blocks(size, int(np.clip((2 * EVENTS_AT_ONCE // events - size) // 2, CROSSED, FOLLOWED)))
+    costs = found.costs
+    for here in in_pieces(run, len(found.positions)):
+        of_regions_ns = without_waiting(run, found.positions[here]) * 1e9
+        caused_s = np.zeros((len(of_regions_ns), of_regions_ns.shape[1] + 1, run.n_ranks))
+        for rows, at, is_followed in (
+            (costs.followed, costs.at_followed, True),
+            (costs.bounds, costs.at_bounds, False),
+        ):
+            begin, end = np.searchsorted(at, [here.start, here.stop])
+            parts, left = by_region(rows[begin:end], at[begin:end] - here.start, of_regions_ns, is_followed)
+            caused_s[:, :-1] += parts * 1e-9
+            caused_s[:, -1] += left * 1e-9
+        yield here, caused_s
 
 
-def events_per_frame(run: RunDirectory) -> int:
-    """About how many events a frame has; at least 1. Looks at a few frames, of which one has a log."""
-    if not len(run):
-        return 1
-    sample = np.unique(np.linspace(0, len(run) - 1, 4).astype(np.int64))
-    return max(1, max(len(read_arrivals(run, sample[n : n + 1])) for n in range(len(sample))))
+def _by_function(
+    run: RunDirectory, positions: np.ndarray, costs: np.ndarray, bounds: np.ndarray
+) -> tuple[list[str], np.ndarray] | None:
+    """Names of functions and what is in none, and (n_functions + 2, n_ranks) s of others' waiting that began
+    in each; None where the run was not sampled. costs, bounds : COST of all these frames, a row for each
+    pair of ranks."""
+    names, times_s, variances = in_functions(run, positions)
+    if not names:
+        return None
+    caused_s = np.zeros((len(names) + 2, run.n_ranks))
+    for rows in (costs, bounds):
+        parts, left = by_function(rows, times_s * 1e9, variances * 1e18)
+        caused_s[:-2] += parts * 1e-9
+        caused_s[-1] += left * 1e-9
+    return [*names, NO_REGION, OTHER_REASONS], caused_s
 
 
 def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSums:
@@ -149,11 +179,14 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     known = run.tells_arrivals
     late, n_logged, mpi_s = np.zeros(0, LATE), 0, 0.0
     covered = find_wait_states(np.zeros(0, EVENT), n_ranks=run.n_ranks).coverage.covered
-    caused_s, step_s = np.where(known, 0.0, np.nan), np.zeros(run.n_ranks)
+    parts = [*names_of_regions(run), OTHER_REASONS]
+    caused_s, step_s = np.zeros((len(parts), run.n_ranks)), np.zeros(run.n_ranks)
     n_groups = min(GROUPS, len(positions))
     group = np.arange(len(positions)) * n_groups // max(1, len(positions))
     caused_of = np.zeros((n_groups, run.n_ranks))
     done = 0
+    transfers, ways = TransferSums.nothing(), Ways(run)
+    pairs = [np.zeros(0, COST)] * 2
     plan = blocks_of(run)
     for block in plan.of(positions) if known.any() else ():
         values = run.columns.read(run.places(block), ["step_time_s", "waiting_time_s"])
@@ -164,19 +197,28 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
         covered = covered_in_all([covered, found.covered])
         of_steps = np.nan_to_num(found.caused_s)
         np.add.at(caused_of, group[done : done + len(block)], of_steps)
-        caused_s += of_steps.sum(axis=0)
+        for _, of_parts in caused_by_region(run, found):
+            caused_s += of_parts.sum(axis=0)
+        pairs = [costs_in_all(*rows) for rows in zip(pairs, (found.costs.followed, found.costs.bounds))]
+        transfers += transfers_of(run, ways, found.events, block).sums
         done += len(block)
         n_logged += int(found.is_logged.sum())
+    of_functions = None if run.columns.stems else _by_function(run, positions, *pairs)
+    if of_functions is not None:
+        parts, caused_s = of_functions
     return WaitSums(
         n_ranks=run.n_ranks,
         n_steps=len(positions),
         n_logged=n_logged,
         late=late,
-        caused_s=caused_s,
+        parts=tuple(parts),
+        part="region" if of_functions is None else "function",
+        caused_in_s=np.where(known, caused_s, np.nan),
         caused_of=caused_of,
         step_s=step_s,
         mpi_s=mpi_s,
         coverage=Coverage(covered),
+        transfers=transfers,
         uncertainty_s=run.clock_errors_ns * 1e-9,
     )
 
@@ -213,7 +255,7 @@ def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:
 
     run = snapshot.run
     if table == "caused_waits":
-        return pd.DataFrame({name: column for name, column in _caused(run, positions).items()})
+        return table_by_region(run, OTHER_REASONS, _caused(run, positions))
     found = waits_of_steps(run, positions) if len(positions) and run.tells_arrivals.any() else None
     states = np.zeros(0, STATE) if found is None else found.states
     steps = run.step_indexes[positions[found.at_state]] if found is not None else np.zeros(0, np.int64)
@@ -232,27 +274,11 @@ def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:
     )
 
 
-def _caused(run: RunDirectory, positions: np.ndarray) -> dict[str, np.ndarray]:
-    rows = np.zeros(0, CAUSED)
-    if len(positions) and run.tells_arrivals.any():
-        caused_s = waits_of_steps(run, positions, blocks_of(run).followed).caused_s
-        step, rank = np.nonzero(np.nan_to_num(caused_s) > 0)
-        rows = np.zeros(len(step), CAUSED)
-        rows["step"], rows["rank"] = run.step_indexes[positions[step]], rank
-        rows["time_s"] = caused_s[step, rank]
-    return {name: rows[name] for name in CAUSED.names}
-
-
-def _window(run: RunDirectory, positions: np.ndarray, margin: int) -> np.ndarray:
-    """Positions with those at most `margin` before and behind each of them."""
-    around = (positions[:, np.newaxis] + np.arange(-margin, margin + 1)).ravel()
-    return np.unique(around[(around >= 0) & (around < len(run))])
-
-
-def _places(steps: np.ndarray, last: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of steps that lie in the frames at some positions: index into positions, and which steps these are."""
-    frame = np.searchsorted(last, steps)
-    at = np.searchsorted(positions, frame)
-    kept = at < len(positions)
-    kept[kept] = positions[at[kept]] == frame[kept]
-    return at[kept], np.flatnonzero(kept)
+def _caused(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """What ranks cost the others: steps, ranks, and s by region, piece by piece."""
+    if not len(positions) or not run.tells_arrivals.any():
+        return
+    found = waits_of_steps(run, positions, blocks_of(run).followed)
+    for here, caused_s in caused_by_region(run, found):
+        step, rank = np.nonzero((caused_s.sum(axis=1) > 0) & run.tells_arrivals)
+        yield run.step_indexes[positions[here]][step], rank, caused_s[step, :, rank]

@@ -46,6 +46,7 @@ def test_late_rank_is_named_with_kind_seconds_and_through_whom(tmp_path):
     caused = observed.waiting.caused_s[2]
     assert caused >= sum(w.time_ns for w in simulation.waits if w.cause == 2) * 1e-9 * 0.99
     assert "waits 800 ms for it (late sender, in 40 steps), and so do 2 more ranks" in finding.words
+    assert " s of it by its time in no region, although it computes no longer than others" in finding.words
     assert finding.saved_s == pytest.approx(0.8, rel=0.1) and finding.chance < 1e-3
     assert "sends" in finding.remedy
 

@@ -23,7 +23,17 @@ from simulated_waits import (
     wait,
 )
 
-from perfield.analysis.waits import EVENT, EXACT, STATE, by_region, delay_costs, find_wait_states
+from perfield.analysis.waits import (
+    COST,
+    EVENT,
+    EXACT,
+    STATE,
+    by_function,
+    by_region,
+    critical_path,
+    delay_costs,
+    find_wait_states,
+)
 
 MS = 1_000_000
 SLACK = 0.05 * MS  # what messages and calls take
@@ -37,7 +47,10 @@ def costs_of(programs, **options):
     found = delay_costs(events, states, **options)
     waited = states["time_ns"][states["exactness"] == EXACT].sum()
     assert found.time_ns.sum() + found.unbooked_ns == pytest.approx(states["time_ns"].sum())
-    at = {(int(row["step"]), int(row["rank"])): ns / MS for row, ns in zip(found.costs, found.time_ns)}
+    at: dict[tuple[int, int], float] = {}
+    for row, ns in zip(found.costs, found.time_ns):
+        place = int(row["step"]), int(row["rank"])
+        at[place] = at.get(place, 0) + ns / MS
     return found.by_rank(len(programs)) / MS, at, waited / MS
 
 
@@ -157,6 +170,22 @@ def test_costs_of_any_program_add_up_to_its_waiting(seed):
     assert found.time_ns.sum() + found.unbooked_ns == pytest.approx(states["time_ns"].sum(), rel=1e-9, abs=1)
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_order_of_events_does_not_change_costs_and_path(seed):
+    chance = random.Random(seed)
+    ordered = simulate(random_programs(chance, 5, 40)).events()
+    shuffled = ordered[np.array(chance.sample(range(len(ordered)), len(ordered)), int)]
+    costs, paths = [], []
+    for events in (ordered, shuffled):
+        states = find_wait_states(events, np.zeros(5)).states
+        costs.append(delay_costs(events, states).by_step(range(40), 5))
+        paths.append(critical_path(events, states).parts)
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-9, atol=1e-3)
+    for name in ("step", "rank", "computing_ns"):
+        np.testing.assert_allclose(paths[0][name], paths[1][name], rtol=1e-9, atol=1e-3)
+
+
 def test_nothing_known_costs_nothing():
     found = delay_costs(np.zeros(0, EVENT), np.zeros(0, STATE))
     assert found.time_ns.sum() == found.unbooked_ns == 0
@@ -171,11 +200,131 @@ def test_states_of_other_events_are_refused():
         delay_costs(np.zeros(0, EVENT), np.zeros(0, STATE), followed=0)
 
 
-def test_costs_are_divided_by_what_regions_take_beyond_the_mean():
-    # Rank 1 computes 3 s more than the mean in the first region, 1 s more in the second.
-    computing = [[1.0, 7.0], [2.0, 4.0]]
-    assert by_region([0.0, 8.0], computing).sum(axis=0) == pytest.approx([0, 8])
-    assert by_region([0.0, 8.0], computing)[:, 1] == pytest.approx([6, 2])
-    assert by_region([4.0, 0.0], computing)[:, 0] == pytest.approx([4 / 3, 8 / 3])
-    with pytest.raises(ValueError, match=r"expected \(n_regions, 2\)"):
-        by_region([0.0, 8.0], [[1.0, 2.0, 3.0]])
+def divided(programs, regions):
+    """Costs of a simulated program by region: ms by (rank, region), and what is left, ms by rank."""
+    simulation = simulate(programs)
+    events = simulation.events()
+    costs = delay_costs(events, find_wait_states(events, np.zeros(len(programs))).states).costs
+    of_regions = np.zeros((simulation.n_steps, len(regions), len(programs)))
+    for (rank, number), computed in simulation.computed.items():
+        for name, ns in computed.items():
+            of_regions[number, regions.index(name), rank] = ns
+    parts, left = by_region(costs, costs["step"], of_regions)
+    assert parts.sum() + left.sum() == pytest.approx(
+        costs["computing_ns"].sum() + costs["communicating_ns"].sum()
+    )
+    found = parts.sum(axis=0) / MS
+    return {
+        (rank, name): found[number, rank]
+        for rank in range(len(programs))
+        for number, name in enumerate(regions)
+        if found[number, rank] > 0.05
+    }, left.sum(axis=0) / MS
+
+
+def seen(programs):
+    """The same behind a barrier, since computation before a rank's first event is not seen."""
+    return [[collective("barrier"), *program] for program in programs]
+
+
+def test_a_cost_begins_in_the_regions_in_which_the_rank_was_longer_than_who_waited():
+    # Rank 1 is 6 ms longer in a and 2 ms in b, and 3 ms shorter in c.
+    programs = [
+        [compute(MS, "a"), compute(MS, "b"), compute(4 * MS, "c"), recv(1), step()],
+        [compute(7 * MS, "a"), compute(3 * MS, "b"), compute(MS, "c"), send(0), step()],
+    ]
+    found, left = divided(seen(programs), ["a", "b", "c"])
+    assert found == pytest.approx({(1, "a"): 5 * 0.75, (1, "b"): 5 * 0.25}, abs=0.05)
+    assert left.sum() < 0.05
+
+
+def test_a_rank_is_compared_with_who_waits_for_it_and_not_with_others():
+    # Ranks 0 and 1 are long in a, as 2 and 3 are in b. Rank 1 is late by its time in c.
+    programs = [
+        [compute(20 * MS, "a"), recv(1), step()],
+        [compute(20 * MS, "a"), compute(5 * MS, "c"), send(0), step()],
+        [compute(30 * MS, "b"), recv(3), step()],
+        [compute(30 * MS, "b"), send(2), step()],
+    ]
+    assert divided(seen(programs), ["a", "b", "c"])[0] == pytest.approx({(1, "c"): 5}, abs=0.05)
+
+
+def test_a_delay_of_an_earlier_step_is_divided_by_the_regions_of_that_step():
+    # Rank 1 is late by 10 ms in a of the first step, and tells rank 0 in the third, where all are in b.
+    programs = [[collective("barrier")] for _ in range(3)]
+    for number in range(3):
+        for rank, program in enumerate(programs[:2]):
+            program.append(compute(11 * MS if (rank, number) == (1, 0) else MS, "b" if number else "a"))
+            program.append(isend(2, f"{number}"))  # nobody waits for it
+            program += [step()] * (number < 2)
+        programs[2] += [compute(30 * MS, "c"), step()]
+    programs[0] += [recv(1), step()]
+    programs[1] += [send(0), step()]
+    found, _ = divided(programs, ["a", "b", "c"])
+    assert found[1, "a"] == pytest.approx(10, rel=0.2) and found.get((1, "b"), 0) < 2
+
+
+def test_what_only_the_order_of_events_explains_is_divided_by_time():
+    # Both compute as long in each region; rank 1 before it sends, rank 0 behind its receive.
+    programs = [
+        [collective("barrier"), recv(1), compute(6 * MS, "a"), compute(2 * MS, "b"), step()],
+        [collective("barrier"), compute(6 * MS, "a"), compute(2 * MS, "b"), send(0), step()],
+    ]
+    found, left = divided(programs, ["a", "b"])
+    assert found == pytest.approx({(1, "a"): 6, (1, "b"): 2}, abs=0.1)
+    assert left.sum() < 0.05
+
+
+def test_delays_that_no_region_is_long_enough_for_are_left():
+    programs = seen([[recv(1), step()], [compute(10 * MS), compute(MS, "a"), send(0), step()]])
+    simulation = simulate(programs)
+    events = simulation.events()
+    costs = delay_costs(events, find_wait_states(events, np.zeros(2)).states).costs
+    of_regions = np.array([[[0, 1.0 * MS]]])  # of the 11 ms, a region is known to take 1 ms
+    parts, left = by_region(costs, costs["step"], of_regions)
+    assert parts[0, 0, 1] / MS == pytest.approx(1, abs=0.05) and left[0, 1] / MS == pytest.approx(10, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_delays_are_found_in_their_regions(seed):
+    """In each step six ranks are late by chance; a delay of 20 ms is planted in one rank and region."""
+    chance, regions, n_ranks = random.Random(seed), ["a", "b", "c"], 6
+    programs = [[] for _ in range(n_ranks)]
+    truth = {}
+    for _ in range(30):
+        late, where = chance.randrange(n_ranks), chance.choice(regions)
+        for rank, program in enumerate(programs):
+            for region in regions:
+                planted = (rank, region) == (late, where)
+                program.append(compute(chance.uniform(0.8, 1.2) * MS + planted * 20 * MS, region))
+            program += [irecv((rank + 1) % n_ranks, "in"), isend((rank - 1) % n_ranks, "out")]
+            program += [wait("in", "out"), collective("allreduce"), step()]
+        truth[late, where] = truth.get((late, where), 0) + 20 * (n_ranks - 1)
+    found, _ = divided(programs, regions)
+    assert sum(min(ms, truth.get(at, 0)) for at, ms in found.items()) > 0.93 * sum(found.values())
+    assert sum(min(ms, found.get(at, 0)) for at, ms in truth.items()) > 0.93 * sum(truth.values())
+
+
+def test_costs_of_ranks_that_regions_do_not_have_are_refused():
+    costs = np.zeros(1, COST)
+    costs["rank"] = 2
+    with pytest.raises(ValueError, match="cost 0 is of rank 2 in frame 0, which of_regions_ns does not have"):
+        by_region(costs, [0], np.zeros((1, 1, 2)))
+    with pytest.raises(ValueError, match="a frame for each of the 1 costs"):
+        by_region(costs, [], np.zeros((1, 1, 3)))
+    with pytest.raises(ValueError, match=r"expected perfield\.analysis\.waits\.COST"):
+        by_region(np.zeros(1), [0], np.zeros((1, 1, 3)))
+
+
+def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
+    """Rank 0 waits 100 for rank 1, whose samples show 60 more in f, 30 +- 20 more in g, and less in h."""
+    costs = np.zeros(1, COST)
+    costs["rank"], costs["waiting"] = 1, 0
+    costs["computing_ns"], costs["longer_ns"], costs["communicating_ns"] = 100, 120, 7
+    times = np.array([[10.0, 70], [50, 80], [9, 3]])
+    variances = np.array([[50.0, 50], [200, 200], [1, 1]])
+    parts, left = by_function(costs, times, variances)
+    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0]]))
+    assert left == pytest.approx([0, 57])
+    parts, left = by_function(np.zeros(0, COST), times, variances)
+    assert not parts.any() and not left.any()

@@ -4,7 +4,23 @@
 import re
 
 import pytest
-from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
+from simulated_waits import (
+    access,
+    collective,
+    complete,
+    compute,
+    end_exposure,
+    irecv,
+    isend,
+    lock,
+    post,
+    recv,
+    send,
+    simulate,
+    step,
+    unlock,
+    wait,
+)
 from waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
@@ -63,9 +79,65 @@ def test_late_rank_is_named_with_what_it_costs(tmp_path, logged):
     assert "late sender" in lines["explained"] and "n-to-n" in lines["explained"]
 
 
+def regions_of_a_ring(n_steps=12):
+    """Rank 2 is 19 ms longer in `solve`; all are as long in `flux`, and rank 0 is longer in `write`."""
+    programs = [[] for _ in range(4)]
+    for _ in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [compute(3 * MS, "flux"), compute((20 if rank == 2 else 1) * MS, "solve")]
+            program += [compute(2 * MS, "write")] * (rank == 0)
+            program += [isend((rank + 1) % 4, "s"), irecv((rank - 1) % 4, "r"), wait("s", "r")]
+            program += [collective("allreduce"), step()]
+    return simulate(programs)
+
+
+def test_region_in_which_the_waiting_begins_is_named(tmp_path):
+    path = write_waiting_run(tmp_path / "run", regions_of_a_ring())
+    lines = lines_of(path)
+    assert lines["delay"].endswith(" of that waiting by the time of rank 2 in region solve")
+    sums = waits.wait_sums(perfield.open(path))
+    told = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
+    assert in_ms(lines["delay"]) == pytest.approx(told["solve"] * 1e3, rel=0.01)
+    assert told["solve"] > 0.8 * sums.caused_s[2]
+
+
+def test_time_in_no_region_is_said_to_be_none(tmp_path):
+    programs = [[collective("barrier")] for _ in range(3)]
+    for _ in range(12):
+        for rank, program in enumerate(programs):
+            program += [compute(MS, "flux"), compute((20 if rank == 2 else 1) * MS)]
+            program += [collective("allreduce"), step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs))
+    assert lines_of(path)["delay"].endswith("by the time of rank 2 in no region")
+
+
+def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):
+    programs = [[collective("barrier")] for _ in range(3)]
+    for _ in range(12):
+        for rank, program in enumerate(programs):
+            program += [compute((10 if rank == 2 else 1) * MS, name) for name in ("a", "b", "c")]
+            program += [collective("allreduce"), step()]
+    assert "delay" not in lines_of(write_waiting_run(tmp_path / "run", simulate(programs)))
+
+
 def test_rank_at_which_a_chain_begins_is_named_and_not_its_neighbours(tmp_path):
     text = lines_of(write_waiting_run(tmp_path / "run", chain()))["waits"]
     assert text.startswith("rank 3 costs the others ") and "100 % of all that is known" in text
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_late_one_sided_partner_is_named_with_what_it_costs(tmp_path, logged):
+    programs = [[], [], []]
+    for _ in range(12):
+        programs[0] += [collective("barrier"), compute(20 * MS), post(1), end_exposure(), step()]
+        programs[1] += [collective("barrier"), access(0), complete(), lock(0), unlock(0), step()]
+        programs[2] += [collective("barrier"), lock(0), compute(90 * MS), unlock(0), step()]
+    lines = lines_of(write_waiting_run(tmp_path / "run", simulate(programs), lambda step: logged))
+    assert "late one-sided" in lines["explained"]
+    if logged:  # locks are in logs alone
+        assert lines["waits"].startswith("rank 2 costs the others ")
+        assert lines["waits"].endswith("(late one-sided)")
+    assert "messages" not in lines
 
 
 def test_sums_of_several_messages_give_a_lower_bound(tmp_path):

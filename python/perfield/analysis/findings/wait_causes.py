@@ -15,7 +15,7 @@ from perfield.analysis.imbalance import imbalance_to_tell
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.waits.states import KINDS as WAIT_KINDS
 from perfield.analysis.waits.sums import WaitSums
-from perfield.analysis.waits.words import KIND_WORDS
+from perfield.analysis.waits.words import KIND_WORDS, region_of
 from perfield.analysis.words import counted, in_percent, in_seconds
 
 QUESTION = "Does the waiting of the others begin on one rank?"
@@ -51,7 +51,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="late rank",
         words=f"Rank {rank} costs the others {in_seconds(sums.caused_s[rank])} of waiting, "
-        f"{in_percent(share)} of all time in MPI, although it computes no longer than others. "
+        f"{in_percent(share)} of all time in MPI{region_of(sums, rank)}, although it computes no longer than "
+        "others. "
         f"Rank {longest['rank']} waits {in_seconds(longest['time_s'])} for it ({KIND_WORDS[kind]}, in "
         f"{counted(int(longest['steps']), 'step')}){others}.",
         saved_s=saved_s(sums, rank),

@@ -10,17 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfield import _bridge
+from perfield.analysis.waits.states import BOUND
 
 COST: np.dtype = _bridge.WAIT_COST
 FOLLOWED = 64  # steps
+SURE = 2  # standard deviations
+# In place of a region. Costs have other reasons where a rank communicated longer, or it is not known why it
+# was late; the critical path lies in MPI where it is not in a rank's computation.
+NO_REGION, OTHER_REASONS, IN_MPI = "no region", "other reasons", "in MPI"
 
 
 @dataclass(frozen=True)
 class DelayCosts:
-    """Others' waiting, by the rank and step in which it began.
+    """Others' waiting, by the rank and step in which it began, and by who waited for it.
 
-    costs : structured (COST: step, rank, computing_ns, communicating_ns), by step and rank. The two times say
-    why the rank was late. unbooked_ns : waiting that is not exact or has no known cause.
+    costs : structured (COST), by step, rank and waiting (the rank that waited). computing_ns : since it
+    computed longer than that one. communicating_ns : since it communicated longer, or for no known reason.
+    longer_ns : by how much longer it computed. unbooked_ns : waiting that is not exact or has no known cause.
     """
 
     costs: NDArray
@@ -59,21 +65,72 @@ def delay_costs(events: NDArray, states: NDArray, followed: int = FOLLOWED) -> D
     return DelayCosts(found["costs"], found["unbooked_ns"])
 
 
-def by_region(cost_s: ArrayLike, computing_s: ArrayLike) -> NDArray[np.float64]:
-    """Divides what ranks cost among their regions, in proportion to what they compute there beyond the mean.
+def by_region(
+    costs: NDArray, frame: ArrayLike, of_regions_ns: ArrayLike, by_time: bool = True
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Divides costs among the regions in which the rank was later than the one that waited for it.
 
-    cost_s : (n_ranks,) s of others' waiting. computing_s : (n_regions, n_ranks) s of computation by region.
-    Returns (n_regions, n_ranks) s that add up to cost_s. If a rank computes nowhere longer than the mean, its
-    cost is divided in proportion to its time, and if it computes nothing, equally.
+    Of a step only the sums of regions are known, not when a region ran, so this is an estimate. As much as
+    the rank computed longer in that step than the one that waited is divided in proportion to how much longer
+    it was in each region (after Boehme et al.). The rest of the delay came of the order of events in the
+    step; `by_time` divides it in proportion to the rank's time in each region, as far as that is long enough.
+    `bridge/waits/divided_costs.cpp` does it.
+
+    costs : (n_costs,) COST. frame : (n_costs,) index into of_regions_ns. of_regions_ns : (n_frames,
+    n_regions, n_ranks) ns that ranks were in each region, without MPI calls that may wait; a last region may
+    hold what is in none.
+    Returns the costs by region, as of_regions_ns, and what is left, (n_frames, n_ranks) ns: the rank
+    communicated longer, or why it was late is not known. Raises ValueError for other dtypes and shapes.
     """
-    cost, computing = np.asarray(cost_s, dtype=float), np.nan_to_num(np.asarray(computing_s, dtype=float))
-    if computing.ndim != 2 or computing.shape[1:] != cost.shape:
-        raise ValueError(
-            f"computing_s has shape {computing.shape}; expected (n_regions, {len(cost)}), a column per rank."
-        )
-    if not len(computing):
-        return computing
-    share = np.maximum(computing - computing.mean(axis=1, keepdims=True), 0)
-    share = np.where(share.sum(axis=0) > 0, share, computing)
-    share = np.where(share.sum(axis=0) > 0, share, 1.0)
-    return share / share.sum(axis=0) * cost
+    of_regions = np.nan_to_num(np.asarray(of_regions_ns, dtype=float))
+    found = _bridge.divide_costs(costs, np.asarray(frame, dtype=np.int64), of_regions, by_time)
+    return found["of_regions_ns"], found["left_ns"]
+
+
+def by_function(
+    costs: NDArray, times_ns: ArrayLike, variances: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Divides costs among sampled functions in which the rank was longer than the one that waited for it, as
+    `by_region` does, but only among those where samples tell so: by more than SURE standard deviations.
+
+    costs : (n_costs,) COST. times_ns : (n_functions, n_ranks) ns that ranks were in each, as samples tell it.
+    variances : of these, ns^2. Returns the costs by function, as times_ns, and what is left, (n_ranks,) ns.
+    """
+    times, variances = np.asarray(times_ns, dtype=float), np.asarray(variances, dtype=float)
+    ranks, waiting = costs["rank"], costs["waiting"]
+    longer = times[:, ranks] - times[:, waiting]
+    sure = longer > SURE * np.sqrt(variances[:, ranks] + variances[:, waiting])
+    longer = np.where(sure, longer, 0.0)
+    in_all = longer.sum(axis=0)
+    # As much of the delay as these functions explain.
+    share = np.minimum(1.0, in_all / np.maximum(costs["longer_ns"], 1.0))
+    explained = costs["computing_ns"] * share
+    parts, left = np.zeros_like(times), np.zeros(times.shape[1])
+    of_function = longer * (explained / np.where(in_all > 0, in_all, 1.0))
+    np.add.at(parts, (slice(None), ranks), of_function)
+    np.add.at(left, ranks, costs["computing_ns"] - explained + costs["communicating_ns"])
+    return parts, left
+
+
+def bound_costs(states: NDArray) -> NDArray:
+    """Waiting that is known as a lower bound alone, as COST: as if the rank waited for had computed so much
+    longer. It is not followed, and counts for the step in which the others waited. states : STATE."""
+    bounds = states[(states["cause"] >= 0) & (states["exactness"] == BOUND)]
+    costs = np.zeros(len(bounds), COST)
+    costs["step"], costs["rank"], costs["waiting"] = bounds["step"], bounds["cause"], bounds["rank"]
+    costs["computing_ns"] = costs["longer_ns"] = bounds["time_ns"]
+    return costs
+
+
+def costs_in_all(*parts: NDArray) -> NDArray:
+    """Costs (COST) of several steps as a row for each pair of ranks, of step -1."""
+    rows = np.concatenate([np.zeros(0, COST), *parts])
+    pairs, place = np.unique(rows[["rank", "waiting"]], return_inverse=True)
+    found = np.zeros(len(pairs), COST)
+    found["step"] = -1
+    for name in pairs.dtype.names:
+        found[name] = pairs[name]
+    for name in COST.names:
+        if name.endswith("_ns"):
+            found[name] = np.bincount(place, rows[name], minlength=len(pairs))
+    return found

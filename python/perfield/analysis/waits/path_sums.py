@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfield.analysis.waits.efficiency import Efficiency
-from perfield.analysis.waits.path import CriticalPath, balanced, critical_path, replay
+from perfield.analysis.waits.path import balanced, critical_path, replay
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,13 @@ class Stretch:
     """Steps that follow one another, of which every event is known.
 
     steps : (n_steps,) their indexes, ascending. events : EVENT with marks (`with_marks`). states : STATE,
-    found in these events. computed_s : (n_steps, n_ranks) s that a rank computed. of_regions_s : (n_steps,
-    n_regions, n_ranks) s of that in each region.
+    found in these events. of_regions_s : (n_steps, n_regions + 1, n_ranks) s that a rank was in each region,
+    without MPI calls that may wait; the last one holds what is in none.
     """
 
     steps: NDArray[np.int64]
     events: NDArray
     states: NDArray
-    computed_s: NDArray[np.float64]
     of_regions_s: NDArray[np.float64]
 
 
@@ -37,8 +36,9 @@ class PathSums:
 
     n_steps : steps. length_s : s from the begin of the first rank to the end of the last. instant_s : the
     same on a network without delay. gain_s : what they would be shorter by, at most, if ranks computed
-    equally long. computing_s, on_path_s : (n_ranks,) s of computation, and on the critical path.
-    region_on_path_s : (n_regions,) s. region_gain_s : s by region that was balanced alone.
+    equally long. computing_s : (n_ranks,) s of computation. on_path_in_s : (n_regions + 2, n_ranks) s on the
+    critical path: in each region, in no region, and in MPI. region_gain_s : s by region that was balanced
+    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took.
     """
 
     n_ranks: int
@@ -47,14 +47,25 @@ class PathSums:
     length_s: float = 0.0
     instant_s: float = 0.0
     gain_s: float = 0.0
+    n_of_run: int = 0
+    run_s: float = 0.0
     computing_s: NDArray[np.float64] = field(init=False)
-    on_path_s: NDArray[np.float64] = field(init=False)
-    region_on_path_s: NDArray[np.float64] = field(init=False)
+    on_path_in_s: NDArray[np.float64] = field(init=False)
     region_gain_s: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.computing_s, self.on_path_s = np.zeros((2, self.n_ranks))
-        self.region_on_path_s = np.zeros(self.n_regions)
+        self.computing_s = np.zeros(self.n_ranks)
+        self.on_path_in_s = np.zeros((self.n_regions + 2, self.n_ranks))
+
+    @property
+    def on_path_s(self) -> NDArray[np.float64]:
+        """(n_ranks,) s on the critical path."""
+        return self.on_path_in_s.sum(axis=0)
+
+    @property
+    def region_on_path_s(self) -> NDArray[np.float64]:
+        """(n_regions,) s on the critical path, of all ranks."""
+        return self.on_path_in_s[:-2].sum(axis=1)
 
     @property
     def efficiency(self) -> Efficiency | None:
@@ -75,24 +86,30 @@ class PathSums:
         self.instant_s += float(found.end_ns.max(initial=0.0)) * 1e-9
         self.gain_s += balanced(events, states, found.computing_ns).gain_ns * 1e-9
         self.computing_s += found.computing_ns * 1e-9
-        path = critical_path(events, states)
-        self.on_path_s += path.by_rank(self.n_ranks) * 1e-9
-        self.region_on_path_s += _of_regions(stretch, path)
+        parts = critical_path(events, states).parts
+        inside = np.isin(parts["step"], stretch.steps)
+        of_parts_s = path_by_region(parts[inside], stretch.steps, stretch.of_regions_s)
+        np.add.at(self.on_path_in_s.T, parts["rank"][inside], of_parts_s)
 
     def balance(self, stretch: Stretch, regions: Sequence[int]) -> None:
         """Adds what the stretch would be shorter by if one of these regions alone were balanced."""
         for region in regions:
-            region_ns = np.nan_to_num(stretch.of_regions_s[:, region]).sum(axis=0) * 1e9
-            found = balanced(stretch.events, stretch.states, stretch.computed_s.sum(axis=0) * 1e9, region_ns)
+            computed_ns = stretch.of_regions_s.sum(axis=(0, 1)) * 1e9
+            region_ns = stretch.of_regions_s[:, region].sum(axis=0) * 1e9
+            found = balanced(stretch.events, stretch.states, computed_ns, region_ns)
             self.region_gain_s[region] = self.region_gain_s.get(region, 0.0) + found.gain_ns * 1e-9
 
 
-def _of_regions(stretch: Stretch, path: CriticalPath) -> NDArray[np.float64]:
-    """(n_regions,) s of computation on the path."""
-    step = np.searchsorted(stretch.steps, path.parts["step"])
-    inside = np.flatnonzero(np.isin(path.parts["step"], stretch.steps))
-    step, rank = step[inside], path.parts["rank"][inside]
-    regions = np.nan_to_num(stretch.of_regions_s[step, :, rank])
-    whole = np.maximum(regions.sum(axis=1), np.nan_to_num(stretch.computed_s[step, rank]))[:, np.newaxis]
-    share = np.divide(regions, whole, out=np.zeros_like(regions), where=whole > 0)
-    return (share * path.parts["computing_ns"][inside, np.newaxis]).sum(axis=0) * 1e-9
+def path_by_region(
+    parts: NDArray, steps: NDArray[np.int64], of_regions_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(n_parts, n_regions + 2) s of each part of a path: in each region, in no region, and in MPI.
+
+    parts : PATH, of these steps. steps, of_regions_s : as in `Stretch`.
+    """
+    of_regions = of_regions_s[np.searchsorted(steps, parts["step"]), :, parts["rank"]]
+    whole = of_regions.sum(axis=1, keepdims=True)
+    share = np.divide(of_regions, whole, out=np.zeros_like(of_regions), where=whole > 0)
+    share[whole[:, 0] <= 0, -1] = 1.0
+    computing_s = share * (parts["computing_ns"] * 1e-9)[:, np.newaxis]
+    return np.column_stack([computing_s, parts["communicating_ns"] * 1e-9])

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.analysis.waits.coverage import Coverage
-from perfield.analysis.waits.states import KINDS, UNCERTAIN
+from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
+from perfield.analysis.waits.transfers import TransferSums
 
 GROUPS = 64  # of consecutive steps
 EXACTNESS = ("uncertain", "at least", "exact")  # in words
@@ -41,23 +42,33 @@ class WaitSums:
 
     n_steps : frames. n_logged : those in which some rank kept a log. late : structured (LATE), a row for each
     waiting rank, causing rank (-1: not known), kind (index in KINDS) and exactness; count : waits, steps :
-    in how many steps. caused_s : (n_ranks,) s of others' waiting that began on the rank; NaN where a rank
-    tells nothing of its messages. caused_of : (n_groups, n_ranks), the same of groups of consecutive steps,
-    at most GROUPS, for tests against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls
-    that may wait, of all ranks. coverage : how much of that is explained, one row. uncertainty_s : (n_ranks,)
-    of the clocks, inf where unknown.
+    in how many steps. parts : the regions of the run, or sampled functions where it has none (`part` says
+    which), NO_REGION and OTHER_REASONS. caused_in_s : (n_parts, n_ranks) s
+    of others' waiting that began on the rank, by what it did then; NaN where a rank tells nothing of its
+    messages. caused_of : (n_groups, n_ranks), of groups of consecutive steps, at most GROUPS, for tests
+    against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls
+    that may wait, of all ranks. coverage : how much of that is explained, one row. transfers : what messages
+    and collective operations themselves took. uncertainty_s : (n_ranks,) of the clocks, inf where unknown.
     """
 
     n_ranks: int
     n_steps: int
     n_logged: int
     late: np.ndarray
-    caused_s: np.ndarray
+    parts: tuple[str, ...]
+    part: str
+    caused_in_s: np.ndarray
     caused_of: np.ndarray
     step_s: np.ndarray
     mpi_s: float
     coverage: Coverage
+    transfers: TransferSums
     uncertainty_s: np.ndarray
+
+    @property
+    def caused_s(self) -> np.ndarray:
+        """(n_ranks,) s of others' waiting that began on the rank."""
+        return self.caused_in_s.sum(axis=0)
 
     @property
     def is_known(self) -> bool:
@@ -73,6 +84,12 @@ class WaitSums:
     def explained(self) -> float:
         """Share of that time that is explained, exactly or by a bound; NaN without any."""
         return self.shares["exact"] + self.shares["bounded"]
+
+    @property
+    def transfer_s(self) -> float:
+        """s in calls that are explained exactly, without the waiting: transfer, copies and progress."""
+        waited_s = self.late["time_s"][self.late["exactness"] == EXACT].sum()
+        return max(0.0, self.coverage.total("exact_ns") * 1e-9 - float(waited_s))
 
     def sure(self) -> np.ndarray:
         """The rows of `late` that hold beyond the clocks' uncertainty."""

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perfield.analysis.waits.costs import NO_REGION, OTHER_REASONS
 from perfield.analysis.waits.path_sums import PathSums
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.sums import WaitSums, by_kind
-from perfield.analysis.words import counted, in_list, in_percent, in_seconds
+from perfield.analysis.words import counted, in_list, in_percent, in_seconds, printable
 
 KIND_WORDS = {
     "late_sender": "late sender",
@@ -32,6 +33,7 @@ WHY = {
     "late_one_sided": "in one-sided synchronisation",
 }
 LITTLE = 0.005  # a share below which a part of the time is not told
+MOSTLY = 0.5  # of what a rank costs, at least, begins in the region that is named
 
 
 def pair_rows(sums: WaitSums, most: int) -> tuple[list[dict], int]:
@@ -92,6 +94,48 @@ def cause_rows(sums: WaitSums, most: int) -> list[dict]:
     return rows
 
 
+def cause_regions(sums: WaitSums, most: int) -> list[dict]:
+    """In which regions the waiting of others begins, the longest first; none where there are no regions.
+
+    A row has rank, region (or NO_REGION, or OTHER_REASONS; the column is function where the run has no
+    regions and was sampled), caused_s, share (of what the rank costs).
+    """
+    caused_s = np.nan_to_num(sums.caused_in_s)
+    if len(sums.parts) <= len((NO_REGION, OTHER_REASONS)):
+        return []
+    rows = []
+    for number in np.argsort(-caused_s, axis=None, kind="stable")[:most].tolist():
+        part, rank = np.unravel_index(number, caused_s.shape)
+        if not caused_s[part, rank] > 0:
+            break
+        rows.append(
+            {
+                "rank": int(rank),
+                sums.part: sums.parts[part],
+                "caused_s": float(caused_s[part, rank]),
+                "share": _share(caused_s[part, rank], caused_s[:, rank].sum()),
+            }
+        )
+    return rows
+
+
+def region_of(sums: WaitSums, rank: int) -> str:
+    """What most of a rank's cost begins in, as a part of a sentence: ", 15.9 s of it by its time in region
+    solve"; "" if no region holds half of it, or there are none."""
+    caused_s = np.nan_to_num(sums.caused_in_s[:, rank])
+    part = int(caused_s.argmax())
+    if (
+        len(sums.parts) <= len((NO_REGION, OTHER_REASONS))
+        or not caused_s[part] >= MOSTLY * caused_s.sum() > 0
+    ):
+        return ""
+    name = sums.parts[part]
+    if name == OTHER_REASONS:
+        return ""
+    where = NO_REGION if name == NO_REGION else f"{sums.part} {printable(name)}"
+    return f", {in_seconds(caused_s[part])} of it by its time in {where}"
+
+
 def sentences(sums: WaitSums) -> list[str]:
     """How much is explained, what waiting costs by kind, who costs most and through whom, and what the clocks
     hide. The first sentence always says how much of the time in MPI is explained."""
@@ -102,6 +146,7 @@ def sentences(sums: WaitSums) -> list[str]:
         parts = [f"{in_seconds(time_s)} {WHY[kind]}" for kind, time_s in waiting.items()]
         told.append(f"Ranks wait {at_least}{in_seconds(sum(waiting.values()))}: {in_list(parts, 4)}.")
     told += [who_costs_most(sums)] if who_costs_most(sums) else []
+    told += [what_transfer_takes(sums)] if what_transfer_takes(sums) else []
     return told + _clocks(sums)
 
 
@@ -118,7 +163,32 @@ def who_costs_most(sums: WaitSums) -> str:
         through = (
             f"; rank {row['through']} waits {in_seconds(row['time_s'])} for it ({row['kind']}, in {steps})"
         )
-    return f"Rank {row['rank']} costs the others {in_seconds(row['caused_s'])} of waiting{share}{through}."
+    return (
+        f"Rank {row['rank']} costs the others {in_seconds(row['caused_s'])} of waiting{share}"
+        f"{region_of(sums, row['rank'])}{through}."
+    )
+
+
+def what_transfer_takes(sums: WaitSums) -> str:
+    """How the time in MPI is divided into waiting and transfer, at its baselines and beyond, as a sentence;
+    "" if nothing of that is known."""
+    slow_s, usual_s = sums.transfers.slow_s, sums.transfers.at_baseline_s
+    waiting_s = float(sums.sure()["time_s"].sum())
+    if not sums.mpi_s > 0 or not waiting_s + sums.transfer_s > 0:
+        return ""
+    rest_s = max(0.0, sums.transfer_s - usual_s - slow_s)
+    unknown_s = max(0.0, sums.mpi_s - waiting_s - max(sums.transfer_s, usual_s + slow_s))
+    parts = {
+        "waiting": waiting_s,
+        "transfer at its baseline": usual_s,
+        "transfer beyond its baseline": slow_s,
+        "transfer without a baseline": rest_s,
+        "not known": unknown_s,
+    }
+    told = [
+        f"{in_percent(s / sums.mpi_s)} is {what}" for what, s in parts.items() if s >= LITTLE * sums.mpi_s
+    ]
+    return f"Of the time in MPI calls that may wait, {in_list(told, len(parts))}."
 
 
 def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
@@ -138,8 +208,14 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
     for region, gain_s in sorted(path.region_gain_s.items(), key=lambda item: -item[1])[:1]:
         share = in_percent(path.region_on_path_s[region] / path.length_s)
         told.append(
-            f"Region {regions[region]} is {share} of that path; balanced alone, it would save "
+            f"Region {printable(regions[region])} is {share} of that path; balanced alone, it would save "
             f"{_at_most(gain_s / path.length_s)}."
+        )
+    if path.n_steps < path.n_of_run:
+        on_path_s = path.on_path_s[rank] / path.length_s * path.run_s
+        told.append(
+            f"If all {counted(path.n_of_run, 'step')} are like these, rank {rank} is on the run's critical "
+            f"path for about {in_seconds(on_path_s)} of {in_seconds(path.run_s)}."
         )
     told.append(
         f"Their parallel efficiency is {in_percent(found.parallel)}: "
@@ -147,6 +223,31 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
         f"serialisation {in_percent(found.serialisation)}, transfer {in_percent(found.transfer)}."
     )
     return told
+
+
+def path_rows(path: PathSums, parts: Sequence[str], most: int) -> list[dict]:
+    """Where the critical path lies, the longest first.
+
+    parts : names of the regions, NO_REGION and IN_MPI. A row has rank, region, path_s (in the logged steps),
+    share (of that path), of_run_s (of all steps, if they are like these).
+    """
+    rows = []
+    for number in np.argsort(-path.on_path_in_s, axis=None, kind="stable")[:most].tolist():
+        part, rank = np.unravel_index(number, path.on_path_in_s.shape)
+        time_s = float(path.on_path_in_s[part, rank])
+        if not time_s > 0:
+            break
+        share = time_s / path.length_s
+        rows.append(
+            {
+                "rank": int(rank),
+                "region": parts[part],
+                "path_s": time_s,
+                "share": share,
+                "of_run_s": share * path.run_s,
+            }
+        )
+    return rows
 
 
 def _at_most(share: float) -> str:

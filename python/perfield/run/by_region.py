@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Divides times of ranks and steps among regions, by how long the rank was in each and waited for nobody.
+Delays and the critical path are divided so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis.waits.costs import NO_REGION
+from perfield.run.snapshot import NUMBERS_PER_CHUNK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfield.run.run import RunDirectory
+
+OWN, WHOLE = "<region>_self_time_s", "<region>_time_s"
+MAY_WAIT = tuple(f"<region>_mpi_{name}_time_s" for name in ("p2p", "wait", "collective", "onesided"))
+
+
+def names_of_regions(run: RunDirectory) -> list[str]:
+    """The regions in the program's own words, where these tell them apart, and NO_REGION."""
+    names = {region.field: region.name for region in run.known_regions}
+    own = [names.get(stem, stem) for stem in run.columns.stems]
+    return [
+        *(stem if own.count(name) > 1 else name for stem, name in zip(run.columns.stems, own)),
+        NO_REGION,
+    ]
+
+
+def without_waiting(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
+    """(n_positions, n_regions + 1, n_ranks) s that ranks were in each region, without the regions inside it
+    and without MPI calls that may wait; the last one is the time in no region. 0 where nothing is known.
+
+    Time in files and in other MPI calls counts, as whoever waits for the rank waits for that, too. Where
+    regions nest, it is not known in which of them MPI was called: a region's time is the shorter one of its
+    own time and of all its time without these calls.
+    """
+    may_wait = [kind for kind in MAY_WAIT if kind in run.columns.kinds]
+    kinds = (OWN, WHOLE, *may_wait)
+    of_kinds = (name for kind in kinds for name in run.columns.of_regions(kind))
+    values = np.nan_to_num(
+        run.columns.read(run.places(positions), ["step_time_s", "waiting_time_s", *of_kinds])
+    )
+    shape = len(positions), len(kinds), len(run.columns.stems), run.n_ranks
+    own, whole, *waits = np.moveaxis(values[:, 2:].reshape(shape), 1, 0)
+    found = np.zeros((len(positions), len(run.columns.stems) + 1, run.n_ranks))
+    found[:, :-1] = np.clip(whole - sum(waits), 0.0, own)
+    rest = values[:, 0] - values[:, 1] - found[:, :-1].sum(axis=1)
+    found[:, -1] = np.where(rest > 1e-9, rest, 0.0)  # less is rounding
+    return found
+
+
+def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The sampled functions that matter, without MPI's; (n_functions, n_ranks) s that ranks were in each in
+    the frames at some positions, and the variance of these times, s^2. A step alone has too few samples.
+    Empty for runs without samples."""
+    from perfield.run.sampled_frames import functions_that_matter
+    from perfield.symbols.functions import MPI
+
+    if not run.has_samples:
+        return [], np.zeros((0, run.n_ranks)), np.zeros((0, run.n_ranks))
+    found = run.sampled
+    chosen = functions_that_matter(found, run.n_ranks)
+    chosen = chosen[[found.functions[number].name != MPI for number in chosen.tolist()]]
+    rows = found.table[np.isin(found.table["frame"], positions)]
+    times, variances = np.zeros((2, len(found.functions), run.n_ranks))
+    where = rows["function"], rows["rank"]
+    np.add.at(times, where, rows["time_s"])
+    np.add.at(variances, where, rows["time_s"] ** 2 / rows["count"])  # n samples are sure within sqrt(n)
+    return [found.functions[number].name for number in chosen.tolist()], times[chosen], variances[chosen]
+
+
+def in_pieces(run: RunDirectory, n_positions: int) -> Iterator[slice]:
+    """Slices of so many positions, of which `without_waiting` is small."""
+    numbers = (2 + len(MAY_WAIT)) * (len(run.columns.stems) + 2) * max(1, run.n_ranks)
+    size = max(1, NUMBERS_PER_CHUNK // numbers)
+    for begin in range(0, n_positions, size):
+        yield slice(begin, min(begin + size, n_positions))
+
+
+def table_by_region(
+    run: RunDirectory, rest: str, rows: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> pd.DataFrame:
+    """A table step, rank, region, time_s, without rows of no time. Regions have the names of their fields.
+
+    rows : each (n,) steps and ranks, and (n, n_regions + 2) s: in the regions, in none, and the rest.
+    rest : what that is called.
+    """
+    import pandas as pd
+
+    names = np.array([*run.columns.stems, NO_REGION, rest], dtype=object)
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int32), names[:0], np.zeros(0))]
+    for step, rank, time_s in rows:
+        row, part = np.nonzero(time_s > 0)
+        found.append((step[row], rank[row].astype(np.int32), names[part], time_s[row, part]))
+    columns = (np.concatenate(column) for column in zip(*found))
+    return pd.DataFrame(dict(zip(("step", "rank", "region", "time_s"), columns)))
