@@ -403,4 +403,9 @@ void perfield_own_end() noexcept {
   if (s && s->own_work) s->set_unusual(s->own_work - 1, s->pipeline_armed);
 }
 
+int perfield_own_work() noexcept {
+  const Shard* s = this_shard;
+  return s && s->own_work;
+}
+
 }  // extern "C"

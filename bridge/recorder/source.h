@@ -305,11 +305,28 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 
-// --- regions, steps and the size of the mesh (perfield_mesh_size): see perfield.h; a source may
-// use those too
+// --- regions, steps and the mesh: see perfield.h; a source may use those too ---------------------
+// Offers the end of a time step, for a source that sees what the program does once per step but not
+// the steps themselves. perfield takes the offers from the second one on, where nothing else closes
+// steps: no call of perfield_step or of another source, and no step_region, step_call or
+// step_seconds.
+void perfield_source_step_offered(int64_t step, double time) noexcept;
+// Returns 1 if a mesh of this rank has been described, or is to be read from mesh_path.
+int perfield_source_has_mesh() noexcept;
+// What perfield_values gives, of the step that closed last; before the first, of the open one, and
+// NaN in the setup. The names live as long as the process.
+struct perfield_value;
+int perfield_source_values(int capacity, struct perfield_value* rows) noexcept;
+
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;
+// Returns 1 between the two on this thread.
+int perfield_own_work() noexcept;
+// The same for long work in the middle of a step: it belongs to no step (perfield_time_s has it).
+// Meanwhile no thread is counted. Locks; pairs do not nest.
+void perfield_aside_begin() noexcept;
+void perfield_aside_end() noexcept;
 
 }  // extern "C"
 #pragma GCC visibility pop

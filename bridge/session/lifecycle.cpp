@@ -26,6 +26,12 @@ enum perfield_samples_answer perfield_source_samples(const perfield_samples* tak
   return session().samples(*taken);
 }
 void perfield_source_modules(const char* json) noexcept { session().modules(json); }
+void perfield_source_step_offered(int64_t step, double time) noexcept {
+  session().step_offered(step, time);
+}
+int perfield_source_has_mesh() noexcept { return session().has_mesh(); }
+void perfield_aside_begin() noexcept { session().stand_aside(); }
+void perfield_aside_end() noexcept { session().go_on(); }
 int perfield_source_is_ending() noexcept { return session().is_ending(); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
   session().before_end(function);
