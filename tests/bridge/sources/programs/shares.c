@@ -2,10 +2,10 @@
  *
  * shares - `shares STEPS LIBRARY [thread|relay]`: computes with known shares in functions. Of the
  * main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a second
- * thread spends as much in aside; with `relay`, a third one in relayed, which begins when the second
- * one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps, takes as long
- * as dear from then on. At the end it prints the CPU time in s that its thread spent in cheap, middle
- * and dear, since turns last longer on a core that others use, too.
+ * thread spends as much in aside; with `relay`, a third one in relayed, which begins when the
+ * second one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps, takes
+ * as long as dear from then on. At the end it prints the CPU time in s that its thread spent in
+ * cheap, middle and dear, since turns last longer on a core that others use, too.
  */
 #include <dlfcn.h>
 #include <mpi.h>
