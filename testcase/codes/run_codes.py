@@ -53,7 +53,9 @@ class Code:
 def run_in(folder: Path, *words: object) -> None:
     """Runs a command that must succeed. Raises RuntimeError with its output."""
     command = [*map(str, words)]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, errors="replace"
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} in {folder} failed:\n{done.stdout}\n{done.stderr}")
 
@@ -73,7 +75,9 @@ def water(folder: Path) -> Path:
     """GROMACS: a box of 1,054 molecules of water."""
     copied("water.mdp", "water.top")(folder)
     run_in(folder, "gmx", "solvate", "-cs", "spc216", "-box", 3.2, 3.2, 3.2, "-o", "water.gro")
-    run_in(folder, "gmx", "grompp", *"-f water.mdp -c water.gro -p water.top -o water.tpr".split())
+    run_in(
+        folder, "gmx", "grompp", *["-f", "water.mdp", "-c", "water.gro", "-p", "water.top", "-o", "water.tpr"]
+    )
     return folder
 
 
@@ -84,10 +88,12 @@ def duct(folder: Path) -> Path:
     (folder / "duct.geo").write_text(geometry.replace("MeshSizeMax = 0.3", "MeshSizeMax = 0.15"))
     setup = setup.replace("<iterations>6<", "<iterations>30<").replace('time_step">2<', 'time_step">10<')
     run_in(folder, "code_saturne", "create", "--study=S", "--case=C")
-    run_in(folder, *"gmsh -3 duct.geo -format msh2 -o S/MESH/duct.msh".split())
+    run_in(folder, *["gmsh", "-3", "duct.geo", "-format", "msh2", "-o", "S/MESH/duct.msh"])
     data = folder / "S/C/DATA"
     (data / "setup.xml").write_text(setup)
-    run_in(data, "code_saturne", *"run --param setup.xml --nprocs 2 --id 1 --initialize".split())
+    run_in(
+        data, "code_saturne", *["run", "--param", "setup.xml", "--nprocs", "2", "--id", "1", "--initialize"]
+    )
     return folder / "S/C/RESU/1"
 
 
@@ -95,9 +101,7 @@ CODES = {
     "fenicsx": Code(
         ("/usr/bin/python3", "bed.py"), "Wait@cpp-23b3", copied("bed.py"), ("import dolfinx, petsc4py",)
     ),
-    "lammps": Code(
-        ("lmp", "-in", "in.drop"), "Wait@CommBrick::exchange-a3e4/2", copied("in.drop"), ("lmp",)
-    ),
+    "lammps": Code(("lmp", "-in", "in.drop"), "Wait@CommBrick::exchange-a3e4/2", copied("in.drop"), ("lmp",)),
     "gromacs": Code(
         ("gmx_mpi", "mdrun", "-s", "water.tpr", "-ntomp", "1"),
         "Sendrecv@gmx_sum_qgrid_dd-48c5",
@@ -124,7 +128,16 @@ def measure(name: str, folder: Path) -> Path:
     place = code.prepare(folder)
     settings = ("--set", f"step_call={code.step_call}")
     run_in(
-        place, PERFIELD, "run", "--oversubscribe", "--sample", *settings, "-n", code.ranks, "--", *code.command
+        place,
+        PERFIELD,
+        "run",
+        "--oversubscribe",
+        "--sample",
+        *settings,
+        "-n",
+        code.ranks,
+        "--",
+        *code.command,
     )
     return place / "perfield-run"
 

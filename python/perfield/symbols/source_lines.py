@@ -70,8 +70,8 @@ def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
 
 
 def _symbols(path: str, offsets: list[int]) -> list[str]:
-    """The function around each return address, "" where no symbol covers it. Without debug information the tools
-    name the nearest symbol before an address, where a stripped file has long left out the right one."""
+    """The function around each return address, "" where no symbol covers it. Without debug information the
+    tools name the nearest symbol before an address, though a stripped file may lack the right one."""
     symbols = symbols_of(path)
     return (
         demangled(symbols.of([max(offset - 1, 0) for offset in offsets])) if symbols else [""] * len(offsets)
