@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""FEniCSx 0.5: heat in a channel, and reactions in a round bed of catalyst at its left end, into out/heat.pvd.
+"""FEniCSx 0.5: heat in a channel, with reactions in a round bed at its left end, into out/heat.pvd.
 
 The reactions need many points of integration, so cells in the bed are dear. FEniCSx gives each rank as many
 cells as the others and cannot know that.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs codes as Debian has them under perfield, and prints and draws what was seen.
 
-`python run_codes.py FOLDER [CODE ...]`: by default all of CODES. Each gets a folder in FOLDER, which every call
-makes anew. Nothing of a code is changed or compiled, and its input knows nothing of perfield.
+`python run_codes.py FOLDER [CODE ...]`: by default all of CODES. Each gets a folder in FOLDER, which every
+call makes anew. Nothing of a code is changed or compiled, and its input knows nothing of perfield.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Code:
-    """command : what the ranks run. step_call : the call that perfield proposes for Debian 12's package.
-    prepare : makes the input, returns the folder to run in. needs : programs; a Python module after "import"."""
+    """A code and its input.
+
+    command : what the ranks run. step_call : the call that perfield proposes for Debian 12's package.
+    prepare : makes the input, returns the folder to run in. needs : programs, or "import " and a module.
+    """
 
     command: tuple[str, ...]
     step_call: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Codes as Debian has them, unchanged: steps, a mesh or a placeholder, functions that matter, and a finding."""
+"""Codes as Debian has them, unchanged, have steps, a mesh or a placeholder, functions and a finding."""
 
 from __future__ import annotations
 
@@ -54,3 +54,8 @@ def test_an_untouched_code_has_steps_a_mesh_functions_and_a_finding(name, tmp_pa
     assert any(found.startswith(function) for found in time_s.index[:5]), time_s.head()
     found = report(run).findings
     assert kind in [finding.kind for finding in found], [finding.words for finding in found]
+
+
+def test_the_readme_closes_steps_by_the_same_call():
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    assert f"PERFIELD_STEP_CALL={CODES['fenicsx'].step_call} perfield run" in readme

@@ -7,9 +7,11 @@ import re
 
 
 def short(function: str) -> str:
-    """A function's name without parameters, template arguments and return type: Foam::reduce. glibc's own
-    names of its functions (__GI_sched_yield) become those that programs call. Of a hash at the end, as in code
-    that FEniCSx makes, seven digits stay."""
+    """A function's name without parameters, template arguments and return type: Foam::reduce.
+
+    glibc's own names of its functions (__GI_sched_yield) become those that programs call. Of a hash at the
+    end, as in code that FEniCSx makes, seven digits stay.
+    """
     name = function.replace("(anonymous namespace)::", "")
     while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
         name = inner  # first, as they may hold parameters, too: std::function<void (int)>::operator()(int)
