@@ -49,7 +49,7 @@ WITH_COLLECTIVES = (*FREE[:2], 0.21, 0.81)  # with more words, and names of the 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
     """Shows all layers: one coloured by a field, and the others plain.
 
-    Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
+    Parts of the machine take the colours of their ranks' mean, devices those of their own values. Returns all proxies, the picture itself last.
     """
     layers = Layers(pictures, view)
     layers.colour(layer, field)
@@ -350,7 +350,10 @@ class Names:
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
             shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
-            parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
+            added_up = self._shown in _all_words(layers["devices"], "added_up") and "devices" in shown
+            averaged = [name for name in shown if not (added_up and name == "devices")]
+            parts = " and ".join(["parts of the machine", *averaged]) + ": mean of their ranks"
+            parts += "; devices: sum over the ranks that use them" * added_up
             has_means = self._shown in self._pictures.arrays("topology/machine")
             told = _words(layers["measurements"], "explained")
             yield (told or parts) if has_means else told.partition(";")[0]
@@ -463,8 +466,13 @@ def _texts(data: Any, name: str) -> list[str]:
 
 def _words(data: Any, name: str) -> str:
     """A sentence in the field data; "" if there is none."""
+    return next(iter(_all_words(data, name)), "")
+
+
+def _all_words(data: Any, name: str) -> list[str]:
+    """The texts of an array in the field data."""
     texts = data.GetFieldData().GetAbstractArray(name)
-    return texts.GetValue(0) if texts is not None and texts.GetNumberOfValues() else ""
+    return [texts.GetValue(n) for n in range(texts.GetNumberOfValues())] if texts is not None else []
 
 
 def selector(reader: Any, layer: str) -> str:

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from counting import series
+from cuda_stand_ins import cupti_stand_in
 
 import perfield
 
-STAND_IN = Path(__file__).parent / "programs/cupti_host.c"
 LIBRARY = Path(perfield.__file__).parent / "lib/libperfield_cupti.so"
 
 # CUDA's driver, which loads the library when it starts, and the device of the stand-in.
@@ -37,26 +35,12 @@ enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
 """
 
 
-def cuda_folders() -> list[str]:
-    """Compiler options for the include folders of CUPTI's headers."""
-    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    places = [Path(root) / place for root in roots if root for place in ("include", "extras/CUPTI/include")]
-    return [f"-I{place}" for place in places if place.is_dir()]
-
-
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory) -> Path:
     """A folder with the stand-in under each possible name of libcupti."""
     if not LIBRARY.exists():
         pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
-    folder = tmp_path_factory.mktemp("cupti")
-    words = ["gcc", "-shared", "-fPIC", "-w", *cuda_folders(), STAND_IN, "-o", folder / "libcupti.so"]
-    built = subprocess.run(words, capture_output=True, text=True, check=False)
-    if built.returncode:
-        pytest.skip(f"the headers of CUPTI are not found below CUDA_HOME or /usr/local/cuda:\n{built.stderr}")
-    for number in range(10, 20):
-        (folder / f"libcupti.so.{number}").symlink_to("libcupti.so")
-    return folder
+    return cupti_stand_in(tmp_path_factory.mktemp("cupti"))
 
 
 @pytest.fixture
@@ -119,6 +103,20 @@ def test_short_steps_ask_the_device_rarely_and_lose_nothing(device):
     assert sum(counts) + run.teardown.values["device_kernel_count"][0] == 100
     assert set(counts) == {0, 10} or set(counts) <= {0, 9, 10, 11}
     assert 10 <= int(result.stdout) <= 14
+
+
+def test_work_right_before_mpi_finalize_counts(device):
+    run, _ = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 1);
+      perfield_step(0, 0.0);
+      device_kernel(0, 1); device_kernel(0, 1);
+    """,
+        mpi=True,
+    )
+    frames = [run.setup, *run.frames(), run.teardown]
+    assert sum(frame.values["device_kernel_count"][0] for frame in frames) == 3
 
 
 def test_device_work_outside_measured_steps_is_not_counted(device):

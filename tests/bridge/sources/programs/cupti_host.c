@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // cupti_host.c - a stand-in for libcupti in tests: hands over records that the test makes, in
-// CUPTI's own types, when its buffers are flushed. With FAILING in the environment nothing can be
-// enabled.
+// CUPTI's own types, when its buffers are full or flushed. With FAILING in the environment nothing
+// can be enabled.
 #include <cupti.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +72,16 @@ static void* record_of(CUpti_ActivityKind kind) {
   CUpti_Activity blank;
   blank.kind = kind;
   const size_t bytes = bytes_of(&blank);
+  if (buffer && used + bytes > room) {
+    complete(NULL, 0, buffer, room, used);
+    buffer = NULL;
+  }
   if (!buffer) {
     size_t most = 0;
     used = 0;
     request(&buffer, &room, &most);
   }
-  if (!buffer || used + bytes > room) abort();
+  if (!buffer) abort();
   CUpti_Activity* record = (CUpti_Activity*)(buffer + used);
   memset(record, 0xEE, bytes);  // what is not set below is no number to add up
   record->kind = kind;
