@@ -23,6 +23,8 @@ QUANTITIES = (
     ("device_utilisation", "ppm", "rank", "max", "last"),
 )
 GB = 10**9
+FIRST, SECOND = (of_package[0][0] for of_package in DEVICES.values())  # the GPUs
+OPENED = {0: (FIRST,), 1: (FIRST,), 2: (SECOND,)}  # and rank 3 computes on none
 
 
 def machine_with_devices() -> str:
@@ -54,15 +56,15 @@ def kernel_s(rank: int, step: int) -> float:
 
 def write_device_run(
     path: Path,
-    opened: Mapping[int, Sequence[str]],
-    cpusets: Sequence[str],
+    opened: Mapping[int, Sequence[str]] = OPENED,
+    cpusets: Sequence[str] = ("0", "1", "4", "5"),
     machine: str | None = None,
     steps: int = 3,
 ) -> Path:
     """Writes a run on one host; a rank that uses devices has 2 GB on them, and each device 9 GB in all.
 
-    opened : the PCI addresses of the devices of each rank that uses some. cpusets : of each rank. machine : an
-    XML file of hwloc, as text; None: `machine_with_devices()`. Returns path.
+    opened : the PCI addresses of the devices of each rank that uses some. cpusets : of each rank.
+    machine : an XML file of hwloc, as text; None: `machine_with_devices()`. Returns path.
     """
 
     def bind(rank: int, values: dict) -> None:

@@ -77,6 +77,11 @@ def test_ranks_record_the_devices_that_they_hold(run):
     assert [run.ends[rank]["devices"] for rank in range(4)] == [[card, first], [second]] * 2
 
 
+def test_ranks_on_hosts_with_the_driver_watch_for_devices_that_compute(run):
+    assert all("nvml" in run.ends[rank]["sources"] for rank in range(4))
+    assert not [name for name in run.frame(0).values if name.startswith("device_")]  # none does
+
+
 def test_description_of_the_machine_holds_them(run):
     for file in (run.path / "machine").glob("*.xml"):
         text = file.read_text()

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from device_runs import kernel_s, write_device_run
+
+import perfield
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
+from perfield.output.picture_series import PictureSeries
 from perfield.pictures import topology, topology_scene
 from perfield.topology import Device, Machine, Part, place
 
@@ -84,6 +89,18 @@ def test_device_has_the_sum_of_what_its_ranks_do_there_and_the_mean_of_what_they
 def test_device_that_no_rank_uses_is_not_drawn():
     assert picture({}).devices.GetNumberOfCells() == 0
     assert texts(picture({1: opened(NIC)}).devices, "device") == ["mlx5_0"]
+
+
+def test_colours_of_ranks_reach_as_far_as_those_of_devices(tmp_path):
+    run = perfield.open(write_device_run(tmp_path / "run"))
+    PictureSeries(run, [0, 1, 2], tmp_path / "pictures", None, topology_scene(run)).write()
+    layers = json.loads((tmp_path / "pictures/pictures.json").read_text())["layers"]
+    ranks, devices = (layers[f"topology/{name}"]["arrays"] for name in ("measurements", "devices"))
+    largest = kernel_s(0, 2) + kernel_s(1, 2)
+    assert devices["device_kernel_time_s"]["range"][1] == pytest.approx(largest)
+    assert ranks["device_kernel_time_s"]["range"][1] < largest <= ranks["device_kernel_time_s"]["scale"][1]
+    assert ranks["device_kernel_time_s"]["scale"] == devices["device_kernel_time_s"]["scale"]
+    assert ranks["device_utilisation_share"]["scale"] == [0, 1]
 
 
 def test_devices_do_not_overlap_other_cells():
