@@ -15,8 +15,8 @@ EVENT_KEYS = (
     *("kind", "flags", "call", "peer", "channel", "number", "bytes"),
     *("begun", "wait_begin", "wait_end"),
 )
-SEND, RECEIVE, COLLECTIVE = 0, 1, 2
-ROOT, WILDCARD = 1, 8
+SEND, RECEIVE, COLLECTIVE, SYNCHRONISATION = 0, 1, 2, 3
+ROOT, WILDCARD, EXCLUSIVE = 1, 8, 32
 MASK64 = 2**64 - 1
 
 

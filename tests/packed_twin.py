@@ -16,7 +16,7 @@ MASK64 = 2**64 - 1
 BEGIN, END, REALTIME, MEASURED, N_TABLES = 3, 4, 5, 6, 18
 SUM, SELF, COUNT = 2, 5, 1
 # By table: the first of three words with sums of stamps, and the words that a row has at least then.
-STAMPS = {2: (5, 13), 6: (4, 8)}
+STAMPS = {2: (5, 13), 6: (4, 8), 7: (2, 6)}
 
 
 def _split(body: bytes) -> tuple[list[int], list[tuple[int, int, list[list[int]]]]]:

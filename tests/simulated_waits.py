@@ -25,8 +25,10 @@ from call_numbers import CALL
 
 from perfield.analysis.waits import EVENT, KINDS, UNKNOWN
 
-SEND, RECEIVE, COLLECTIVE = 0, 1, 2
-ROOT, SINGLE, MEAN = 1, 2, 4
+SEND, RECEIVE, COLLECTIVE, SYNCHRONISATION = 0, 1, 2, 3
+ROOT, SINGLE, MEAN, EXCLUSIVE = 1, 2, 4, 32
+WINDOW = 0xABC2  # name of the one window; epochs end on the channel WINDOW ^ 2
+OF_LOCKS = [CALL[name] for name in ("lock", "flush", "unlock")]
 
 SYNCHRONOUS = {"ssend", "issend"}
 ONE_TO_N = {"bcast", "scatter", "scatterv", "ibcast", "iscatter", "iscatterv"}
@@ -43,6 +45,8 @@ class Network:
     collective_ns: int = 5_000
     eager_limit: int = 4096  # larger messages wait for their receive
     extra_ns: Callable[[Message], int] = lambda message: 0  # that a message takes beyond that
+    # Whether MPI_Win_start and MPI_Win_lock return at once, and later calls wait.
+    defers: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Operation:
     root: int = 0
     requests: tuple[str, ...] = ()
     region: str = ""
+    peers: tuple[int, ...] = ()
+    is_exclusive: bool = True
 
 
 def compute(ns: float, region: str = "") -> Operation:
@@ -107,6 +113,41 @@ def start(call: str, request: str, root: int = 0, communicator: str = "world", b
     return Operation("start", -1, -1, 0, bytes, 0, call, communicator, root, (request,))
 
 
+def post(*origins: int) -> Operation:
+    """Expose the window to some ranks."""
+    return Operation("epoch", call="win_post", peers=origins)
+
+
+def access(*targets: int) -> Operation:
+    """Begin to access the windows of some ranks."""
+    return Operation("epoch", call="win_start", peers=targets)
+
+
+def complete() -> Operation:
+    """End the access."""
+    return Operation("epoch", call="win_complete")
+
+
+def end_exposure() -> Operation:
+    """Wait until all origins have ended their access."""
+    return Operation("epoch", call="win_wait")
+
+
+def lock(target: int, is_exclusive: bool = True) -> Operation:
+    """Lock the window of a rank."""
+    return Operation("lock", target, call="lock", is_exclusive=is_exclusive)
+
+
+def flush(target: int) -> Operation:
+    """Complete the transfers under a lock."""
+    return Operation("lock", target, call="flush")
+
+
+def unlock(target: int) -> Operation:
+    """Give a lock back."""
+    return Operation("lock", target, call="unlock")
+
+
 def step() -> Operation:
     """Close a step."""
     return Operation("step")
@@ -137,6 +178,61 @@ class Gathering:
     begun: dict[int, int] = field(default_factory=dict)
 
 
+@dataclass
+class Epoch:
+    """One epoch of an origin on the window of a target."""
+
+    origin: int
+    target: int
+    number: int
+    posted: int | None = None
+    completed: int | None = None
+
+
+@dataclass
+class Hold:
+    """A lock of one rank's window by another.
+
+    unlocked : its unlock was entered. n_before : how many had given it back when this one was granted.
+    """
+
+    rank: int
+    target: int
+    is_exclusive: bool
+    granted: int | None = None
+    unlocked: int | None = None
+    n_before: int = 0
+
+    def conflicts(self, other: Hold) -> bool:
+        return self.is_exclusive or other.is_exclusive
+
+
+@dataclass
+class Lock:
+    """The lock of a window: those who have it, those who wait in order, and those who had it."""
+
+    holders: list[Hold] = field(default_factory=list)
+    queue: list[Hold] = field(default_factory=list)
+    former: list[Hold] = field(default_factory=list)
+
+    def ask(self, hold: Hold, now: int) -> None:
+        self.queue.append(hold)
+        self.grant(now)
+
+    def grant(self, now: int) -> None:
+        while self.queue and not any(self.queue[0].conflicts(other) for other in self.holders):
+            hold = self.queue.pop(0)
+            hold.granted, hold.n_before = now, len(self.former)
+            self.holders.append(hold)
+            if hold.unlocked is not None:
+                self.release(hold, now)
+
+    def release(self, hold: Hold, now: int) -> None:
+        self.holders.remove(hold)
+        self.former.append(hold)
+        self.grant(now)
+
+
 @dataclass(frozen=True)
 class Wait:
     """One call in which a rank waited for another: the truth."""
@@ -155,10 +251,11 @@ class Request:
     """What a rank will wait for, or has waited for."""
 
     kind: int
-    what: Message | Gathering
+    what: Message | Gathering | Epoch | Hold
     begun: int
     step: int  # it began
     bytes: int
+    call: str = ""
 
 
 @dataclass
@@ -188,6 +285,11 @@ class _Rank:
         self.sent: dict[tuple[int, int], int] = {}
         self.posted: dict[tuple[int, int], int] = {}
         self.joined: dict[str, int] = {}
+        self.accessed: dict[int, int] = {}  # epochs so far, by target; and by origin
+        self.exposed: dict[int, int] = {}
+        self.access: list[Epoch] = []  # the present ones
+        self.exposure: list[Epoch] = []
+        self.held: dict[int, Hold] = {}
 
 
 class Simulation:
@@ -205,6 +307,8 @@ class Simulation:
         self._unfinished: list[tuple[int, Request]] = []
         self._messages: dict[tuple[int, int, int, int], Message] = {}
         self._gatherings: dict[tuple[str, int], Gathering] = {}
+        self._epochs: dict[tuple[int, int, int], Epoch] = {}
+        self._locks: dict[int, Lock] = {}
         self._ranks = [_Rank(program) for program in programs]
         self._run()
         self.end_ns = [rank.now for rank in self._ranks]
@@ -212,12 +316,13 @@ class Simulation:
         self.regions = tuple(sorted({name for of_step in self.computed.values() for name in of_step} - {""}))
 
     def _run(self) -> None:
+        # The rank that is earliest goes first, so that locks are asked for in the order of time.
         going = True
         while going:
-            going = False
-            for number, rank in enumerate(self._ranks):
-                while rank.next < len(rank.program) and self._advance(number, rank):
-                    going = True
+            left = [i for i, rank in enumerate(self._ranks) if rank.next < len(rank.program)]
+            going = any(
+                self._advance(i, self._ranks[i]) for i in sorted(left, key=lambda i: self._ranks[i].now)
+            )
         stuck = [i for i, rank in enumerate(self._ranks) if rank.next < len(rank.program)]
         if stuck:
             where = [f"rank {i} in {self._ranks[i].program[self._ranks[i].next]}" for i in stuck]
@@ -226,7 +331,7 @@ class Simulation:
             self._unfinished += [(number, request) for request in rank.open.values()]
 
     def _advance(self, number: int, rank: _Rank) -> bool:
-        """Run the next operation of a rank; False if it needs what another rank has not done yet."""
+        """Run the next operation of a rank; False if nothing changes, as another rank must go on first."""
         operation = rank.program[rank.next]
         if operation.name == "compute":
             rank.now += operation.ns
@@ -238,12 +343,13 @@ class Simulation:
             rank.open[operation.requests[0]] = self._begin(number, rank, operation)
             rank.now += self.network.overhead_ns
         else:
-            if rank.entered is None:
+            is_new = rank.entered is None  # then others may go on
+            if is_new:
                 rank.entered = (rank.now, self._needed(number, rank, operation))
             entered, requests = rank.entered
             completed = [self._completion(number, request) for request in requests]
             if None in completed:
-                return False
+                return is_new
             end = max([entered, *completed]) + self.network.overhead_ns
             self._note(number, rank, requests, entered, end, operation.call or "recv")
             rank.now = end
@@ -260,7 +366,41 @@ class Simulation:
                 self._begin(number, rank, operation, "isend"),
                 self._begin(number, rank, operation, "irecv"),
             ]
+        if operation.name in ("epoch", "lock"):
+            found = (self._partners if operation.name == "epoch" else self._lock)(number, rank, operation)
+            return [Request(SYNCHRONISATION, one, rank.now, rank.step, 0, operation.call) for one in found]
         return [self._begin(number, rank, operation)]
+
+    def _partners(self, number: int, rank: _Rank, operation: Operation) -> list[Epoch]:
+        """The epochs that a call begins or ends."""
+        if operation.call == "win_start":
+            rank.access = [self._epoch(number, peer, rank.accessed, peer) for peer in operation.peers]
+        if operation.call == "win_post":
+            rank.exposure = [self._epoch(peer, number, rank.exposed, peer) for peer in operation.peers]
+            for epoch in rank.exposure:
+                epoch.posted = rank.now
+        if operation.call == "win_complete":
+            for epoch in rank.access:
+                epoch.completed = rank.now
+        return rank.access if operation.call in ("win_start", "win_complete") else rank.exposure
+
+    def _epoch(self, origin: int, target: int, counted: dict[int, int], peer: int) -> Epoch:
+        counted[peer] = counted.get(peer, 0) + 1
+        key = (origin, target, counted[peer])
+        return self._epochs.setdefault(key, Epoch(*key))
+
+    def _lock(self, number: int, rank: _Rank, operation: Operation) -> list[Hold]:
+        """The lock that a call asks for, needs or gives back."""
+        lock = self._locks.setdefault(operation.peer, Lock())
+        if operation.call == "lock":
+            rank.held[operation.peer] = Hold(number, operation.peer, operation.is_exclusive)
+            lock.ask(rank.held[operation.peer], rank.now)
+        hold = rank.held[operation.peer]
+        if operation.call == "unlock":
+            hold.unlocked = rank.now
+            if hold.granted is not None:
+                lock.release(hold, rank.now)
+        return [hold]
 
     def _begin(self, number: int, rank: _Rank, operation: Operation, name: str = "") -> Request:
         name = name or operation.name
@@ -298,6 +438,9 @@ class Simulation:
         what, network = request.what, self.network
         if isinstance(what, Gathering):
             return self._completion_of(rank, what)
+        if isinstance(what, (Epoch, Hold)):
+            needed = self._needed_by(request)
+            return None if needed is None else max(request.begun, needed + network.latency_ns)
         transfer = network.latency_ns + int(what.bytes * network.ns_per_byte) + network.extra_ns(what)
         if request.kind == SEND and not self._is_rendezvous(what):
             return what.sent
@@ -306,6 +449,15 @@ class Simulation:
         if self._is_rendezvous(what):
             return max(what.sent, what.posted) + transfer
         return max(what.sent + transfer, what.posted)
+
+    def _needed_by(self, request: Request) -> int | None:
+        """When what a synchronisation needs has happened; long ago, if it needs nothing."""
+        what, defers = request.what, self.network.defers
+        if request.call == "win_post" or (defers and request.call in ("win_start", "lock")):
+            return -self.network.latency_ns
+        if isinstance(what, Hold):
+            return what.granted
+        return what.completed if request.call == "win_wait" else what.posted
 
     def _completion_of(self, rank: int, gathering: Gathering) -> int | None:
         begun, cost = gathering.begun, self.network.collective_ns
@@ -356,6 +508,12 @@ class Simulation:
                 return []
             last = max(others, key=lambda other: (others[other], -other))
             return [(min(end, others[last]) - entered, last, kind)]
+        if isinstance(what, Epoch):
+            cause = what.origin if request.call == "win_wait" else what.target
+            needed = self._needed_by(request)
+            return [(min(end, needed) - entered, cause, "late_one_sided")] if cause != rank else []
+        if isinstance(what, Hold):
+            return self._lateness_of_lock(request, entered, end)
         if what.sender == what.receiver:
             return []
         if request.kind == RECEIVE:
@@ -363,6 +521,16 @@ class Simulation:
         if self._is_rendezvous(what):
             return [(min(end, what.posted) - entered, what.receiver, "late_receiver")]
         return []
+
+    def _lateness_of_lock(self, request: Request, entered: int, end: int) -> list[tuple[int, int, str]]:
+        """For the one who unlocked last of those who had the lock before, while the call lasted."""
+        hold = request.what
+        if self.network.defers and request.call == "lock":
+            return []
+        former = self._locks[hold.target].former[: hold.n_before]
+        before = [other for other in former if other.conflicts(hold)]
+        last = max(before, key=lambda other: (other.unlocked, -other.rank), default=None)
+        return [] if last is None else [(min(end, last.unlocked) - entered, last.rank, "late_one_sided")]
 
     def waited(self, n_steps: int | None = None) -> np.ndarray:
         """The truth as (n_steps, n_ranks, kinds), ns."""
@@ -403,6 +571,16 @@ class Simulation:
             name = 1_000 + list(self.members).index(what.communicator)
             place = (-1, CALL[what.call], COLLECTIVE, flags, name, what.number, 1, size)
             return (one.step, one.rank, *place, 0, request.bytes, request.begun, one.wait_begin, one.wait_end)
+        if request.kind == SYNCHRONISATION:
+            if isinstance(what, Epoch):
+                ends = request.call in ("win_complete", "win_wait")
+                peer, flags = what.origin + what.target - one.rank, 0
+                channel, number = WINDOW ^ 2 if ends else WINDOW, what.number
+            else:
+                peer, channel, number = what.target, WINDOW, 0
+                flags = EXCLUSIVE if request.call == "lock" and what.is_exclusive else 0
+            place = (peer, CALL[request.call], SYNCHRONISATION, flags, channel, number, 1, 0)
+            return (one.step, one.rank, *place, 0, 0, request.begun, one.wait_begin, one.wait_end)
         is_send = request.kind == SEND
         peer = what.receiver if is_send else what.sender
         call = what.call if is_send else one.call
@@ -425,7 +603,7 @@ class Simulation:
 def _rows_of(events: np.ndarray) -> np.ndarray:
     """The rows that perfield keeps of the events of steps that it does not log."""
     rows: dict[tuple, list] = {}
-    for event in events:
+    for event in events[~np.isin(events["call"], OF_LOCKS)]:  # these are in logs alone
         call = CALL["recv"] if event["kind"] == RECEIVE else event["call"]
         key = (event["step"], event["rank"], event["kind"], event["peer"], call)
         if event["kind"] == COLLECTIVE:
@@ -537,4 +715,30 @@ def _started(chance: random.Random, programs: list[list[Operation]], some_time: 
         program += [start(call, "c", root), compute(some_time()), wait("c")]
 
 
-_PHASES = (_exchange, _exchange, _shift, _one_way, _gathering, _started)
+def _epochs(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Ranks access the windows of others."""
+    n_ranks = len(programs)
+    pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks) if a != b and chance.random() < 0.4]
+    for rank, program in enumerate(programs):
+        origins = [a for a, b in pairs if b == rank]
+        targets = [b for a, b in pairs if a == rank]
+        if origins:
+            program.append(post(*origins))
+        if targets:
+            program += [compute(some_time()), access(*targets), compute(some_time()), complete()]
+        if origins:
+            program += [compute(some_time()), end_exposure()]
+
+
+def _locks(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Some ranks lock the window of one."""
+    target = chance.randrange(len(programs))
+    for program in programs:
+        if chance.random() < 0.7:
+            program += [lock(target, chance.random() < 0.7), compute(some_time())]
+            if chance.random() < 0.5:
+                program += [flush(target), compute(some_time())]
+            program.append(unlock(target))
+
+
+_PHASES = (_exchange, _exchange, _shift, _one_way, _gathering, _started, _epochs, _locks)

@@ -85,6 +85,13 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
             *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", ""),
         ],
     ),
+    "synchronisations": (
+        struct.Struct("<iHHQQQQII"),
+        [
+            *("peer", "call", "", "count", "begun_sum", "wait_begin_sum", "wait_end_sum"),
+            *("number", "channel"),
+        ],
+    ),
 }
 OLD_MESSAGES = struct.Struct("<iHHQQQQ")  # before messages had stamps
 DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
@@ -124,6 +131,7 @@ def step_body(
     calls: list[dict] = (),
     quantities: list[dict] = (),
     collectives: list[dict] = (),
+    synchronisations: list[dict] = (),
     old_messages: bool = False,
     **values,
 ) -> bytes:
@@ -136,7 +144,7 @@ def step_body(
     if unknown:
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
     tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
-    tables |= {"quantities": quantities, "collectives": collectives}
+    tables |= {"quantities": quantities, "collectives": collectives, "synchronisations": synchronisations}
     fixed = [values.get(key, 0) for key in STEP_KEYS]
     body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
     for number, (name, rows) in enumerate(tables.items(), 1):

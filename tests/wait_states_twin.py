@@ -15,8 +15,9 @@ from call_numbers import CALL
 
 from perfield.analysis.waits import KINDS, UNKNOWN
 
-ROOT, SINGLE, MEAN, OVERFLOW = 1, 2, 4, 16
-SEND, RECEIVE, COLLECTIVE = 0, 1, 2
+ROOT, SINGLE, MEAN, OVERFLOW, EXCLUSIVE = 1, 2, 4, 16, 32
+SEND, RECEIVE, COLLECTIVE, SYNCHRONISATION = 0, 1, 2, 3
+EVERYBODY = -1  # whose window a lock of all ranks locks
 EXACT, BOUND, UNCERTAIN = 2, 1, 0
 CLEARLY = 0.05
 
@@ -25,6 +26,8 @@ TESTS = {"test", "testall", "testany", "testsome"}
 ONE_SIDED = {name for name, number in CALL.items() if CALL["put"] <= number <= CALL["compare_and_swap"]}
 STANDARD = {"send", "isend", "sendrecv", "sendrecv_replace"}
 ALONE = {"send", "bsend", "ssend", "rsend"}
+EPOCH = {"win_post", "win_start", "win_complete", "win_wait"}
+OF_LOCK = {"lock", "flush", "unlock"}
 ALL_TO_ALL = {
     *("barrier", "fence", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
     *("allreduce", "reduce_scatter", "reduce_scatter_block", "comm_create", "win_create"),
@@ -77,12 +80,12 @@ class _Twin:
         self.late: dict[int, list[Late] | None] = {}  # None: not known
 
     def usable(self, event):
-        return 0 <= event["rank"] < self.n_ranks and event["kind"] <= COLLECTIVE
+        return 0 <= event["rank"] < self.n_ranks and event["kind"] <= SYNCHRONISATION
 
     def is_message(self, event):
         return (
             self.usable(event)
-            and event["kind"] != COLLECTIVE
+            and event["kind"] < COLLECTIVE
             and 0 <= event["peer"] < self.n_ranks
             and event["call"] not in ONE_SIDED
         )
@@ -118,7 +121,7 @@ class _Twin:
                 clashing.update(members)
         alone = []
         for i, e in enumerate(self.events):
-            if not self.usable(e) or e["kind"] == COLLECTIVE or e["is_mean"]:
+            if not self.usable(e) or e["kind"] >= COLLECTIVE or e["is_mean"]:
                 continue
             self.late[i] = None
             if e["kind"] == SEND and e["call"] in ONE_SIDED:
@@ -261,13 +264,151 @@ class _Twin:
                     late, is_sure = last(others)
                     judge(root, late, "early_reduce", not exact, is_sure and complete)
 
+    # One-sided transfers.
+    def judge_windows(self):
+        posts = self.judge_epochs()
+        walks = defaultdict(list)
+        for i, e in enumerate(self.events):
+            if self.is_of_window(e) and e["channel"] and e["begun"] != UNKNOWN:
+                walks[(self.window_of(e), e["rank"])].append(i)
+        asked, holds = [], defaultdict(list)  # (event, hold, target); window -> holds
+        for (window, _), walk in walks.items():
+            access, held = {}, {}
+            for i in sorted(walk, key=lambda i: (self.events[i]["begun"], i)):
+                e = self.events[i]
+                if e["kind"] == SEND and e["peer"] in access:
+                    self.judge_transfer(i, posts.get(access[e["peer"]]))
+                elif e["kind"] == SEND or e["call"] in ("flush", "unlock"):
+                    hold = held.get(e["peer"], held.get(EVERYBODY))
+                    if hold is None and e["peer"] == EVERYBODY and len(held) == 1:
+                        (hold,) = held.values()
+                    if hold:
+                        asked.append((i, hold, e["peer"]))
+                    if e["call"] == "flush" and e["has_wait"]:
+                        for target in held:
+                            if e["peer"] in (EVERYBODY, target) and held[target]["proven"] is None:
+                                held[target]["proven"] = e["wait_end"]
+                    if e["call"] == "unlock" and e["peer"] in held:
+                        held.pop(e["peer"])["unlock"] = i
+                elif e["call"] == "lock":
+                    held[e["peer"]] = {"lock": i, "unlock": None, "proven": None}
+                    holds[window].append(held[e["peer"]])
+                    asked.append((i, held[e["peer"]], e["peer"]))
+                elif e["call"] == "win_start":
+                    access[e["peer"]] = i
+                elif e["call"] == "win_complete":
+                    access.pop(e["peer"], None)
+        for i, hold, target in asked:
+            self.judge_lock(i, hold, target, holds[self.window_of(self.events[i])])
+
+    def is_of_window(self, e):
+        return (
+            self.usable(e)
+            and not e["is_mean"]
+            and (e["kind"] == SYNCHRONISATION or (e["kind"] == SEND and e["call"] in ONE_SIDED))
+        )
+
+    def window_of(self, e):
+        ends = e["kind"] == SYNCHRONISATION and e["call"] in ("win_complete", "win_wait")
+        return e["channel"] ^ 2 if ends else e["channel"]
+
+    def judge_epochs(self):
+        """The post of each start, where both are known."""
+        epochs, posts = defaultdict(lambda: defaultdict(list)), {}
+        for i, e in enumerate(self.events):
+            if not self.is_of_window(e) or e["kind"] != SYNCHRONISATION:
+                continue
+            harmless = e["call"] in EPOCH and (e["call"] == "win_post" or e["peer"] == e["rank"])
+            self.late[i] = [] if harmless else None
+            known = 0 <= e["peer"] < self.n_ranks and e["channel"] and e["number"]
+            if e["call"] not in EPOCH or not known or e["peer"] == e["rank"]:
+                continue
+            ends = (e["rank"], e["peer"])
+            ends = ends if e["call"] in ("win_start", "win_complete") else ends[::-1]
+            epochs[(*ends, self.window_of(e), e["number"])][e["call"]].append(i)
+        for calls in epochs.values():
+            if any(len(members) > 1 for members in calls.values()):
+                continue
+            of = {call: members[0] for call, members in calls.items()}
+            for call in ("win_start", "win_complete"):
+                if call in of and "win_post" in of:
+                    self.late[of[call]] = self.late_partner(of[call], of["win_post"], may_leave=True)
+            if "win_wait" in of and "win_complete" in of:
+                self.late[of["win_wait"]] = self.late_partner(of["win_wait"], of["win_complete"])
+            if "win_start" in of and "win_post" in of:
+                posts[of["win_start"]] = of["win_post"]
+        return posts
+
+    def late_partner(self, i, cause, may_leave=False):
+        e, other = self.events[i], self.events[cause]
+        if other["begun"] == UNKNOWN or not e["has_wait"]:
+            return None
+        late = self.lateness(e, other["begun"], other["rank"], cause, "late_one_sided")
+        if late == "clash":
+            return [] if may_leave else None
+        return [late]
+
+    def judge_transfer(self, i, post):
+        """It waits for a post that comes while it lasts."""
+        e = self.events[i]
+        if post is None or not e["has_wait"] or self.events[post]["begun"] == UNKNOWN:
+            return
+        late = self.late_partner(i, post)
+        if late and self.events[post]["begun"] > e["wait_begin"]:
+            self.late[i] = late
+
+    def judge_lock(self, i, own, target, holds):
+        """Those who conflict, had the lock before, and unlocked while the call lasted."""
+        e, lock = self.events[i], self.events[own["lock"]]
+        is_held = own["proven"] is not None and own["proven"] <= e["wait_begin"]
+        if not e["has_wait"] or is_held:
+            return
+        target = lock["peer"] if target == EVERYBODY else target
+        others = []
+        for hold in holds:
+            its_lock = self.events[hold["lock"]]
+            its_unlock = self.events[hold["unlock"]] if hold["unlock"] is not None else None
+            if its_unlock is None or not its_lock["has_wait"] or not its_unlock["has_wait"]:
+                continue
+            meets = EVERYBODY in (target, its_lock["peer"]) or its_lock["peer"] == target
+            conflicts = (its_lock["flags"] | lock["flags"]) & EXCLUSIVE
+            apart = self.between(its_lock["rank"], e["rank"])
+            during = e["wait_begin"] < its_unlock["begun"] <= e["wait_end"] + apart
+            older = e["kind"] == SYNCHRONISATION and e["call"] == "lock"
+            older = older or (
+                its_lock["wait_end"] + apart <= e["wait_begin"]
+                and (
+                    (hold["proven"] is not None and hold["proven"] + apart <= e["wait_begin"])
+                    or its_unlock["wait_end"] + apart <= e["wait_end"]
+                )
+            )
+            if its_lock["rank"] != e["rank"] and meets and conflicts and during and older:
+                others.append((its_unlock["begun"], -its_lock["rank"], -hold["unlock"]))
+        if not others:
+            return
+        begun, rank, unlock = max(others)
+        (late,) = self.late_partner(i, -unlock)
+        rest = e["wait_end"] - max(begun, self.events[-unlock]["wait_end"])
+        late.is_bound = rest > max(0, min(begun, e["wait_end"]) - e["wait_begin"])
+        late.is_sure = all(
+            begun - other >= self.between(-its_rank, -rank)
+            for other, its_rank, _ in others
+            if its_rank != rank
+        )
+        self.late[i] = [late]
+
     # Calls.
     def shares_its_call(self, e):
+        """Among what an event may share its call: messages and requests, or partners; "": nothing."""
+        if e["kind"] == SYNCHRONISATION:
+            return "partners" if e["call"] in EPOCH else ""
         if e["kind"] == RECEIVE:
-            return True
+            return "messages"
         if e["kind"] == COLLECTIVE:
-            return e["call"].startswith("i") or e["call"] == "persistent_collective"
-        return e["call"] not in ALONE | ONE_SIDED
+            shares = e["call"].startswith("i") or e["call"] == "persistent_collective"
+        else:
+            shares = e["call"] not in ALONE | ONE_SIDED
+        return "messages" if shares else ""
 
     def judge_calls(self):
         calls = defaultdict(list)
@@ -275,7 +416,7 @@ class _Twin:
             if self.usable(e) and not e["is_mean"] and e["has_wait"]:
                 calls[(e["rank"], e["wait_begin"], e["wait_end"])].append(i)
         with_rows = {
-            (e["step"], e["rank"])
+            (e["step"], e["rank"], self.shares_its_call(e))
             for e in self.events
             if self.usable(e) and e["is_mean"] and self.shares_its_call(e)
         }
@@ -283,14 +424,14 @@ class _Twin:
         for (rank, begin, end), members in calls.items():
             es = [self.events[i] for i in members]
             step = max(e["step"] for e in es)
-            shares = any(self.shares_its_call(e) for e in es)
+            shares = max(self.shares_its_call(e) for e in es)
             if any(e["call"] in TESTS for e in es):
                 continue
             all_known = all(
                 self.late[i] is not None and not any(late.is_bound for late in self.late[i]) for i in members
             )
             all_known = all_known and not any(e["flags"] & OVERFLOW for e in es)
-            all_known = all_known and not (shares and (step, rank) in with_rows)
+            all_known = all_known and not (shares and (step, rank, shares) in with_rows)
             state = self.judge_call(rank, step, begin, end, members, all_known, shares)
             if state:
                 found.append((state, shares))
@@ -409,13 +550,14 @@ class _Twin:
     def find(self):
         self.judge_messages()
         self.judge_collectives()
+        self.judge_windows()
         bounds = self.bounds()
         found = self.judge_calls()
         states = [state for state, shares in found + bounds if not shares]
-        places = {(state.step, state.rank) for state, shares in found + bounds if shares}
+        places = {(state.step, state.rank, shares) for state, shares in found + bounds if shares}
         for place in places:
-            of_calls = [s for s, shares in found if shares and (s.step, s.rank) == place]
-            of_rows = [s for s, shares in bounds if shares and (s.step, s.rank) == place]
+            of_calls = [s for s, shares in found if shares and (s.step, s.rank, shares) == place]
+            of_rows = [s for s, shares in bounds if shares and (s.step, s.rank, shares) == place]
             known = sum(s.time_ns for s in of_calls if s.exactness != UNCERTAIN)
             most = max(of_rows, key=lambda s: (s.time_ns, -s.event), default=None)
             states += [most] if most and most.time_ns > known else of_calls

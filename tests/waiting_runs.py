@@ -17,7 +17,7 @@ from perfield.analysis.waits import UNKNOWN
 ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
 MONOTONIC_NS = 5_000_000_000
 WORLD = 1000  # the simulation's name of its world
-RECV, COLLECTIVE = 12, 2
+RECV, COLLECTIVE, SYNCHRONISATION = 12, 2, 3
 STAMPS = ("begun", "wait_begin", "wait_end")
 
 
@@ -52,6 +52,7 @@ def write_waiting_run(
         begin, end = _bounds(everything, rank, steps)
         blocked = np.unique(own[["wait_begin", "wait_end"]][own["wait_begin"] != UNKNOWN])
         values.update(messages=_message_rows(own), collectives=_collective_rows(own), waits=[], quantities=[])
+        values.update(synchronisations=_synchronisation_rows(own))
         values.update(begin_ns=begin, end_ns=end, measured_ns=end - begin, perfield_ns=0, mesh_version=0)
         in_mpi = int((blocked["wait_end"] - blocked["wait_begin"]).sum())
         values["calls"] = [
@@ -66,7 +67,7 @@ def write_waiting_run(
         if not simulation.regions and options["regions"]:
             values["regions"] = [twin.region_row(1, computes)]
         if rank in without:
-            values.update(old_messages=True, collectives=[])
+            values.update(old_messages=True, collectives=[], synchronisations=[])
         elif span == 1 and logged(entry):
             logs[rank, entry] = _logged(own)
 
@@ -148,7 +149,7 @@ def _sums(members: list) -> dict[str, int]:
 
 def _message_rows(events: np.ndarray) -> list[dict]:
     rows: dict[tuple[int, int], list] = {}
-    for event in events[events["kind"] != COLLECTIVE]:
+    for event in events[events["kind"] < COLLECTIVE]:
         call = RECV if event["kind"] == 1 else int(event["call"])
         rows.setdefault((int(event["peer"]), call), []).append(event)
     found = []
@@ -184,3 +185,15 @@ def _collective_rows(events: np.ndarray) -> list[dict]:
         row |= {"bytes_out": sum(int(event["bytes"]) for event in members), "bytes_in": 0}
         found.append(row | _sums(members))
     return found
+
+
+def _synchronisation_rows(events: np.ndarray) -> list[dict]:
+    rows: dict[tuple[int, int], list] = {}
+    for event in events[(events["kind"] == SYNCHRONISATION) & (events["number"] > 0)]:  # not locks
+        rows.setdefault((int(event["peer"]), int(event["call"])), []).append(event)
+    return [
+        {"peer": peer, "call": call, "count": len(members)}
+        | {name: int(members[-1][name]) for name in ("number", "channel")}
+        | _sums(members)
+        for (peer, call), members in rows.items()
+    ]

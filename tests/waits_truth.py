@@ -68,7 +68,14 @@ def read_logs(folder: Path) -> list[Line]:
 def waits_of(lines: Iterable[Line]) -> list[Wait]:
     """Every wait, however short."""
     lines = list(lines)
-    return [*_late_senders(lines), *_late_receivers(lines), *_at_collectives(lines)]
+    return [
+        *_late_senders(lines),
+        *_late_receivers(lines),
+        *_at_collectives(lines),
+        *_late_posts(lines),
+        *_late_completes(lines),
+        *_locks(lines),
+    ]
 
 
 def long_waits(lines: Iterable[Line]) -> list[Wait]:
@@ -136,3 +143,69 @@ def _at_collectives(lines: list[Line]) -> Iterable[Wait]:
                 late = {each.rank for each in members if each.begun > cause.begun - CLOSE_NS}
                 as_late = frozenset(late if kind != "late_broadcast" else {cause.rank})
                 yield Wait(line.step, line.scenario, line.rank, cause.rank, kind, time_ns, as_late)
+
+
+def _one_sided(line: Line, cause: Line) -> Iterable[Wait]:
+    time_ns = min(cause.begun, line.wait_end) - line.wait_begin
+    if time_ns > 0:
+        yield Wait(line.step, line.scenario, line.rank, cause.rank, "late_one_sided", time_ns)
+
+
+def _epochs(lines: list[Line]) -> list[dict[str, Line]]:
+    """The call -> line of each epoch between an origin and a target: the nth of each kind belong together."""
+    by_call = defaultdict(lambda: defaultdict(list))
+    for line in lines:
+        if line.call in ("win_start", "win_complete"):
+            by_call[line.rank, line.peer][line.call].append(line)
+        elif line.call in ("win_post", "win_wait"):
+            by_call[line.peer, line.rank][line.call].append(line)
+    return [
+        dict(zip(calls, members))
+        for calls in by_call.values()
+        for members in zip(*calls.values(), strict=True)
+    ]
+
+
+def _late_posts(lines: list[Line]) -> Iterable[Wait]:
+    """An origin waits in the first call that does not return before the target's post."""
+    for epoch in _epochs(lines):
+        post, start, complete = (epoch[call] for call in ("win_post", "win_start", "win_complete"))
+        yield from _one_sided(start if start.wait_end >= post.begun else complete, post)
+
+
+def _late_completes(lines: list[Line]) -> Iterable[Wait]:
+    """A target waits for the origin that completes last."""
+    calls = defaultdict(list)
+    for epoch in _epochs(lines):
+        calls[epoch["win_wait"].rank, epoch["win_wait"].begun].append(epoch)
+    for epochs in calls.values():
+        last = max(epochs, key=lambda epoch: epoch["win_complete"].begun)
+        yield from _one_sided(last["win_wait"], last["win_complete"])
+
+
+def _locks(lines: list[Line]) -> Iterable[Wait]:
+    """A rank waits for the holder that unlocks last before it has the lock itself; all are exclusive."""
+    held = defaultdict(list)  # target -> its locks, each from the lock to the unlock
+    for line in lines:  # of one rank they come in the order of time
+        if line.call == "lock":
+            held[line.peer].append([line])
+        elif line.call in ("flush", "unlock"):
+            next(one for one in reversed(held[line.peer]) if one[0].rank == line.rank).append(line)
+    for line in lines:
+        if line.call not in ("lock", "flush", "unlock"):
+            continue
+        own = next(one for one in held[line.peer] if line in one)
+        if len(own) > 2 and line.call == "unlock":
+            continue  # after its flush, the rank has the lock
+        # Where the lock itself does not wait, a flush or the end shows that the other one had it before.
+        holders = [
+            others[-1]
+            for others in held[line.peer]
+            if others[0].rank != line.rank
+            and others[0].begun < line.begun < others[-1].begun <= line.wait_end
+            and (
+                line.call == "lock" or others[1].wait_end < line.begun or others[-1].wait_end < line.wait_end
+            )
+        ]
+        if holders:
+            yield from _one_sided(line, max(holders, key=lambda unlock: unlock.begun))

@@ -235,6 +235,10 @@ PERFIELD_EXPORT int perfield_values(int capacity, perfield_value* rows) {
   return hand_out(session().field_values(), capacity, rows);
 }
 
+int perfield_source_values(int capacity, perfield_value* rows) noexcept {
+  return hand_out(session().closed_values(), capacity, rows);
+}
+
 PERFIELD_EXPORT int perfield_region_values(int capacity, perfield_region_value* rows) {
   return hand_out(session().region_values(), capacity, rows);
 }

@@ -34,6 +34,23 @@ struct perfield_time_classes {
 };
 inline constexpr perfield_time_classes kTimeClassOfCall;
 
+namespace perfield {
+
+// Whether the call begins or ends an epoch of one-sided transfers between some origins and targets.
+constexpr bool bounds_epoch(uint16_t call) noexcept {
+  return call >= PERFIELD_CALL_win_start && call <= PERFIELD_CALL_win_wait;
+}
+// Whether it locks or unlocks the windows of one or all ranks, or completes transfers in between.
+constexpr bool is_of_lock(uint16_t call) noexcept {
+  return call >= PERFIELD_CALL_lock && call <= PERFIELD_CALL_flush;
+}
+// Whether it transfers to or from the window of a rank.
+constexpr bool is_transfer_of_window(uint16_t call) noexcept {
+  return call >= PERFIELD_CALL_put && call <= PERFIELD_CALL_compare_and_swap;
+}
+
+}  // namespace perfield
+
 // Whether messages may count under that call: it sends or fetches them.
 struct perfield_message_calls {
   bool has[PERFIELD_CALL_LIMIT] = {};

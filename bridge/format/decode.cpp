@@ -104,6 +104,8 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
       return set_rows(header, rows, &view->quantities);
     case StepTable::collectives:
       return set_rows(header, rows, &view->collectives);
+    case StepTable::synchronisations:
+      return set_rows(header, rows, &view->synchronisations);
   }
   return true;  // from a newer perfield
 }

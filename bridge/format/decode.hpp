@@ -91,7 +91,8 @@ class TableView {
   Iterator end() const noexcept { return {this, size_}; }
 
   // Appends all rows.
-  void append_to(std::vector<Row>* rows) const {
+  template <class Rows>
+  void append_to(Rows* rows) const {
     const size_t before = rows->size();
     rows->resize(before + size_);
     if (row_bytes_ == sizeof(Row) && size_)
@@ -114,6 +115,7 @@ struct StepView {
   TableView<CallRow> calls;
   TableView<QuantityRow> quantities;
   TableView<CollectiveRow> collectives;
+  TableView<SynchronisationRow> synchronisations;
   uint32_t reference = 0;  // as in EntryPlace
   uint64_t reference_offset = 0;
 };

@@ -94,9 +94,10 @@ enum class StepTable : uint16_t {
   waits = 3,
   calls = 4,
   quantities = 5,
-  collectives = 6
+  collectives = 6,
+  synchronisations = 7
 };
-inline constexpr int kStepTables = 6;
+inline constexpr int kStepTables = 7;
 struct TableHeader {
   uint16_t table;
   uint16_t row_bytes;
@@ -177,6 +178,18 @@ struct CollectiveRow {
   uint32_t zero;
 };
 static_assert(sizeof(CollectiveRow) == 64);
+
+// Synchronisations of one-sided transfers by MPI_Win_post, -start, -complete and -wait with one
+// partner; sums of stamps as in MessageRow.
+struct SynchronisationRow {
+  int32_t peer;
+  uint16_t call;
+  uint16_t zero;
+  uint64_t count;
+  uint64_t begun_sum, wait_begin_sum, wait_end_sum;
+  uint32_t number, channel;  // of the last one; 0: not known
+};
+static_assert(sizeof(SynchronisationRow) == 48);
 
 // A row of a `defined` entry: the rank's id of the region or quantity that a `definition` entry of
 // any rank describes.

@@ -103,7 +103,7 @@ bool read_event(Input* in, Before* before, Predecessors* predecessors,
   const auto last_peer = n ? uint64_t(int64_t((*events)[n - 1].peer)) : 0;
   if (!in->number(&kind_and_flags) || !in->number(&call) || !in->difference(last_peer, &peer))
     return false;
-  if (kind_and_flags > 0xFF || (kind_and_flags & 3) > 2 || call > 0xFFFF) return false;
+  if (kind_and_flags > 0xFF || call > 0xFFFF) return false;
   event.kind_and_flags = uint8_t(kind_and_flags);
   event.call = uint16_t(call);
   event.peer = int32_t(peer);

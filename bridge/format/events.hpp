@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// events.hpp - the body of an `events` entry: what one rank did with each message and collective
-// operation of a logged step. docs/stream.md states the form. Packing runs on the thread that
-// closes the step and never allocates; unpacking never reads out of bounds, whatever the bytes are.
+// events.hpp - the body of an `events` entry: what one rank did with each message, collective
+// operation and synchronisation of a window in a logged step. docs/stream.md states the form.
+// Packing runs on the thread that closes the step and never allocates; unpacking never reads out of
+// bounds, whatever the bytes are.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace perfield {
 
-enum class EventKind : uint8_t { send = 0, receive = 1, collective = 2 };
-enum EventFlags : uint8_t { kEventRoot = 1, kEventWildcard = 8 };
+enum class EventKind : uint8_t { send = 0, receive = 1, collective = 2, synchronisation = 3 };
+enum EventFlags : uint8_t { kEventRoot = 1, kEventWildcard = 8, kEventExclusive = 32 };
 
 // In the recorder's log, stamps are ticks; in a stream, ns on the rank's clock.
 struct LoggedEvent {
@@ -20,7 +21,7 @@ struct LoggedEvent {
   uint64_t bytes;
   uint32_t channel;  // of a collective operation: the communicator's name
   uint32_t number;
-  int32_t peer;  // -1: of a collective operation
+  int32_t peer;  // -1: of a collective operation, or a lock of all ranks
   uint16_t call;
   uint8_t kind_and_flags;  // EventKind, and EventFlags shifted by 2
   uint8_t thread;          // in the log only: which thread has begun it

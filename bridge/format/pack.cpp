@@ -18,6 +18,7 @@ constexpr size_t kFixedWords = sizeof(StepBody) / 8;
 constexpr size_t kRegionWords = sizeof(RegionRow) / 8;
 constexpr size_t kMessageWords = sizeof(MessageRow) / 8;
 constexpr size_t kCollectiveWords = sizeof(CollectiveRow) / 8;
+constexpr size_t kSynchronisationWords = sizeof(SynchronisationRow) / 8;
 constexpr size_t kMostPlain = size_t{64} << 20;
 constexpr size_t kReach = 64;  // rows of the reference that a row may pass over
 // Of 64 words: which bytes of the mask are not zero, the mask, the lengths, the differences.
@@ -50,23 +51,31 @@ struct Area {
   bool is_of(const Area& other) const noexcept {
     return number == other.number && words == other.words;
   }
-  // How many words of its rows are replaced by distances, from the first one on; 0: none.
-  size_t replaced() const noexcept {
+  // Whether words of its rows are replaced by distances.
+  bool has_distances() const noexcept {
     switch (StepTable(number)) {
       case StepTable::regions:
-        return words >= kRegionWords ? kRegionWords : 0;
+        return words >= kRegionWords;
       case StepTable::messages:
-        return words >= kMessageWords ? kMessageWords : 0;
+        return words >= kMessageWords;
       case StepTable::collectives:
-        return words >= kCollectiveWords ? kCollectiveWords : 0;
+        return words >= kCollectiveWords;
+      case StepTable::synchronisations:
+        return words >= kSynchronisationWords;
       default:
-        return 0;
+        return false;
     }
   }
   // Where its sums of stamps begin: three words.
   size_t stamps() const noexcept {
-    return number == uint16_t(StepTable::messages) ? offsetof(MessageRow, begun_sum) / 8
-                                                   : offsetof(CollectiveRow, begun_sum) / 8;
+    switch (StepTable(number)) {
+      case StepTable::messages:
+        return offsetof(MessageRow, begun_sum) / 8;
+      case StepTable::collectives:
+        return offsetof(CollectiveRow, begun_sum) / 8;
+      default:
+        return offsetof(SynchronisationRow, begun_sum) / 8;
+    }
   }
 };
 
@@ -182,41 +191,23 @@ uint64_t from_distance(uint64_t distance, uint64_t from) noexcept {
   return distance == 0 - from ? from : distance + from;
 }
 
-static_assert(offsetof(MessageRow, count) == 8 && offsetof(CollectiveRow, count) == 8);
-void stamps_to_distances(uint64_t* word, size_t first, uint64_t begin) noexcept {
-  word[first + 2] = to_distance(word[first + 2], word[first + 1]);
-  word[first + 1] = to_distance(word[first + 1], word[first]);
-  word[first] = to_distance(word[first], word[1] * begin);
+static_assert(offsetof(MessageRow, count) == 8 && offsetof(CollectiveRow, count) == 8 &&
+              offsetof(SynchronisationRow, count) == 8);
+// Of a row whose sums begin at word `first`.
+void stamps_to_distances(unsigned char* row, size_t first, uint64_t begin) noexcept {
+  const uint64_t sums[3] = {load(row + 8 * first), load(row + 8 * first + 8),
+                            load(row + 8 * first + 16)};
+  store(row + 8 * first, to_distance(sums[0], load(row + 8) * begin));
+  store(row + 8 * first + 8, to_distance(sums[1], sums[0]));
+  store(row + 8 * first + 16, to_distance(sums[2], sums[1]));
 }
-void stamps_from_distances(uint64_t* word, size_t first, uint64_t begin) noexcept {
-  word[first] = from_distance(word[first], word[1] * begin);
-  word[first + 1] = from_distance(word[first + 1], word[first]);
-  word[first + 2] = from_distance(word[first + 2], word[first + 1]);
+void stamps_from_distances(unsigned char* row, size_t first, uint64_t begin) noexcept {
+  uint64_t from = load(row + 8) * begin;
+  for (size_t word = first; word < first + 3; ++word) {
+    from = from_distance(load(row + 8 * word), from);
+    store(row + 8 * word, from);
+  }
 }
-
-// The words of a row that are replaced.
-struct RowWords {
-  uint64_t word[kMessageWords];
-  RowWords(const unsigned char* at, size_t n) noexcept { memcpy(word, at, 8 * n); }
-  const unsigned char* bytes() const noexcept {
-    return reinterpret_cast<const unsigned char*>(word);
-  }
-  void to_distances(const Area& area, uint64_t begin) noexcept {
-    if (area.number != uint16_t(StepTable::regions))
-      return stamps_to_distances(word, area.stamps(), begin);
-    RegionWords of_region(bytes());
-    of_region.to_distances();
-    memcpy(word, of_region.word, sizeof of_region.word);
-  }
-  void from_distances(const Area& area, uint64_t begin) noexcept {
-    if (area.number != uint16_t(StepTable::regions))
-      return stamps_from_distances(word, area.stamps(), begin);
-    RegionWords of_region(bytes());
-    of_region.from_distances();
-    memcpy(word, of_region.word, sizeof of_region.word);
-  }
-};
-static_assert(kMessageWords >= kRegionWords && kMessageWords >= kCollectiveWords);
 
 // --- writing -------------------------------------------------------------------------------------
 
@@ -411,11 +402,11 @@ void stamps_as_differences(const unsigned char* now, const unsigned char* then, 
 void add_rows(const Area& area, const unsigned char* now, const unsigned char* before, size_t n,
               Begins begins, Differences* differences) noexcept {
   static constexpr unsigned char kZeros[255 * 8] = {};
-  const size_t replaced = area.replaced();
-  if (before && !replaced) return differences->add(now, before, n * area.words);
+  const bool has_distances = area.has_distances();
+  if (before && !has_distances) return differences->add(now, before, n * area.words);
   for (size_t row = 0; row < n; ++row, now += 8 * area.words) {
     const unsigned char* const then = before ? before + row * 8 * area.words : kZeros;
-    if (!replaced) {
+    if (!has_distances) {
       differences->add(now, then, area.words);
     } else if (area.number == uint16_t(StepTable::regions)) {
       RegionWords a(now), b(then);
@@ -635,25 +626,27 @@ bool unpack_step(const unsigned char* packed, size_t bytes, PlainBody reference,
   }
   if (!areas.find({plain->data(), plain->size()})) return false;
 
-  const auto change_all = [&](auto fixed, auto of_row) {
+  const auto change_all = [&](auto fixed, auto of_region, auto of_stamps) {
     change(plain->data(), fixed);
     const uint64_t begin = FixedWords(plain->data()).word[kBegin];
     for (const Area& area : areas) {
-      const size_t replaced = area.replaced();
-      for (size_t row = 0; replaced && row < area.n; ++row) {
-        auto* const at = const_cast<unsigned char*>(area.row(row));
-        RowWords words(at, replaced);
-        (words.*of_row)(area, begin);
-        memcpy(at, words.word, 8 * replaced);
+      if (!area.has_distances()) continue;
+      auto* const rows = const_cast<unsigned char*>(area.rows);
+      for (size_t row = 0; row < area.n; ++row) {
+        unsigned char* const at = rows + row * area.words * 8;
+        if (area.number == uint16_t(StepTable::regions))
+          change(at, of_region);
+        else
+          of_stamps(at, area.stamps(), begin);
       }
     }
   };
-  change_all(&FixedWords::to_distances, &RowWords::to_distances);
+  change_all(&FixedWords::to_distances, &RegionWords::to_distances, stamps_to_distances);
   const size_t n_words = plain->size() / 8;
   for (size_t word = 0; word < n_words; word += 64)
     if (!input.add_block(plain->data() + 8 * word, std::min<size_t>(64, n_words - word)))
       return false;
-  change_all(&FixedWords::from_distances, &RowWords::from_distances);
+  change_all(&FixedWords::from_distances, &RegionWords::from_distances, stamps_from_distances);
   return input.only_padding_left();
 }
 

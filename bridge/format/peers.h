@@ -8,3 +8,4 @@
 inline constexpr int32_t kPeerOther = -1;    // the table was full: exact sums, no name
 inline constexpr int32_t kPeerOutside = -2;  // a rank of another MPI_COMM_WORLD
 inline constexpr int32_t kPeerUnknown = -3;
+inline constexpr int32_t kEveryPeer = -1;  // of a lock: all ranks of the window

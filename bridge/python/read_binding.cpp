@@ -5,10 +5,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "format/decode.hpp"
 #include "format/events.hpp"
 #include "format/index.hpp"
 #include "format/samples.hpp"
+#include "platform/large_pages.hpp"
 #include "python/reading.hpp"
 
 namespace py = pybind11;
@@ -17,60 +20,79 @@ using perfield::StreamFile;
 
 namespace {
 
-// The result of read_steps before it becomes arrays.
-struct Steps {
-  std::vector<uint8_t> whole;
-  std::vector<perfield::StepBody> fixed;
-  std::vector<perfield::RegionRow> regions;
-  std::vector<perfield::MessageRow> messages;
-  std::vector<perfield::WaitRow> waits;
-  std::vector<perfield::CallRow> calls;
-  std::vector<perfield::QuantityRow> quantities;
-  std::vector<perfield::CollectiveRow> collectives;
-  std::vector<uint8_t> stamped;
-  std::vector<int64_t> region_start{0}, message_start{0}, wait_start{0}, call_start{0};
-  std::vector<int64_t> quantity_start{0}, collective_start{0};
+using perfield::LargeVector;
+
+// The rows of one table, of all entries one after another.
+template <class Row>
+struct Rows {
+  LargeVector<Row> rows;
+  LargeVector<int64_t> start{0};  // of each entry, and the end
+
+  // n: the number of the entry among `count`, which are often about as long.
+  void append(const perfield::TableView<Row>& table, size_t n, size_t count) {
+    const size_t needed = rows.size() + table.size();
+    if (needed > rows.capacity()) {
+      const size_t for_all = needed / (n + 1) * count;
+      rows.reserve(std::min(std::max(for_all, needed + needed / 4), 16 * needed));
+    }
+    table.append_to(&rows);
+    start.push_back(static_cast<int64_t>(rows.size()));
+  }
 };
 
-template <class Row>
-void append_table(const perfield::TableView<Row>& table, std::vector<Row>* rows,
-                  std::vector<int64_t>* start) {
-  table.append_to(rows);
-  start->push_back(static_cast<int64_t>(rows->size()));
-}
+// The result of read_steps before it becomes arrays.
+struct Steps {
+  LargeVector<uint8_t> whole, stamped;
+  LargeVector<perfield::StepBody> fixed;
+  Rows<perfield::RegionRow> regions;
+  Rows<perfield::MessageRow> messages;
+  Rows<perfield::WaitRow> waits;
+  Rows<perfield::CallRow> calls;
+  Rows<perfield::QuantityRow> quantities;
+  Rows<perfield::CollectiveRow> collectives;
 
-// body: nullptr if the entry is damaged.
-void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
-  perfield::StepView view{};
-  const bool whole = body && perfield::view_step(body, bytes, &view);
-  if (!whole) view = {};
-  steps->whole.push_back(whole);
-  steps->fixed.push_back(view.fixed);
-  append_table(view.regions, &steps->regions, &steps->region_start);
-  append_table(view.messages, &steps->messages, &steps->message_start);
-  append_table(view.waits, &steps->waits, &steps->wait_start);
-  append_table(view.calls, &steps->calls, &steps->call_start);
-  append_table(view.quantities, &steps->quantities, &steps->quantity_start);
-  append_table(view.collectives, &steps->collectives, &steps->collective_start);
-  steps->stamped.push_back(whole && view.messages.is_whole());
-}
+  explicit Steps(size_t count) : count_(count) {
+    fixed.reserve(count);
+    whole.reserve(count);
+    stamped.reserve(count);
+  }
+
+  // body: nullptr if the entry is damaged.
+  void append(size_t n, const unsigned char* body, size_t bytes) {
+    perfield::StepView view{};
+    const bool is_whole = body && perfield::view_step(body, bytes, &view);
+    if (!is_whole) view = {};
+    whole.push_back(is_whole);
+    stamped.push_back(is_whole && view.messages.is_whole());
+    fixed.push_back(view.fixed);
+    regions.append(view.regions, n, count_);
+    messages.append(view.messages, n, count_);
+    waits.append(view.waits, n, count_);
+    calls.append(view.calls, n, count_);
+    quantities.append(view.quantities, n, count_);
+    collectives.append(view.collectives, n, count_);
+  }
+
+ private:
+  size_t count_;
+};
 
 py::dict to_tables(Steps&& steps) {
   py::dict result;
   result["whole"] = to_array(std::move(steps.whole)).attr("astype")("bool");
   result["steps"] = to_array(std::move(steps.fixed));
-  result["regions"] = to_array(std::move(steps.regions));
-  result["messages"] = to_array(std::move(steps.messages));
-  result["waits"] = to_array(std::move(steps.waits));
-  result["calls"] = to_array(std::move(steps.calls));
-  result["quantities"] = to_array(std::move(steps.quantities));
-  result["region_start"] = to_array(std::move(steps.region_start));
-  result["message_start"] = to_array(std::move(steps.message_start));
-  result["wait_start"] = to_array(std::move(steps.wait_start));
-  result["call_start"] = to_array(std::move(steps.call_start));
-  result["quantity_start"] = to_array(std::move(steps.quantity_start));
-  result["collectives"] = to_array(std::move(steps.collectives));
-  result["collective_start"] = to_array(std::move(steps.collective_start));
+  result["regions"] = to_array(std::move(steps.regions.rows));
+  result["messages"] = to_array(std::move(steps.messages.rows));
+  result["waits"] = to_array(std::move(steps.waits.rows));
+  result["calls"] = to_array(std::move(steps.calls.rows));
+  result["quantities"] = to_array(std::move(steps.quantities.rows));
+  result["region_start"] = to_array(std::move(steps.regions.start));
+  result["message_start"] = to_array(std::move(steps.messages.start));
+  result["wait_start"] = to_array(std::move(steps.waits.start));
+  result["call_start"] = to_array(std::move(steps.calls.start));
+  result["quantity_start"] = to_array(std::move(steps.quantities.start));
+  result["collectives"] = to_array(std::move(steps.collectives.rows));
+  result["collective_start"] = to_array(std::move(steps.collectives.start));
   result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
   return result;
 }
@@ -80,12 +102,12 @@ py::dict read_steps(const std::string& path, const Offsets& offsets, const Offse
     throw py::value_error("offsets and references differ in length");
   const uint64_t *wanted = offsets.data(), *full = references.data();
   const auto count = static_cast<size_t>(offsets.size());
-  Steps steps;
+  Steps steps(count);
   {
     py::gil_scoped_release released;
-    read_steps_at(path, wanted, full, count, [&](size_t, const unsigned char* body, size_t bytes) {
-      append_step(body, bytes, &steps);
-    });
+    read_steps_at(
+        path, wanted, full, count,
+        [&](size_t n, const unsigned char* body, size_t bytes) { steps.append(n, body, bytes); });
   }
   return to_tables(std::move(steps));
 }
@@ -118,32 +140,20 @@ py::dict read_events(const std::string& path, const Offsets& offsets) {
   std::vector<LogRow> logs;
   {
     py::gil_scoped_release released;
-    StreamFile file(path);
-    ReadingAhead ahead(file, wanted, count);
     std::vector<perfield::LoggedEvent> events;
-    for (size_t n = 0; n < count; ++n) {
-      ahead.prepare(n);
-      EntryHeader header{};
-      perfield::EventsStart about{};
-      const unsigned char* body = nullptr;
-      const bool is_whole = perfield::read_header(file, wanted[n], &header) &&
-                            perfield::is_events(header) &&
-                            perfield::read_body(file, wanted[n], header, &body) && body &&
-                            perfield::unpack_events(body, header.body_bytes, &about, &events);
-      if (!is_whole) {
-        about = {};
-        events.clear();
-      }
-      const auto step = int64_t(header.index);
-      for (const perfield::LoggedEvent& e : events)
-        rows.push_back({step, header.rank, e.peer, e.call, uint8_t(e.kind()), e.flags(), e.channel,
-                        e.number, 0, e.bytes, known(e.begun), known(e.wait_begin),
-                        known(e.wait_end)});
-      whole.push_back(is_whole);
-      start.push_back(int64_t(rows.size()));
-      logs.push_back({step, header.rank, about.n, about.first, about.all, about.lost,
-                      known(about.lost_begin_ns), known(about.lost_end_ns)});
-    }
+    read_events_at(path, wanted, count, &events,
+                   [&](const EntryHeader& header, const perfield::EventsStart* found) {
+                     const auto step = int64_t(header.index);
+                     for (const perfield::LoggedEvent& e : events)
+                       rows.push_back({step, header.rank, e.peer, e.call, uint8_t(e.kind()),
+                                       e.flags(), e.channel, e.number, 0, e.bytes, known(e.begun),
+                                       known(e.wait_begin), known(e.wait_end)});
+                     whole.push_back(found != nullptr);
+                     start.push_back(int64_t(rows.size()));
+                     const perfield::EventsStart about = found ? *found : perfield::EventsStart{};
+                     logs.push_back({step, header.rank, about.n, about.first, about.all, about.lost,
+                                     known(about.lost_begin_ns), known(about.lost_end_ns)});
+                   });
   }
   py::dict result;
   result["whole"] = to_array(std::move(whole)).attr("astype")("bool");
@@ -204,9 +214,9 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
 }
 
 py::dict decode_steps(const std::vector<std::string>& bodies) {
-  Steps steps;
-  for (const std::string& body : bodies)
-    append_step(reinterpret_cast<const unsigned char*>(body.data()), body.size(), &steps);
+  Steps steps(bodies.size());
+  for (size_t n = 0; n < bodies.size(); ++n)
+    steps.append(n, reinterpret_cast<const unsigned char*>(bodies[n].data()), bodies[n].size());
   return to_tables(std::move(steps));
 }
 

@@ -148,6 +148,14 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
                 d.number, -1, d.call, uint8_t(unsigned(EventKind::collective) | flags << 2), 0});
 }
 
+[[gnu::noinline]] void log_synchronisation(Shard& s, const perfield_synchronisation& d,
+                                           uint64_t left) noexcept {
+  const unsigned flags =
+      d.flags & PERFIELD_LOCK_EXCLUSIVE ? unsigned{perfield::kEventExclusive} : 0;
+  log_event(s, {d.entered, d.entered, left, 0, d.place.channel, d.place.number, d.peer, d.call,
+                uint8_t(unsigned(EventKind::synchronisation) | flags << 2), 0});
+}
+
 }  // namespace
 
 extern "C" {
@@ -283,6 +291,22 @@ uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
   return wait_end;
 }
 
+uint64_t perfield_synchronised(const perfield_synchronisation* done) noexcept {
+  Shard* s = this_shard;
+  const perfield_synchronisation& d = *done;
+  if (!s || !s->activity->counts_messages()) return d.left;
+  const bool has_row = perfield::bounds_epoch(d.call), is_logged = s->activity->logs();
+  if (!has_row && !is_logged) return d.left;
+  const uint64_t left = d.left ? d.left : s->activity->ticks();
+  if (has_row) {
+    const uint32_t row = s->row_of_message(d.call, d.peer);
+    s->count_wait_of(row, d.entered, left);
+    s->count_stamped(row, 0, d.entered, d.place);
+  }
+  if (__builtin_expect(is_logged, 0)) log_synchronisation(*s, d, left);
+  return left;
+}
+
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
                                            perfield_over_steps steps, perfield_over_threads threads,
                                            const char* help) noexcept {
@@ -344,6 +368,11 @@ void perfield_own_begin() noexcept {
 void perfield_own_end() noexcept {
   Shard* s = this_shard;
   if (s && s->own_work) s->set_unusual(s->own_work - 1, s->pipeline_armed);
+}
+
+int perfield_own_work() noexcept {
+  const Shard* s = this_shard;
+  return s && s->own_work;
 }
 
 }  // extern "C"

@@ -178,10 +178,32 @@ struct perfield_collective {
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
-// Describes the communicator called `name`, once per rank and before its first use. label: what
-// MPI_Comm_get_name says, or "". Not on the hot path; locks.
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
-                                  const char* label) noexcept;
+// A synchronisation of one-sided transfers. perfield_call_leave counts the call and its time; this
+// counts for whom the rank may have waited in it. Of locks nothing counts but in logged steps.
+enum : uint32_t { PERFIELD_LOCK_EXCLUSIVE = 1 };
+struct perfield_synchronisation {
+  perfield_call call;  // win_post, win_start, win_complete, win_wait, lock, flush or unlock
+  int32_t peer;        // the other side; of locks whose window it is, kEveryPeer: all ranks'
+  uint32_t flags;
+  // channel: the window, the same on all its ranks. number: the nth epoch from this origin to this
+  // target, from 1; of locks 0.
+  struct perfield_place place;
+  uint64_t entered, left;  // stamps of the call; left 0: now
+};
+// Returns `left`, which stays 0 if nothing is counted.
+uint64_t perfield_synchronised(const struct perfield_synchronisation* done) noexcept;
+// A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not
+// only made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
+struct perfield_communicator {
+  uint32_t name;
+  int32_t size, my_rank;
+  const char* label;
+  int32_t is_used, n_dims;
+  const int32_t *dims, *periodic;
+};
+// Describes a communicator, once per rank before its first use; a Cartesian one also when it is
+// made. Not on the hot path; locks.
+void perfield_source_communicator(const struct perfield_communicator* communicator) noexcept;
 
 // --- samples -------------------------------------------------------------------------------------
 // Where threads of the program were, many times a second. Call these only in a function that
@@ -282,11 +304,28 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 
-// --- regions, steps and the size of the mesh (perfield_mesh_size): see perfield.h; a source may
-// use those too
+// --- regions, steps and the mesh: see perfield.h; a source may use those too ---------------------
+// Offers the end of a time step, for a source that sees what the program does once per step but not
+// the steps themselves. perfield takes the offers from the second one on, where nothing else closes
+// steps: no call of perfield_step or of another source, and no step_region, step_call or
+// step_seconds.
+void perfield_source_step_offered(int64_t step, double time) noexcept;
+// Returns 1 if a mesh of this rank has been described, or is to be read from mesh_path.
+int perfield_source_has_mesh() noexcept;
+// What perfield_values gives, of the step that closed last; before the first, of the open one, and
+// NaN in the setup. The names live as long as the process.
+struct perfield_value;
+int perfield_source_values(int capacity, struct perfield_value* rows) noexcept;
+
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;
+// Returns 1 between the two on this thread.
+int perfield_own_work() noexcept;
+// The same for long work in the middle of a step: it belongs to no step (perfield_time_s has it).
+// Meanwhile no thread is counted. Locks; pairs do not nest.
+void perfield_aside_begin() noexcept;
+void perfield_aside_end() noexcept;
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kTableHeaders = kStepTables * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
+constexpr size_t kKeptForSynchronisations = PERFIELD_CALL_LIMIT * sizeof(SynchronisationRow);
 // More go to `overflowed`, with their counts.
 constexpr size_t kThreadsWithFullTables = 4;
 constexpr size_t kRowsOfCollectives = kCollectiveRows * sizeof(CollectiveRow);
@@ -191,24 +192,34 @@ void empty(Message& m) noexcept {
   m.carry_stamps = {};
 }
 
-// Writes message rows (waits == false) or rows of waits by peer; each leaves the other kind in
-// place. Rows without room add up in one row of `other peers` per call, for which room is reserved.
-uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const StampSums& sums,
+// In which table a row of messages of that call is written.
+StepTable table_of(uint16_t call) noexcept {
+  if (call == kWaitedCall) return StepTable::waits;
+  return bounds_epoch(call) ? StepTable::synchronisations : StepTable::messages;
+}
+
+// Writes the rows of one of these tables and leaves those of the others in place. Rows without room
+// add up in one row of `other peers` per call, for which room is reserved.
+uint32_t add_messages(Recorder& r, Rows& rows, StepTable table, Carry carry, const StampSums& sums,
                       uint64_t* overflowed) noexcept {
   uint32_t n = 0;
   MessageRow other[PERFIELD_CALL_LIMIT];
   std::bitset<PERFIELD_CALL_LIMIT> has_other;
+  const bool waits = table == StepTable::waits;
   auto add = [&](const MessageRow& row) {
-    return waits ? rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)})
-                 : rows.add(row);
+    if (table == StepTable::messages) return rows.add(row);
+    if (waits) return rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)});
+    return rows.add(SynchronisationRow{row.peer, row.call, 0, row.count, row.begun_sum,
+                                       row.wait_begin_sum, row.wait_end_sum, row.number,
+                                       row.channel});
   };
   for_each_carrying(r, [&](Shard& s) {
     if (!s.n_carried_messages) return;
     s.carried_messages.for_each(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
       Message& m = s.messages[k];
       uint16_t call = s.call_of(k);
-      if ((call == kWaitedCall) != waits) return;
-      r.carried.calls_of_messages.set(call);
+      if (table_of(call) != table) return;
+      if (table == StepTable::messages) r.carried.calls_of_messages.set(call);
       const auto leave = [&] {
         if (carry == Carry::kept) return;
         empty(m);
@@ -221,7 +232,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const St
         return leave();
       }
       const MessageRow row = row_of(s, k, call, carry, sums);
-      if (!waits && rows.add(row)) {
+      if (!waits && add(row)) {
         ++n;
       } else {
         MessageRow& o = other[call];
@@ -237,7 +248,9 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry, const St
       leave();
     });
   });
-  rows.give(waits ? kKeptForWaits : kKeptForMessages);
+  rows.give(waits                          ? kKeptForWaits
+            : table == StepTable::messages ? kKeptForMessages
+                                           : kKeptForSynchronisations);
   if (has_other.any())
     for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
       if (has_other[call] && add(other[call])) ++n;
@@ -517,15 +530,18 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                       room_needed_for_collectives(r);
   const StampSums sums(r, body);
   Rows rows(at + sizeof body, room - sizeof body - kept);
-  rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);
+  rows.keep(kKeptForMessages + kKeptForWaits + kKeptForSynchronisations + kTableHeaders);
   rows.begin_table();
   rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
-  rows.begin_table();
-  rows.end_table(StepTable::messages, sizeof(MessageRow),
-                 add_messages(r, rows, false, carry, sums, &body.overflowed), &body);
-  rows.begin_table();
-  rows.end_table(StepTable::waits, sizeof(WaitRow),
-                 add_messages(r, rows, true, carry, sums, &body.overflowed), &body);
+  const std::pair<StepTable, size_t> by_peer[] = {
+      {StepTable::messages, sizeof(MessageRow)},
+      {StepTable::waits, sizeof(WaitRow)},
+      {StepTable::synchronisations, sizeof(SynchronisationRow)}};
+  for (const auto& [table, row_bytes] : by_peer) {
+    rows.begin_table();
+    rows.end_table(table, row_bytes, add_messages(r, rows, table, carry, sums, &body.overflowed),
+                   &body);
+  }
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();
   last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry), &body);

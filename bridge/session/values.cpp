@@ -35,6 +35,12 @@ void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
   }
 }
 
+bool StepValues::look_at_closed() noexcept {
+  body_ = last_.data();
+  bytes_ = last_.size();
+  return !last_.empty();
+}
+
 // A region is known once its definition is in the stream, or in the step that first enters it.
 KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank, int size,
                               const std::vector<std::string>& sources) {

@@ -37,13 +37,8 @@ void Arrivals::add_log(int32_t rank, int64_t index, const unsigned char* body, s
   EventsStart start;
   std::vector<LoggedEvent> logged;
   if (index < from_ || rank < 0 || !unpack_events(body, bytes, &start, &logged)) return;
-  Log& log = logs_[{index, rank}];
-  log.found += logged.size();
-  log.all = start.all;
-  log.lost = std::max(log.lost, start.lost);
-  for (const LoggedEvent& event : logged)
-    if (event.peer != rank || event.kind() == EventKind::collective)
-      events_.push_back(waits::event_of(event, index, rank));
+  logs_[{index, rank}].add(start);
+  waits::add_logged(logged, index, rank, {0, 0}, &events_);
   steps_[index].n_events += logged.size();
   make_room();
 }
@@ -74,10 +69,10 @@ void Arrivals::sort_out() {
   const auto is_told_by_rows = [&](waits::Event& event) {
     if (is_row(event)) return false;
     const Log& log = logs_[{event.step, event.rank}];
-    if (log.lost || log.found < log.all) event.flags |= waits::kOverflow;
+    if (!log.is_whole()) event.flags |= waits::kOverflow;
     return !log.is_used;
   };
-  std::vector<waits::Event> kept;
+  waits::Events kept;
   for (waits::Event& event : events_)
     if (!is_told_by_log(event)) kept.push_back(event);
   events_.clear();

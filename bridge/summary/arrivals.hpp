@@ -12,6 +12,7 @@
 
 #include "format/decode.hpp"
 #include "summary/rank_clocks.hpp"
+#include "waits/arrivals.hpp"
 #include "waits/delay_costs.hpp"
 #include "waits/wait_states.hpp"
 
@@ -53,10 +54,9 @@ class Arrivals {
   FoundWaiting find();
 
  private:
-  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and some 40 MB to judge them
+  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and 20 to 60 MB to judge them
   static constexpr int64_t kFollowed = 64;                // steps across which delays are followed
-  struct Log {
-    uint64_t found = 0, all = 0, lost = 0;
+  struct Log : waits::Log {
     bool is_used = false;  // in place of rows of that step alone
   };
   struct OfStep {
@@ -77,7 +77,7 @@ class Arrivals {
   void take_sizes();
 
   RankClocks clocks_;
-  std::vector<waits::Event> events_;                 // with stamps of their ranks
+  waits::Events events_;                             // with stamps of their ranks
   std::map<std::pair<int64_t, int32_t>, Log> logs_;  // by step and rank
   std::map<uint32_t, std::set<Described>> communicators_;
   std::map<int64_t, OfStep> steps_;

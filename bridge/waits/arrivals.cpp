@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "format/calls.h"
+#include "format/peers.h"
 
 namespace perfield::waits {
 namespace {
@@ -20,7 +21,7 @@ int64_t mean(uint64_t sum, uint64_t count, uint64_t begin) {
 
 template <class Row>
 void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event event,
-               std::vector<Event>* events) {
+               Events* events) {
   if (row.count == 0 || row.count > uint64_t(std::numeric_limits<int64_t>::max())) return;
   if (!(row.begun_sum | row.wait_begin_sum | row.wait_end_sum)) return;  // no source of stamps
   const auto stamp = [&](uint64_t sum) {
@@ -36,12 +37,33 @@ void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event eve
   events->push_back(event);
 }
 
-int64_t known(uint64_t stamp) { return stamp ? int64_t(stamp) : kUnknown; }
+Event event_of(const LoggedEvent& logged, const RankClock& clock) {
+  const auto common = [&](uint64_t stamp) {
+    return stamp ? clock.common(int64_t(stamp)) : kUnknown;
+  };
+  Event event{};
+  event.kind = uint8_t(logged.kind());
+  const bool is_of_all =
+      event.kind == kSynchronisation && is_of_lock(logged.call) && logged.peer == kEveryPeer;
+  event.peer = event.kind == kCollective || is_of_all ? kCollectively
+               : logged.peer < 0                      ? kUnknownPeer
+                                                      : logged.peer;
+  event.call = logged.call;
+  event.flags = logged.flags() & (kRoot | kWildcard | kExclusive);
+  event.channel = logged.channel;
+  event.number = logged.number;
+  event.count = 1;
+  event.bytes = logged.bytes;
+  event.begun = common(logged.begun);
+  event.wait_begin = common(logged.wait_begin);
+  event.wait_end = common(logged.wait_end);
+  return event;
+}
 
 }  // namespace
 
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
-              std::vector<Event>* events) {
+              Events* events) {
   Event event{};
   event.step = index;
   event.rank = rank;
@@ -51,6 +73,14 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     event.kind = row.call == PERFIELD_CALL_recv ? kReceive : kSend;
     event.channel = row.channel;
     event.bytes = row.bytes;
+    add_event(row, step.fixed.begin_ns, clock, event, events);
+  }
+  event.bytes = 0;
+  event.kind = kSynchronisation;
+  for (const SynchronisationRow row : step.synchronisations) {
+    if (row.peer == rank) continue;
+    event.peer = row.peer < 0 ? kUnknownPeer : row.peer;
+    event.channel = row.channel;
     add_event(row, step.fixed.begin_ns, clock, event, events);
   }
   event.peer = kCollectively;
@@ -63,24 +93,15 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
   }
 }
 
-Event event_of(const LoggedEvent& logged, int64_t index, int32_t rank) {
-  Event event{};
-  event.step = index;
-  event.rank = rank;
-  event.kind = uint8_t(logged.kind());
-  event.peer = event.kind == kCollective ? kCollectively
-               : logged.peer < 0         ? kUnknownPeer
-                                         : logged.peer;
-  event.call = logged.call;
-  event.flags = logged.flags() & (kRoot | kWildcard);
-  event.channel = logged.channel;
-  event.number = logged.number;
-  event.count = 1;
-  event.bytes = logged.bytes;
-  event.begun = known(logged.begun);
-  event.wait_begin = known(logged.wait_begin);
-  event.wait_end = known(logged.wait_end);
-  return event;
+void add_logged(const std::vector<LoggedEvent>& logged, int64_t index, int32_t rank,
+                const RankClock& clock, Events* events) {
+  for (const LoggedEvent& one : logged) {
+    if (one.peer == rank && one.kind() <= perfield::EventKind::receive) continue;
+    Event event = event_of(one, clock);
+    event.step = index;
+    event.rank = rank;
+    events->push_back(event);
+  }
 }
 
 }  // namespace perfield::waits

@@ -4,6 +4,7 @@
 // logged steps. A row that counts one message or operation is exact, others give means.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -26,11 +27,24 @@ struct RankClock {
   }
 };
 
-// Appends an event for each row of the entry that has stamps, but for messages to oneself.
+// Appends an event for each row of the entry that has stamps, but for those about this rank itself.
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
-              std::vector<Event>* events);
+              Events* events);
 
-// The event of a log; its stamps stay those of its rank.
-Event event_of(const LoggedEvent& logged, int64_t index, int32_t rank);
+// What the entries of a rank's log of one step say together.
+struct Log {
+  uint64_t found = 0, all = 0, lost = 0;  // events: read, logged, and those that found no room
+
+  void add(const EventsStart& start) {
+    found += start.n;
+    all = std::max<uint64_t>(all, start.all);
+    lost = std::max(lost, start.lost);
+  }
+  bool is_whole() const { return lost == 0 && found >= all; }
+};
+
+// Appends the events of a log's entry, but for messages to oneself.
+void add_logged(const std::vector<LoggedEvent>& logged, int64_t index, int32_t rank,
+                const RankClock& clock, Events* events);
 
 }  // namespace perfield::waits

@@ -207,9 +207,11 @@ class Replay {
       lacked = std::max(lacked, times.measured);
     };
     for (const int64_t event : needed) needs(needed_by(event));
-    // Which sends need their receive is known of those that waited for it.
-    if (call.state >= 0 && states_[call.state].kind == kLateReceiver)
-      needs(begun_[size_t(states_[call.state].cause_event)]);
+    // Which sends need their receive is known of those that waited for it, and so it is of locks.
+    const State* const state = call.state >= 0 ? &states_[call.state] : nullptr;
+    if (state && state->cause_event >= 0 &&
+        (state->kind == kLateReceiver || state->kind == kLateOneSided))
+      needs(begun_[size_t(state->cause_event)]);
     if (!is_instant_) leaves += std::max(0.0, double(call.end - first_) - lacked);
     now_[r] = leaves;
     seen_[r] = std::max(seen_[r], call.end);

@@ -9,12 +9,18 @@
 #include <cstdint>
 #include <limits>
 
+#include "waits/memory.hpp"
+
 namespace perfield::waits {
 
 // A stamp or a time that is not known.
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 
-enum EventKind : uint8_t { kSend = 0, kReceive = 1, kCollective = 2 };
+// Stamps of damaged files may be anything; the difference must not overflow.
+inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+
+// Synchronisations are those of one-sided transfers, but for fences, which are collective.
+enum EventKind : uint8_t { kSend = 0, kReceive = 1, kCollective = 2, kSynchronisation = 3 };
 
 enum EventFlag : uint8_t {
   kRoot = 1,       // of a collective: this rank was its root
@@ -22,18 +28,21 @@ enum EventFlag : uint8_t {
   kMean = 4,       // of a row with a higher count: stamps are means, so they give bounds alone
   kWildcard = 8,   // of a receive: from any source or with any tag
   kOverflow = 16,  // this rank's log of this step lost events
+  kExclusive = 32  // of a lock
 };
 
-// One message at one end, one collective operation of one rank, or a row of several.
+// One message at one end, one collective operation or synchronisation of one rank, or a row of
+// several.
 struct Event {
   int64_t step;        // the closed step in which it began
   int32_t rank;        // this end
-  int32_t peer;        // the other end; -1 for collectives
+  int32_t peer;        // the other end; -1 for collectives, and for locks of all ranks
   uint16_t call;       // calls.def; of a receive: the call that completed it, or recv
   uint8_t kind;        // EventKind
   uint8_t flags;       // EventFlag
-  uint32_t channel;    // of messages; the communicator's name for collectives; 0: not known
-  uint32_t number;     // nth message of (sender, receiver, channel), nth collective; 0: not known
+  uint32_t channel;    // of messages; name of communicator (collectives), window; 0: not known
+  uint32_t number;     // nth message of (sender, receiver, channel), nth collective, nth epoch of
+                       // (origin, target, window); 0: not known
   uint32_t count;      // 1, or of the row
   uint32_t size;       // of the collective's communicator; 0: not known
   uint32_t pad;        // 0
@@ -43,6 +52,12 @@ struct Event {
   int64_t wait_end;    // ns: and left
 };
 static_assert(sizeof(Event) == 72, "numpy's EVENT has the same layout");
+using Events = LargeVector<Event>;
+
+inline bool has_wait(const Event& event) {
+  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
+         event.wait_end >= event.wait_begin;
+}
 
 enum StateKind : uint8_t {
   kLateSender,
@@ -59,6 +74,18 @@ enum Exactness : uint8_t {
   kUncertain = 0,  // no longer than the clocks are uncertain
   kBound = 1,      // at least so long
   kExact = 2,
+};
+
+// Why blocked time is not explained.
+enum Gap : uint8_t {
+  kNoPartner,   // the other end is not known: it has no events, or the message no number
+  kClash,       // events contradict each other: two claim one place, or a wait ended too early
+  kIncomplete,  // not all members of the collective are known
+  kUnpaired,    // rows whose two ends do not count the same messages
+  kEitherWay,   // only a rendezvous would have waited, and nothing shows whether it was one
+  kNoHolder,    // no other rank is seen to hold the lock
+  kOtherCall,   // no rule says for whom the call waits
+  kGaps
 };
 
 // How a message went, as far as its two ends show it.

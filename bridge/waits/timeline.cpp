@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "waits/collectives.hpp"
+#include "waits/messages.hpp"
+#include "waits/sorting.hpp"
 
 namespace perfield::waits {
 namespace {
@@ -15,10 +17,20 @@ constexpr int kLookedBack = 16;  // meetings of a pair that are tried before it 
 
 bool is_single(const Event& event) { return event.count == 1 && !(event.flags & kMean); }
 
-bool has_wait(const Event& event) {
-  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
-         event.wait_end >= event.wait_begin;
-}
+// A call with the events that it blocked for and that follow one another.
+struct CallOfEvents {
+  Call call;
+  int32_t rank;
+  size_t first, n;
+  bool goes_on_with(const CallOfEvents& next) const {
+    return rank == next.rank && call.begin == next.call.begin && call.end == next.call.end &&
+           call.step == next.call.step && first + n == next.first;
+  }
+  bool operator<(const CallOfEvents& other) const {
+    return std::tie(rank, call.end, call.begin, first) <
+           std::tie(other.rank, other.call.end, other.call.begin, other.first);
+  }
+};
 
 // Whether ranks leave it only after all have entered it.
 bool gathers_all(uint16_t call) { return collective_of(call).pattern == Pattern::kAllToAll; }
@@ -40,35 +52,29 @@ Timeline::Timeline(const Event* events, size_t n_events, const State* states, si
 
 void Timeline::add_calls(const Event* events, size_t n_events, const State* states,
                          size_t n_states) {
+  Arena arena;
+  ArenaVector<CallOfEvents> found(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     if (e.rank < 0 || !is_single(e)) continue;
-    OfRank& r = ranks_[size_t(e.rank)];
-    if (has_wait(e)) r.calls.push_back({e.wait_begin, e.wait_end, e.step, 0, -1});
+    if (has_wait(e)) {
+      const CallOfEvents call = {{e.wait_begin, e.wait_end, e.step, 0, -1}, e.rank, i, 1};
+      if (!found.empty() && found.back().goes_on_with(call))
+        ++found.back().n;
+      else
+        found.push_back(call);
+    }
     // What begins without blocking still says in which step the rank was: a call of no length.
     if (e.begun != kUnknown && e.begun != e.wait_begin)
-      r.calls.push_back({e.begun, e.begun, e.step, 0, -1});
+      found.push_back({{e.begun, e.begun, e.step, 0, -1}, e.rank, i, 0});
   }
-  for (OfRank& r : ranks_) {
-    std::vector<Call>& calls = r.calls;
-    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
-      return std::tie(a.end, a.begin) < std::tie(b.end, b.begin);
-    });
-    calls.erase(std::unique(calls.begin(), calls.end(),
-                            [](const Call& a, const Call& b) {
-                              return a.begin == b.begin && a.end == b.end;
-                            }),
-                calls.end());
-  }
-  for (size_t i = 0; i < n_events; ++i) {
-    const Event& e = events[i];
-    if (e.rank < 0 || !has_wait(e) || !is_single(e)) continue;
-    const std::vector<Call>& calls = ranks_[size_t(e.rank)].calls;
-    const auto at =
-        std::lower_bound(calls.begin(), calls.end(), e, [](const Call& c, const Event& of) {
-          return std::tie(c.end, c.begin) < std::tie(of.wait_end, of.wait_begin);
-        });
-    call_of_[i] = at - calls.begin();
+  sort_by_ranks(found, ranks_.size(), arena);
+  for (const CallOfEvents& one : found) {
+    std::vector<Call>& calls = ranks_[size_t(one.rank)].calls;
+    if (calls.empty() || calls.back().begin != one.call.begin || calls.back().end != one.call.end)
+      calls.push_back(one.call);
+    calls.back().step = std::max(calls.back().step, one.call.step);
+    for (size_t i = 0; i < one.n; ++i) call_of_[one.first + i] = int64_t(calls.size()) - 1;
   }
   for (size_t i = 0; i < n_states; ++i) {
     const State& s = states[i];
@@ -144,34 +150,36 @@ Spent Timeline::spent(int32_t rank, int64_t begin, int64_t end) const {
 }
 
 void Timeline::add_messages(const Event* events, size_t n_events) {
-  using Key = std::tuple<int32_t, int32_t, uint32_t, uint32_t, uint8_t>;
-  const auto key = [&](size_t i) {
-    const Event& e = events[i];
-    const bool sends = e.kind == kSend;
-    return Key{sends ? e.rank : e.peer, sends ? e.peer : e.rank, e.channel, e.number, e.kind};
+  struct Ends {
+    int64_t send = -1, receive = -1;
   };
-  std::vector<std::pair<Key, size_t>> ends;
+  Arena arena;
+  MessageTable<Ends> messages(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
-    if (e.kind != kCollective && e.number && e.channel && is_single(e) && e.rank >= 0 &&
-        e.peer >= 0 && e.peer != e.rank && e.peer < n_ranks())
-      ends.emplace_back(key(i), i);
-  }
-  std::sort(ends.begin(), ends.end());
-  for (size_t k = 0; k + 1 < ends.size(); ++k) {
-    const Event &send = events[ends[k].second], &receive = events[ends[k + 1].second];
-    if (send.kind != kSend || receive.kind != kReceive || send.peer != receive.rank ||
-        receive.peer != send.rank || send.channel != receive.channel ||
-        send.number != receive.number || send.begun == kUnknown || !has_wait(receive))
+    const EventKind end = end_of(e);
+    if (end == kCollective || !e.number || !e.channel || !is_single(e) || e.rank < 0 ||
+        e.peer < 0 || e.peer == e.rank || e.peer >= n_ranks())
       continue;
-    send_of_[ends[k + 1].second] = int64_t(ends[k].second);
+    Ends& ends = messages.of(e);
+    if (end == kSend)
+      ends.send = int64_t(i);
+    else if (ends.receive < 0)
+      ends.receive = int64_t(i);
+  }
+  messages.for_each([&](const Ends& ends) {
+    if (ends.send < 0 || ends.receive < 0) return;
+    const Event &send = events[ends.send], &receive = events[ends.receive];
+    if (send.begun == kUnknown || !has_wait(receive)) return;
+    send_of_[size_t(ends.receive)] = ends.send;
     if (send.rank < receive.rank)
       meetings_.push_back({send.rank, receive.rank, send.begun, receive.wait_end});
     else
       meetings_.push_back({receive.rank, send.rank, receive.wait_end, send.begun});
-  }
+  });
   std::sort(meetings_.begin(), meetings_.end(), [](const Meeting& a, const Meeting& b) {
-    return std::tie(a.low, a.high, a.at_low) < std::tie(b.low, b.high, b.at_low);
+    return std::tie(a.low, a.high, a.at_low, a.at_high) <
+           std::tie(b.low, b.high, b.at_low, b.at_high);
   });
 }
 

@@ -18,7 +18,7 @@ namespace perfield::waits {
 // between the calls; computation belongs to the step of the call behind it.
 struct Call {
   int64_t begin, end;
-  int64_t step;
+  int64_t step;   // the last in which one of them began, as of wait states
   double waited;  // of end - begin: for another rank
   int64_t state;  // the certain wait state that says so; -1: none
 };
@@ -44,8 +44,9 @@ class Timeline {
   // Begin and end of all that is known of the rank; equal where nothing is.
   std::pair<int64_t, int64_t> extent(int32_t rank) const;
 
-  // Of each event: its call among those of its rank, the send that a receive matched, and the
-  // collective operation that it was a part of, as the first of its events; -1: none.
+  // Of each event: its call among those of its rank, the send that a receive matched (of a start
+  // the post, of a wait the complete), and the collective operation that it was a part of, as the
+  // first of its events; -1: none.
   const std::vector<int64_t>& call_of() const { return call_of_; }
   const std::vector<int64_t>& send_of() const { return send_of_; }
   const std::vector<int64_t>& operation_of() const { return operation_of_; }
@@ -77,7 +78,7 @@ class Timeline {
 
   std::vector<OfRank> ranks_;
   std::vector<int64_t> call_of_, send_of_, operation_of_;
-  std::vector<Meeting> meetings_;                   // by (low, high, at_low)
+  std::vector<Meeting> meetings_;                   // by (low, high, at_low, at_high)
   std::vector<std::vector<Gathering>> gatherings_;  // of each rank, by end
 };
 

@@ -68,10 +68,6 @@ struct Operation {
 
 bool is_test(uint16_t call) { return call >= PERFIELD_CALL_test && call <= PERFIELD_CALL_testsome; }
 
-bool is_transfer_of_window(uint16_t call) {
-  return call >= PERFIELD_CALL_put && call <= PERFIELD_CALL_compare_and_swap;
-}
-
 class Finder {
  public:
   Finder(const Event* events, size_t n_events)
@@ -111,7 +107,7 @@ class Finder {
       if (timeline_.call_of()[i] < 0) continue;
       OfCall& call = calls_[place_of(i)];
       const int64_t partner = e.kind == kReceive ? send_of[i] : receive_of[i];
-      if (e.kind == kCollective || partner < 0 || (e.flags & kOverflow) || is_test(e.call) ||
+      if (e.kind >= kCollective || partner < 0 || (e.flags & kOverflow) || is_test(e.call) ||
           is_transfer_of_window(e.call) || events_[partner].begun == kUnknown) {
         call.is_known = false;
         continue;

@@ -13,12 +13,18 @@
 
 #include "format/calls.h"
 #include "waits/collectives.hpp"
+#include "waits/groups.hpp"
+#include "waits/memory.hpp"
+#include "waits/messages.hpp"
+#include "waits/one_sided.hpp"
+#include "waits/sorting.hpp"
 
 namespace perfield::waits {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr int64_t kUnmatched = -1, kClashing = -2;
+using Index = uint32_t;  // of an event; in place of that of the other end of a message:
+constexpr Index kUnmatched = UINT32_MAX, kClashing = UINT32_MAX - 1;
 
 // Smaller shares of a wait decide neither its kind nor whether it is exact.
 constexpr double kClearly = 0.05;
@@ -27,14 +33,7 @@ constexpr double kLongerThanCopies = 100000;
 // Rows of one pair of ranks and step that are compared; there is one per kind of call.
 constexpr size_t kMostRowsOfPair = 64;
 
-// Stamps of damaged files may be anything; the difference must not overflow.
-int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
-
 bool is_test(uint16_t call) { return call >= PERFIELD_CALL_test && call <= PERFIELD_CALL_testsome; }
-
-bool is_transfer_of_window(uint16_t call) {
-  return call >= PERFIELD_CALL_put && call <= PERFIELD_CALL_compare_and_swap;
-}
 
 bool is_buffered(uint16_t call) {
   return call == PERFIELD_CALL_bsend || call == PERFIELD_CALL_ibsend;
@@ -53,16 +52,20 @@ bool is_standard(uint16_t call) {
 // Whether the call that blocks for the event may block for others at the same time.
 bool may_share_its_call(const Event& event) {
   if (event.kind == kReceive) return true;
+  if (event.kind == kSynchronisation) return bounds_epoch(event.call);
   if (event.kind == kCollective)
     return (event.call >= PERFIELD_CALL_ibarrier && event.call <= PERFIELD_CALL_iexscan) ||
            event.call == PERFIELD_CALL_persistent_collective;
   return event.call > PERFIELD_CALL_rsend && !is_transfer_of_window(event.call);
 }
 
-bool has_wait(const Event& event) {
-  return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
-         event.wait_end >= event.wait_begin;
+// Messages and requests share calls, and so do partners of one-sided transfers.
+enum Sharing : uint8_t { kAmongMessages, kAmongPartners, kSharings };
+Sharing sharing_of(const Event& event) {
+  return event.kind == kSynchronisation ? kAmongPartners : kAmongMessages;
 }
+
+bool is_message_end(const Event& event) { return event.kind < kCollective; }
 
 bool is_row(const Event& event) { return event.flags & (kSingle | kMean); }
 bool is_mean(const Event& event) { return (event.flags & kMean) || event.count != 1; }
@@ -73,14 +76,14 @@ struct Judgement {
 
   double lateness = kNever;  // of the cause, after the call was entered; at most until it was left
   double uncertainty = 0;
-  int64_t cause_event = -1;
+  Index cause_event = kUnmatched;
   int32_t cause = -1;
   uint8_t kind = kLateSender;
   uint8_t gap = kNoPartner;
   uint8_t known = 0;  // Exactness; 0: nothing, for the reason that gap says
   Standing standing = kNone;
   bool is_cause_sure = false;
-  Protocol protocol = kProtocolUnknown;
+  bool was_eager = false;
 
   void is_unknown(Gap reason) {
     *this = Judgement();
@@ -92,33 +95,36 @@ struct Judgement {
   }
 };
 
-struct Call {  // an event with the call that blocked for it
+// Events that follow one another and that one call blocked for.
+struct Run {
   int64_t begin, end;
   int32_t rank;
-  size_t event;
-  bool operator<(const Call& other) const {
-    return std::tie(rank, begin, end, event) <
-           std::tie(other.rank, other.begin, other.end, other.event);
-  }
-  bool is_of(const Call& other) const {
+  Index first, n;
+  bool is_of(const Run& other) const {
     return rank == other.rank && begin == other.begin && end == other.end;
+  }
+  bool operator<(const Run& other) const {
+    return std::tie(rank, begin, end, first) <
+           std::tie(other.rank, other.begin, other.end, other.first);
   }
 };
 
 struct FoundState {
   State state;
   bool may_overlap;  // rows of the same step may hold the same call
+  Sharing sharing;
 };
 
 struct Cover {
   Covered covered;
-  double shareable_ns;  // of blocked_ns, in calls that rows may hold, too
+  double shareable_ns[kSharings];  // of blocked_ns, in calls that rows may hold, too
 };
 
 struct RowBound {  // of a row with a count above 1
   State state;     // time_ns is 0 where it shows no waiting
   double blocked_ns;
   bool may_overlap;
+  Sharing sharing;
   bool is_paired;
   Gap gap;
 };
@@ -132,16 +138,14 @@ using StepOfRank = std::pair<int64_t, int32_t>;
 class Finder {
  public:
   Finder(const Event* events, size_t n_events, const Clocks& clocks)
-      : events_(events), n_events_(n_events), clocks_(clocks) {}
+      : events_(events), clocks_(clocks), judgements_(n_events, arena_) {
+    for (size_t i = 0; i < n_events; ++i)
+      if (is_usable(events[i])) take(Index(i));
+  }
 
   WaitStates find() {
-    judgements_.resize(n_events_);
-    match_messages();
-    for (size_t i = 0; i < n_events_; ++i)
-      if (is_usable(events_[i]) && events_[i].kind != kCollective && !is_mean(events_[i]))
-        judge_message(i);
-    partner_ = {};
     judge_by_size();
+    judge_windows();
     judge_collectives();
     bound_pairs();
     bound_collectives();
@@ -150,71 +154,74 @@ class Finder {
   }
 
  private:
-  bool is_rank(int32_t rank) const { return rank >= 0 && size_t(rank) < clocks_.n_ranks; }
+  bool is_rank(int32_t rank) const { return clocks_.has(rank); }
   bool is_usable(const Event& event) const {
-    return is_rank(event.rank) && event.kind <= kCollective;
+    return is_rank(event.rank) && event.kind <= kSynchronisation;
   }
   bool is_message(const Event& event) const {
-    return is_usable(event) && event.kind != kCollective && is_rank(event.peer) &&
+    return is_usable(event) && is_message_end(event) && is_rank(event.peer) &&
            !is_transfer_of_window(event.call);
   }
-  static int32_t sender_of(const Event& event) {
-    return event.kind == kSend ? event.rank : event.peer;
-  }
-  static int32_t receiver_of(const Event& event) {
-    return event.kind == kSend ? event.peer : event.rank;
+
+  double uncertainty_between(int32_t a, int32_t b) const {
+    return clocks_.uncertainty_between(a, b);
   }
 
-  double uncertainty_of(int32_t rank) const {
-    const double ns = clocks_.uncertainty_ns[rank];
-    return std::isfinite(ns) ? std::max(ns, 0.0) : std::numeric_limits<double>::infinity();
-  }
-  // By how much the clocks of two ranks may disagree.
-  double uncertainty_between(int32_t a, int32_t b) const {
-    if (a == b || (clocks_.clock && clocks_.clock[a] == clocks_.clock[b])) return 0;
-    return uncertainty_of(a) + uncertainty_of(b);
+  // Events are read from the first to the last once; later, only those of a kind are.
+  void take(Index index) {
+    const Event& e = events_[index];
+    if (e.kind == kCollective) collectives_.push_back(index);
+    if (is_mean(e)) return means_.push_back(index);
+    if (has_wait(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
+    if (is_message_end(e)) take_message(index);
+    if (is_of_window(e)) of_windows_.push_back(index);
   }
 
   // ---- messages ----
-  void match_messages() {
-    struct Place {
-      uint64_t ranks, number;
-      size_t event;
-    };
-    std::vector<Place> places;
-    for (size_t i = 0; i < n_events_; ++i) {
-      const Event& e = events_[i];
-      if (!is_message(e) || is_mean(e) || e.channel == 0 || e.number == 0) continue;
-      places.push_back({uint64_t(sender_of(e)) << 32 | uint32_t(receiver_of(e)),
-                        uint64_t(e.channel) << 32 | e.number, i});
+  struct Ends {
+    Index first = kUnmatched, second = kUnmatched;  // in the order in which they come
+  };
+  struct StandardSend {
+    uint64_t bytes;
+    Index event;
+    bool is_blocking;  // MPI_Send
+    bool is_within;    // one clock
+  };
+
+  // One end of a message, which is judged with the other end if that has come.
+  void take_message(Index index) {
+    const Event& e = events_[index];
+    judge_message(index, kUnmatched);
+    if (!is_message(e)) return;
+    if (e.kind == kSend && is_standard(e.call))
+      standard_sends_.push_back({e.bytes, index, e.call == PERFIELD_CALL_send,
+                                 clocks_.clock && clocks_.clock[e.rank] == clocks_.clock[e.peer]});
+    if (e.channel == 0 || e.number == 0) return;
+    Ends& ends = messages_.of(e);
+    if (ends.first == kUnmatched) {
+      ends.first = index;
+      return;
     }
-    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-      return std::tie(a.ranks, a.number, a.event) < std::tie(b.ranks, b.number, b.event);
-    });
-    partner_.assign(n_events_, kUnmatched);
-    for (size_t first = 0, last; first < places.size(); first = last) {
-      size_t n_sends = 0;
-      for (last = first; last < places.size() && places[last].ranks == places[first].ranks &&
-                         places[last].number == places[first].number;
-           ++last)
-        n_sends += events_[places[last].event].kind == kSend;
-      if (last - first == 2 && n_sends == 1) {
-        partner_[places[first].event] = int64_t(places[first + 1].event);
-        partner_[places[first + 1].event] = int64_t(places[first].event);
-      } else if (last - first > 1) {
-        for (size_t i = first; i < last; ++i) partner_[places[i].event] = kClashing;
-      }
+    if (ends.second == kUnmatched && events_[ends.first].kind != e.kind) {
+      ends.second = index;
+      judge_message(index, ends.first);
+      judge_message(ends.first, ends.second);
+      return;
     }
+    if (ends.second < kClashing) judge_message(ends.second, kClashing);
+    ends.second = kClashing;
+    judge_message(index, kClashing);
+    judge_message(ends.first, kClashing);
   }
 
-  void judge_message(size_t index) {
+  // partner: the event at the other end, kUnmatched or kClashing.
+  void judge_message(Index index, Index partner) {
     const Event& e = events_[index];
     Judgement& judged = judgements_[index];
     if (e.kind == kSend && is_transfer_of_window(e.call)) return judged.is_unknown(kOtherCall);
     if (e.peer == e.rank || (e.kind == kSend && is_buffered(e.call)) || is_test(e.call))
       return judged.waits_for_nobody();
-    const int64_t partner = partner_[index];
-    if (partner < 0) return judged.is_unknown(partner == kClashing ? kClash : kNoPartner);
+    if (partner >= kClashing) return judged.is_unknown(partner == kClashing ? kClash : kNoPartner);
     const Event& other = events_[partner];
     if (other.begun == kUnknown) return judged.is_unknown(kNoPartner);
     if (!has_wait(e)) return;
@@ -235,7 +242,7 @@ class Finder {
       if (ended_before && is_synchronous(e.call)) return judged.is_unknown(kClash);
       if (ended_before) {
         judged.waits_for_nobody();
-        judged.protocol = kEager;
+        judged.was_eager = true;
         return;
       }
       judged.kind = kLateReceiver;
@@ -251,76 +258,58 @@ class Finder {
       uint64_t smallest_rendezvous = std::numeric_limits<uint64_t>::max();
       bool has_eager = false;
     } of_way[2];  // between clocks, and within one: other transports have other limits
-    const auto way_of = [this](const Event& e) {
-      return clocks_.clock && clocks_.clock[e.rank] == clocks_.clock[e.peer];
-    };
-    for (size_t i = 0; i < n_events_; ++i) {
-      const Event& e = events_[i];
-      if (e.kind != kSend || !is_standard(e.call) || !is_message(e) || e.peer == e.rank) continue;
-      const Judgement& judged = judgements_[i];
-      Limits& limits = of_way[way_of(e)];
-      if (judged.protocol == kEager) {
-        limits.largest_eager = std::max(limits.largest_eager, e.bytes);
+    for (const StandardSend& send : standard_sends_) {
+      const Judgement& judged = judgements_[send.event];
+      Limits& limits = of_way[send.is_within];
+      if (judged.was_eager) {
+        limits.largest_eager = std::max(limits.largest_eager, send.bytes);
         limits.has_eager = true;
-      } else if (e.call == PERFIELD_CALL_send && judged.standing != Judgement::kNone &&
+      } else if (send.is_blocking && judged.standing != Judgement::kNone &&
                  judged.lateness > std::max(kLongerThanCopies, judged.uncertainty)) {
-        limits.smallest_rendezvous = std::min(limits.smallest_rendezvous, e.bytes);
+        limits.smallest_rendezvous = std::min(limits.smallest_rendezvous, send.bytes);
       }
     }
-    for (size_t i = 0; i < n_events_; ++i) {
-      const Event& e = events_[i];
-      if (e.kind != kSend || !is_standard(e.call) || !is_message(e) || is_mean(e)) continue;
-      const Limits& limits = of_way[way_of(e)];
+    for (const StandardSend& send : standard_sends_) {
+      const Limits& limits = of_way[send.is_within];
       if (limits.has_eager && limits.largest_eager >= limits.smallest_rendezvous) continue;
-      Judgement& judged = judgements_[i];
+      Judgement& judged = judgements_[send.event];
       const bool is_alone = judged.known == 0 && judged.gap == kNoPartner;
-      if (limits.has_eager && e.bytes <= limits.largest_eager &&
+      if (limits.has_eager && send.bytes <= limits.largest_eager &&
           (is_alone || judged.standing == Judgement::kWaitsIfRendezvous))
         judged.waits_for_nobody();
-      else if (e.bytes >= limits.smallest_rendezvous &&
+      else if (send.bytes >= limits.smallest_rendezvous &&
                judged.standing == Judgement::kWaitsIfRendezvous)
         judged.standing = Judgement::kWaits;
     }
   }
 
   // ---- collective operations ----
-  struct Member {
-    uint64_t group[2];
-    int32_t rank;
-    size_t event;
-    bool operator<(const Member& other) const {
-      return std::tie(group[0], group[1], rank, event) <
-             std::tie(other.group[0], other.group[1], other.rank, other.event);
-    }
-    bool is_with(const Member& other) const {
-      return group[0] == other.group[0] && group[1] == other.group[1];
-    }
-  };
-  using Members = std::vector<Member>;
-
+  // Calls judge(members, n) for each operation or row of operations, whose members it sorts by
+  // rank.
   template <typename Judge>
-  static void for_each_group(Members& members, Judge judge) {
-    std::sort(members.begin(), members.end());
-    for (size_t first = 0, last; first < members.size(); first = last) {
-      for (last = first + 1; last < members.size() && members[last].is_with(members[first]);)
-        ++last;
-      judge(&members[first], last - first);
-    }
+  void for_each_by_rank(const Groups& operations, Judge judge) const {
+    const auto by_rank = [this](Index a, Index b) {
+      return std::tie(events_[a].rank, a) < std::tie(events_[b].rank, b);
+    };
+    operations.for_each([&](Index* members, size_t n) {
+      if (!std::is_sorted(members, members + n, by_rank)) std::sort(members, members + n, by_rank);
+      judge(members, n);
+    });
   }
 
   void judge_collectives() {
-    Members members;
+    Groups operations(arena_);
     std::vector<std::pair<uint32_t, int32_t>> unsized;
-    for (size_t i = 0; i < n_events_; ++i) {
+    for (const Index i : collectives_) {
       const Event& e = events_[i];
-      if (!is_usable(e) || e.kind != kCollective || e.channel == 0) continue;
+      if (e.channel == 0) continue;
       if (e.size == 0) unsized.push_back({e.channel, e.rank});
-      if (!is_mean(e) && e.number != 0) members.push_back({{e.channel, e.number}, e.rank, i});
+      if (!is_mean(e) && e.number != 0) operations.add({e.channel, e.number}, i);
     }
     std::sort(unsized.begin(), unsized.end());
     unsized.erase(std::unique(unsized.begin(), unsized.end()), unsized.end());
     unsized_members_ = std::move(unsized);
-    for_each_group(members, [this](const Member* group, size_t n) { judge_group(group, n); });
+    for_each_by_rank(operations, [this](const Index* group, size_t n) { judge_group(group, n); });
   }
 
   // How many ranks are members of a communicator whose size is not known, as far as events show.
@@ -331,20 +320,20 @@ class Finder {
     return size_t(range.second - range.first);
   }
 
-  void all_unknown(const Member* group, size_t n, Gap gap) {
-    for (size_t k = 0; k < n; ++k) judgements_[group[k].event].is_unknown(gap);
+  void all_unknown(const Index* group, size_t n, Gap gap) {
+    for (size_t k = 0; k < n; ++k) judgements_[group[k]].is_unknown(gap);
   }
 
   // Members of one operation, or of the same operations, by rank.
-  void judge_group(const Member* group, size_t n) {
-    const Event& any = events_[group[0].event];
+  void judge_group(const Index* group, size_t n) {
+    const Event& any = events_[group[0]];
     const Collective collective = collective_of(any.call);
     if (collective.pattern == Pattern::kNone) return all_unknown(group, n, kOtherCall);
     size_t n_begun = 0, n_roots = 0, root = 0;
     for (size_t k = 0; k < n; ++k) {
-      const Event& e = events_[group[k].event];
+      const Event& e = events_[group[k]];
       if (e.call != any.call || e.size != any.size || e.count != any.count ||
-          (k > 0 && group[k].rank == group[k - 1].rank))
+          (k > 0 && e.rank == events_[group[k - 1]].rank))
         return all_unknown(group, n, kClash);
       n_begun += e.begun != kUnknown;
       if (e.flags & kRoot) {
@@ -361,28 +350,28 @@ class Finder {
     // The root of several operations is one rank only if no other rank was root of some of them.
     if (n_roots == 0 || (is_mean(any) && !(is_complete && any.size != 0)))
       return all_unknown(group, n, kIncomplete);
-    for (size_t k = 0; k < n; ++k) judgements_[group[k].event].waits_for_nobody();
+    for (size_t k = 0; k < n; ++k) judgements_[group[k]].waits_for_nobody();
     if (collective.pattern == Pattern::kOneToAll) {
       for (size_t k = 0; k < n; ++k)
         if (k != root) judge_member(group[k], group[root], collective.kind, kExact, true);
       return;
     }
-    const Member* last = last_of(group, n, root);
-    if (!last) return judgements_[group[root].event].is_unknown(kIncomplete);
+    const Index* last = last_of(group, n, root);
+    if (!last) return judgements_[group[root]].is_unknown(kIncomplete);
     judge_member(group[root], *last, collective.kind,
                  is_complete && any.size != 0 ? kExact : kBound,
                  is_complete && is_last_for_sure(group, n, *last, root));
   }
 
-  void judge_all_to_all(const Member* group, size_t n, StateKind kind, bool is_complete) {
-    const Member* last = last_of(group, n, n);
+  void judge_all_to_all(const Index* group, size_t n, StateKind kind, bool is_complete) {
+    const Index* last = last_of(group, n, n);
     if (!last) return all_unknown(group, n, kIncomplete);
     const bool is_sure = is_complete && is_last_for_sure(group, n, *last, n);
-    const Exactness known = is_complete && events_[group[0].event].size != 0 ? kExact : kBound;
+    const Exactness known = is_complete && events_[group[0]].size != 0 ? kExact : kBound;
     bool is_possible = true;
     for (size_t k = 0; k < n; ++k) {
-      Judgement& judged = judgements_[group[k].event];
-      if (group[k].event != last->event)
+      Judgement& judged = judgements_[group[k]];
+      if (group[k] != *last)
         judge_member(group[k], *last, kind, known, is_sure);
       else if (known == kExact)
         judged.waits_for_nobody();
@@ -396,31 +385,31 @@ class Finder {
   }
 
   // The member that began last, of all but one; the first of equals.
-  const Member* last_of(const Member* group, size_t n, size_t except) const {
-    const Member* last = nullptr;
+  const Index* last_of(const Index* group, size_t n, size_t except) const {
+    const Index* last = nullptr;
     for (size_t k = 0; k < n; ++k) {
-      const int64_t begun = events_[group[k].event].begun;
-      if (k != except && begun != kUnknown && (!last || begun > events_[last->event].begun))
+      const int64_t begun = events_[group[k]].begun;
+      if (k != except && begun != kUnknown && (!last || begun > events_[*last].begun))
         last = &group[k];
     }
     return last;
   }
 
-  bool is_last_for_sure(const Member* group, size_t n, const Member& last, size_t except) const {
-    const int64_t begun = events_[last.event].begun;
+  bool is_last_for_sure(const Index* group, size_t n, Index last, size_t except) const {
+    const Event& latest = events_[last];
     for (size_t k = 0; k < n; ++k) {
-      const Event& e = events_[group[k].event];
-      if (k == except || group[k].event == last.event || e.begun == kUnknown) continue;
-      if (double(difference(begun, e.begun)) < uncertainty_between(last.rank, e.rank)) return false;
+      const Event& e = events_[group[k]];
+      if (k == except || group[k] == last || e.begun == kUnknown) continue;
+      if (double(difference(latest.begun, e.begun)) < uncertainty_between(latest.rank, e.rank))
+        return false;
     }
     return true;
   }
 
-  void judge_member(const Member& member, const Member& late, StateKind kind, Exactness known,
-                    bool is_cause_sure) {
-    const Event& e = events_[member.event];
-    const Event& other = events_[late.event];
-    Judgement& judged = judgements_[member.event];
+  void judge_member(Index member, Index late, StateKind kind, Exactness known, bool is_cause_sure) {
+    const Event& e = events_[member];
+    const Event& other = events_[late];
+    Judgement& judged = judgements_[member];
     if (other.begun == kUnknown) return judged.is_unknown(kIncomplete);
     if (!has_wait(e)) return judged.is_unknown(kNoPartner);
     const double until_begun = double(difference(other.begun, e.wait_begin));
@@ -429,8 +418,8 @@ class Finder {
     judged.uncertainty = uncertainty_between(e.rank, other.rank);
     if (until_end < until_begun - judged.uncertainty) return judged.is_unknown(kClash);
     judged.lateness = std::min(until_begun, until_end);
-    judged.cause = late.rank;
-    judged.cause_event = int64_t(late.event);
+    judged.cause = other.rank;
+    judged.cause_event = late;
     judged.kind = kind;
     judged.standing = Judgement::kWaits;
     judged.gap = kIncomplete;
@@ -438,40 +427,76 @@ class Finder {
     judged.is_cause_sure = is_cause_sure;
   }
 
+  // ---- one-sided transfers ----
+  void judge_windows() {
+    for (const InWindow& found :
+         waits_in_windows(events_, of_windows_.data(), of_windows_.size(), clocks_))
+      judge_window(found);
+  }
+
+  void judge_window(const InWindow& found) {
+    const Event& e = events_[found.event];
+    Judgement& judged = judgements_[found.event];
+    if (found.answer == InWindow::kNobody) return judged.waits_for_nobody();
+    if (found.answer == InWindow::kNoAnswer) return judged.is_unknown(found.gap);
+    const Event& other = events_[found.late];
+    if (other.begun == kUnknown || !has_wait(e)) return judged.is_unknown(kNoPartner);
+    const double until_begun = double(difference(other.begun, e.wait_begin));
+    const double until_end = double(difference(e.wait_end, e.wait_begin));
+    const double uncertainty = uncertainty_between(e.rank, other.rank);
+    if (until_end < until_begun - uncertainty)
+      return found.answer == InWindow::kLateOrLeft ? judged.waits_for_nobody()
+                                                   : judged.is_unknown(kClash);
+    judged = Judgement();
+    judged.uncertainty = uncertainty;
+    judged.lateness = std::min(until_begun, until_end);
+    judged.cause = other.rank;
+    judged.cause_event = Index(found.late);
+    judged.kind = kLateOneSided;
+    judged.standing = Judgement::kWaits;
+    judged.gap = found.gap;
+    judged.known = found.is_bound ? kBound : kExact;
+    judged.is_cause_sure = found.is_sure;
+  }
+
   // ---- calls: what the events of one call say together ----
+  void take_call(const Run& run) {
+    if (!runs_.empty() && runs_.back().is_of(run) &&
+        runs_.back().first + runs_.back().n == run.first)
+      ++runs_.back().n;
+    else
+      runs_.push_back(run);
+  }
+
   void judge_calls() {
-    std::vector<Call> calls;
-    for (size_t i = 0; i < n_events_; ++i)
-      if (is_usable(events_[i]) && !is_mean(events_[i]) && has_wait(events_[i]))
-        calls.push_back({events_[i].wait_begin, events_[i].wait_end, events_[i].rank, i});
-    std::sort(calls.begin(), calls.end());
-    for (size_t first = 0, last; first < calls.size(); first = last) {
-      for (last = first + 1; last < calls.size() && calls[last].is_of(calls[first]);) ++last;
-      judge_call(&calls[first], last - first);
+    sort_by_ranks(runs_, clocks_.n_ranks, arena_);
+    std::vector<Index> call;
+    for (size_t first = 0, last; first < runs_.size(); first = last) {
+      call.clear();
+      for (last = first; last < runs_.size() && runs_[last].is_of(runs_[first]); ++last)
+        for (Index i = 0; i < runs_[last].n; ++i) call.push_back(runs_[last].first + i);
+      judge_call(call.data(), call.size());
     }
   }
 
-  const Judgement& of(const Call& call) const { return judgements_[call.event]; }
-
   // The send, or else the other event, whose other end was latest or earliest; nullptr: none.
-  const Call* latest(const Call* calls, size_t n, Judgement::Standing standing, bool is_send,
-                     bool earliest) const {
-    const Call* found = nullptr;
+  const Index* latest(const Index* call, size_t n, Judgement::Standing standing, bool is_send,
+                      bool earliest) const {
+    const Index* found = nullptr;
     for (size_t k = 0; k < n; ++k) {
-      const Judgement& judged = of(calls[k]);
-      if (judged.standing != standing || (events_[calls[k].event].kind == kSend) != is_send)
-        continue;
-      const double gain = found ? judged.lateness - of(*found).lateness : 1;
-      const bool is_lower = found && judged.cause < of(*found).cause;
-      if (!found || (earliest ? gain < 0 : gain > 0) || (gain == 0 && is_lower)) found = &calls[k];
+      const Judgement& judged = judgements_[call[k]];
+      if (judged.standing != standing || (events_[call[k]].kind == kSend) != is_send) continue;
+      const double gain = found ? judged.lateness - judgements_[*found].lateness : 1;
+      const bool is_lower = found && judged.cause < judgements_[*found].cause;
+      if (!found || (earliest ? gain < 0 : gain > 0) || (gain == 0 && is_lower)) found = &call[k];
     }
     return found;
   }
 
   // Whether no other cause may have come later than the latest one, or before the earliest.
-  bool is_top_for_sure(const Call* calls, size_t n, const Judgement& top, bool earliest) const {
+  bool is_top_for_sure(const Index* call, size_t n, const Judgement& top, bool earliest) const {
     for (size_t k = 0; k < n; ++k) {
-      const Judgement& judged = of(calls[k]);
+      const Judgement& judged = judgements_[call[k]];
       if (judged.standing != Judgement::kWaits || judged.cause == top.cause) continue;
       const double lead = (earliest ? -1 : 1) * (top.lateness - judged.lateness);
       if (lead < uncertainty_between(top.cause, judged.cause)) return false;
@@ -479,17 +504,20 @@ class Finder {
     return true;
   }
 
-  void judge_call(const Call* calls, size_t n) {
-    const int32_t rank = calls[0].rank;
-    const double blocked = double(difference(calls[0].end, calls[0].begin));
-    int64_t step = events_[calls[0].event].step;
+  void judge_call(const Index* call, size_t n) {
+    const Event& any = events_[call[0]];
+    const int32_t rank = any.rank;
+    const double blocked = double(difference(any.wait_end, any.wait_begin));
+    const Sharing sharing = sharing_of(any);
+    int64_t step = any.step;
     bool has_test = false, has_waitsome = false, only_sends = true, may_overlap = false;
     uint8_t known = kExact, gap = kNoPartner;
+    bool any_waits[2] = {};             // for sure: others, and sends
     double possible = 0;                // the longest wait that the clocks allow
     double possible_if_rendezvous = 0;  // and of sends
     for (size_t k = 0; k < n; ++k) {
-      const Event& e = events_[calls[k].event];
-      const Judgement& judged = of(calls[k]);
+      const Event& e = events_[call[k]];
+      const Judgement& judged = judgements_[call[k]];
       step = std::max(step, e.step);
       has_test = has_test || is_test(e.call);
       has_waitsome = has_waitsome || e.call == PERFIELD_CALL_waitsome;
@@ -500,11 +528,12 @@ class Finder {
       double& longest =
           judged.standing == Judgement::kWaitsIfRendezvous ? possible_if_rendezvous : possible;
       longest = std::max(longest, judged.lateness + judged.uncertainty);
+      if (judged.standing == Judgement::kWaits) any_waits[e.kind == kSend] = true;
       if (e.flags & kOverflow) known = std::min(known, uint8_t(kBound));
     }
     Cover& cover = cover_of(step, rank);
     cover.covered.blocked_ns += blocked;
-    if (may_overlap) cover.shareable_ns += blocked;
+    if (may_overlap) cover.shareable_ns[sharing] += blocked;
     if (has_test) {  // test calls never block
       cover.covered.exact_ns += blocked;
       return;
@@ -512,23 +541,26 @@ class Finder {
     // Rows may hold later partners of this call.
     const bool is_bound_by_rows =
         may_overlap && known == kExact &&
-        std::binary_search(has_rows_.begin(), has_rows_.end(), StepOfRank(step, rank));
+        std::binary_search(has_rows_[sharing].begin(), has_rows_[sharing].end(),
+                           StepOfRank(step, rank));
     if (is_bound_by_rows) known = kBound;
     // MPI_Waitsome returns with the first message; that of an unknown partner may have been it.
     if (has_waitsome && known != kExact) {
       cover.covered.gap_ns[gap] += blocked;
       return;
     }
-    const Call* top = latest(calls, n, Judgement::kWaits, false, has_waitsome);
+    const Index* top =
+        any_waits[false] ? latest(call, n, Judgement::kWaits, false, has_waitsome) : nullptr;
     double doubt = 0;       // waiting beyond top's
     int32_t doubtful = -1;  // and for whom
     // A late partner sends and posts its receives at nearly the same time: it is a late sender.
     // Only a send that waited clearly longer, or for another rank, makes it a late receiver.
     for (const Judgement::Standing standing : {Judgement::kWaits, Judgement::kWaitsIfRendezvous}) {
-      const Call* send = has_waitsome && top ? nullptr : latest(calls, n, standing, true, false);
-      if (!send) continue;
-      const double shown = top ? std::max(of(*top).lateness, 0.0) : 0;
-      const double lateness = of(*send).lateness;
+      const bool any = standing == Judgement::kWaits ? any_waits[true] : possible_if_rendezvous > 0;
+      if (!any || (has_waitsome && top)) continue;
+      const Index* send = latest(call, n, standing, true, false);
+      const double shown = top ? std::max(judgements_[*top].lateness, 0.0) : 0;
+      const double lateness = judgements_[*send].lateness;
       if (lateness <= shown) continue;
       // Without other evidence, a call that only sends lasts so long for its receivers. Where it
       // receives, too, the receiver must explain more time than is left for a transfer.
@@ -536,38 +568,38 @@ class Finder {
       const bool is_shown =
           standing == Judgement::kWaits || ((known == kExact || !may_overlap) &&
                                             (only_sends || lateness - shown >= blocked - lateness));
-      const bool is_other =
-          standing == Judgement::kWaits && top && of(*send).cause != of(*top).cause;
+      const bool is_other = standing == Judgement::kWaits && top &&
+                            judgements_[*send].cause != judgements_[*top].cause;
       if (is_shown && (is_other || lateness - shown > kClearly * lateness))
         top = send;
       else if (lateness - shown > doubt) {
         doubt = lateness - shown;
-        doubtful = of(*send).cause;
+        doubtful = judgements_[*send].cause;
       }
     }
-    const double waited = top ? std::max(of(*top).lateness, 0.0) : 0;
-    const double uncertainty = top ? of(*top).uncertainty : 0;
+    const double waited = top ? std::max(judgements_[*top].lateness, 0.0) : 0;
+    const double uncertainty = top ? judgements_[*top].uncertainty : 0;
     const Protocol protocol =
-        top && of(*top).kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
+        top && judgements_[*top].kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
     if (waited > uncertainty) {
-      const Judgement& judged = of(*top);
+      const Judgement& judged = judgements_[*top];
       if (doubt > std::max(kClearly * waited, uncertainty))
         known = std::min(known, uint8_t(kBound));
       const uint8_t exactness = known == kExact ? kExact : kBound;
       (exactness == kExact ? cover.covered.exact_ns : cover.covered.bounded_ns) += blocked;
       const bool is_sure = judged.is_cause_sure &&
                            (exactness == kBound || doubt == 0 || doubtful == judged.cause) &&
-                           is_top_for_sure(calls, n, judged, has_waitsome);
+                           is_top_for_sure(call, n, judged, has_waitsome);
       add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
-                 events_[top->event].call, protocol, int64_t(top->event), judged.cause_event,
-                 waited, uncertainty + (exactness == kExact ? doubt : 0)},
-                may_overlap);
+                 events_[*top].call, protocol, *top, judged.cause_event, waited,
+                 uncertainty + (exactness == kExact ? doubt : 0)},
+                may_overlap, sharing);
       return;
     }
     if (waited > 0)
-      add_state({step, rank, -1, of(*top).kind, kUncertain, events_[top->event].call, protocol,
-                 int64_t(top->event), -1, waited, uncertainty},
-                may_overlap);
+      add_state({step, rank, -1, judgements_[*top].kind, kUncertain, events_[*top].call, protocol,
+                 *top, -1, waited, uncertainty},
+                may_overlap, sharing);
     if (known != kExact) {
       (is_bound_by_rows ? cover.covered.bounded_ns : cover.covered.gap_ns[gap]) += blocked;
       return;
@@ -580,7 +612,9 @@ class Finder {
     cover.covered.exact_ns += blocked - unsure - either;
   }
 
-  void add_state(const State& state, bool may_overlap) { found_.push_back({state, may_overlap}); }
+  void add_state(const State& state, bool may_overlap, Sharing sharing) {
+    found_.push_back({state, may_overlap, sharing});
+  }
 
   // Calls come by rank and time, so those of one step come together but for a few.
   Cover& cover_of(int64_t step, int32_t rank) {
@@ -595,55 +629,51 @@ class Finder {
 
   // ---- rows of several messages: bounds, as sum of max(0, x) >= max(0, sum of x) ----
   void bound_pairs() {
-    struct Row {
-      uint64_t ranks;
-      int64_t step;
-      size_t event;
-    };
-    std::vector<Row> rows;
-    for (size_t i = 0; i < n_events_; ++i) {
+    bool has_means = false;
+    for (const Index i : means_) {
       const Event& e = events_[i];
-      if (!is_usable(e) || e.kind == kCollective || !(is_row(e) || is_mean(e))) continue;
-      if (is_mean(e) && may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
+      if (e.kind == kCollective) continue;
+      if (may_share_its_call(e)) has_rows_[sharing_of(e)].push_back({e.step, e.rank});
       if (is_message(e))
-        rows.push_back({uint64_t(sender_of(e)) << 32 | uint32_t(receiver_of(e)), e.step, i});
-      else if (is_mean(e))
+        has_means = true;
+      else if (e.kind == kSynchronisation)
+        add_row(i, nullptr, kUnpaired, 0);
+      else
         add_row(i, nullptr, e.kind == kSend && is_rank(e.peer) ? kOtherCall : kNoPartner, 0);
     }
-    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return std::tie(a.ranks, a.step, a.event) < std::tie(b.ranks, b.step, b.event);
-    });
-    std::vector<size_t> sends, receives;
-    for (size_t first = 0, last; first < rows.size(); first = last) {
+    if (!has_means) return;
+    Groups pairs(arena_);  // of ranks, in each step
+    for (Index i = 0; i < judgements_.size(); ++i) {
+      const Event& e = events_[i];
+      if (is_message(e) && (is_row(e) || is_mean(e)))
+        pairs.add({Way(e).word(), in_order(e.step)}, i);
+    }
+    std::vector<Index> sends, receives;
+    pairs.for_each([&](const Index* rows, size_t n) {
+      if (std::none_of(rows, rows + n, [this](Index i) { return is_mean(events_[i]); })) return;
       sends.clear();
       receives.clear();
-      bool has_mean = false;
-      for (last = first; last < rows.size() && rows[last].ranks == rows[first].ranks &&
-                         rows[last].step == rows[first].step;
-           ++last) {
-        const Event& e = events_[rows[last].event];
-        has_mean = has_mean || is_mean(e);
-        (e.kind == kSend ? sends : receives).push_back(rows[last].event);
-      }
-      if (has_mean) bound_pair(sends, receives);
-    }
+      for (size_t k = 0; k < n; ++k)
+        (events_[rows[k]].kind == kSend ? sends : receives).push_back(rows[k]);
+      bound_pair(sends, receives);
+    });
   }
 
   // Whether the rows at both ends count the same messages: as many, and the same last one.
-  bool count_the_same(const std::vector<size_t>& sends, const std::vector<size_t>& receives) const {
+  bool count_the_same(const std::vector<Index>& sends, const std::vector<Index>& receives) const {
     if (sends.empty() || receives.empty() || sends.size() + receives.size() > kMostRowsOfPair)
       return false;
     uint64_t n_sent = 0, n_received = 0;
-    for (const size_t i : sends) n_sent += events_[i].count;
-    for (const size_t i : receives) n_received += events_[i].count;
+    for (const Index i : sends) n_sent += events_[i].count;
+    for (const Index i : receives) n_received += events_[i].count;
     if (n_sent != n_received || n_sent == 0) return false;
-    const auto last_number = [this](const std::vector<size_t>& rows, uint32_t channel) {
+    const auto last_number = [this](const std::vector<Index>& rows, uint32_t channel) {
       uint32_t number = 0;
-      for (const size_t i : rows)
+      for (const Index i : rows)
         if (events_[i].channel == channel) number = std::max(number, events_[i].number);
       return number;
     };
-    for (const size_t i : receives) {
+    for (const Index i : receives) {
       const Event& e = events_[i];
       const uint32_t number = last_number(receives, e.channel);
       if (e.channel == 0 || number == 0 || number != last_number(sends, e.channel)) return false;
@@ -651,16 +681,16 @@ class Finder {
     return true;
   }
 
-  void bound_pair(const std::vector<size_t>& sends, const std::vector<size_t>& receives) {
+  void bound_pair(const std::vector<Index>& sends, const std::vector<Index>& receives) {
     const bool is_paired = count_the_same(sends, receives);
-    const auto all = [this](const std::vector<size_t>& rows, auto condition) {
-      return std::all_of(rows.begin(), rows.end(), [&](size_t i) { return condition(events_[i]); });
+    const auto all = [this](const std::vector<Index>& rows, auto condition) {
+      return std::all_of(rows.begin(), rows.end(), [&](Index i) { return condition(events_[i]); });
     };
     const auto has_begun = [](const Event& e) { return e.begun != kUnknown; };
     const bool to_itself = events_[(sends.empty() ? receives : sends)[0]].peer ==
                            events_[(sends.empty() ? receives : sends)[0]].rank;
     // One bound for all rows of this end; the first of them holds it.
-    const auto bound = [&](const std::vector<size_t>& waiting, const std::vector<size_t>& late,
+    const auto bound = [&](const std::vector<Index>& waiting, const std::vector<Index>& late,
                            StateKind kind, bool may_wait, Gap gap) {
       const bool has_bound =
           is_paired && may_wait && all(waiting, has_wait) && all(late, has_begun);
@@ -668,7 +698,7 @@ class Finder {
       if (has_bound) {
         const Event& e = events_[waiting[0]];
         judged.cause = e.peer;
-        judged.cause_event = int64_t(late[0]);
+        judged.cause_event = late[0];
         judged.is_cause_sure = true;
         judged.kind = kind;
         judged.lateness = sum_of_lateness(waiting, late);
@@ -681,7 +711,7 @@ class Finder {
     if (to_itself) {
       Judgement none;
       for (const auto* rows : {&sends, &receives})
-        for (const size_t i : *rows)
+        for (const Index i : *rows)
           if (is_mean(events_[i])) add_row(i, &none, kNoPartner, 0);
       return;
     }
@@ -692,13 +722,12 @@ class Finder {
 
   // Sum over the messages: how much later they began at the late end than the call that waited.
   // Less what the clocks and the rounding of means allow, so that it is never too much.
-  double sum_of_lateness(const std::vector<size_t>& waiting,
-                         const std::vector<size_t>& late) const {
+  double sum_of_lateness(const std::vector<Index>& waiting, const std::vector<Index>& late) const {
     const Event& any = events_[waiting[0]];
     double begun = 0, entered = 0, left = 0, n = 0;
-    for (const size_t i : late)
+    for (const Index i : late)
       begun += double(events_[i].count) * double(difference(events_[i].begun, any.wait_begin));
-    for (const size_t i : waiting) {
+    for (const Index i : waiting) {
       const Event& e = events_[i];
       entered += double(e.count) * double(difference(e.wait_begin, any.wait_begin));
       left += double(e.count) * double(difference(e.wait_end, any.wait_begin));
@@ -708,23 +737,23 @@ class Finder {
   }
 
   void bound_collectives() {
-    Members members;
-    for (size_t i = 0; i < n_events_; ++i) {
+    Groups rows(arena_);
+    for (const Index i : means_) {
       const Event& e = events_[i];
-      if (!is_usable(e) || e.kind != kCollective || !(is_row(e) || is_mean(e))) continue;
-      if (is_mean(e) && may_share_its_call(e)) has_rows_.push_back({e.step, e.rank});
-      if (is_mean(e))
-        members.push_back({{uint64_t(e.channel) << 32 | e.call, uint64_t(e.step)}, e.rank, i});
+      if (e.kind != kCollective) continue;
+      if (may_share_its_call(e)) has_rows_[kAmongMessages].push_back({e.step, e.rank});
+      rows.add({uint64_t(e.channel) << 32 | e.call, in_order(e.step)}, i);
     }
-    for_each_group(members, [this](const Member* group, size_t n) { bound_group(group, n); });
-    std::sort(has_rows_.begin(), has_rows_.end());
+    for_each_by_rank(rows, [this](const Index* group, size_t n) { bound_group(group, n); });
+    for (std::vector<StepOfRank>& of_sharing : has_rows_)
+      std::sort(of_sharing.begin(), of_sharing.end());
   }
 
-  void bound_group(const Member* group, size_t n) {
-    const Event& any = events_[group[0].event];
+  void bound_group(const Index* group, size_t n) {
+    const Event& any = events_[group[0]];
     bool is_same = any.channel != 0 && any.number != 0;
     for (size_t k = 0; k < n; ++k) {
-      const Event& e = events_[group[k].event];
+      const Event& e = events_[group[k]];
       is_same = is_same && e.number == any.number && e.count == any.count;
     }
     if (is_same)
@@ -732,9 +761,9 @@ class Finder {
     else
       all_unknown(group, n, kUnpaired);
     for (size_t k = 0; k < n; ++k) {
-      const Event& e = events_[group[k].event];
-      const Judgement& judged = judgements_[group[k].event];
-      add_row(group[k].event, judged.known ? &judged : nullptr, Gap(judged.gap),
+      const Event& e = events_[group[k]];
+      const Judgement& judged = judgements_[group[k]];
+      add_row(group[k], judged.known ? &judged : nullptr, Gap(judged.gap),
               judged.standing == Judgement::kWaits
                   ? double(e.count) * (judged.lateness - judged.uncertainty - 1)
                   : 0);
@@ -742,16 +771,17 @@ class Finder {
   }
 
   // A row of several, or one that stands for them; judged: nullptr if its waiting is not known.
-  void add_row(size_t index, const Judgement* judged, Gap gap, double bound) {
+  void add_row(Index index, const Judgement* judged, Gap gap, double bound) {
     const Event& e = events_[index];
     if (!has_wait(e)) return;
     RowBound row{};
     row.blocked_ns =
         is_mean(e) ? double(e.count) * double(difference(e.wait_end, e.wait_begin)) : 0;
     row.may_overlap = may_share_its_call(e);
+    row.sharing = sharing_of(e);
     row.is_paired = judged != nullptr;
     row.gap = gap;
-    row.state = {e.step, e.rank, -1, 0, kBound, e.call, kProtocolUnknown, int64_t(index), -1, 0, 0};
+    row.state = {e.step, e.rank, -1, 0, kBound, e.call, kProtocolUnknown, index, -1, 0, 0};
     if (judged && bound > 0) {
       row.state.cause = judged->is_cause_sure ? judged->cause : -1;
       row.state.cause_event = judged->cause_event;
@@ -802,7 +832,8 @@ class Finder {
   }
 
   static void add(Cover& sum, const Cover& part) {
-    sum.shareable_ns += part.shareable_ns;
+    for (int sharing = 0; sharing < kSharings; ++sharing)
+      sum.shareable_ns[sharing] += part.shareable_ns[sharing];
     sum.covered.blocked_ns += part.covered.blocked_ns;
     sum.covered.exact_ns += part.covered.exact_ns;
     sum.covered.bounded_ns += part.covered.bounded_ns;
@@ -810,38 +841,51 @@ class Finder {
     for (size_t gap = 0; gap < kGaps; ++gap) sum.covered.gap_ns[gap] += part.covered.gap_ns[gap];
   }
 
-  // One rank's step. Rows whose messages may have shared a call bound the same time, so only the
-  // largest of them counts, and only if it exceeds what is known of single calls.
+  // One rank's step.
   void join_step(size_t first_found, size_t last_found, size_t first_row, size_t last_row,
                  Cover& sum, std::vector<State>& states) {
+    const size_t first_state = states.size();
+    for (size_t i = first_found; i < last_found; ++i)
+      if (!found_[i].may_overlap) states.push_back(found_[i].state);
+    for (size_t i = first_row; i < last_row; ++i) {
+      const RowBound& row = rows_[i];
+      if (row.may_overlap) continue;
+      count_row(sum.covered, row, row.blocked_ns, row.is_paired);
+      if (row.state.time_ns > 0) states.push_back(row.state);
+    }
+    for (const Sharing sharing : {kAmongMessages, kAmongPartners})
+      join_shared(sharing, first_found, last_found, first_row, last_row, sum, states);
+    std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+  }
+
+  // Rows that may have shared a call bound the same time, so only the largest of them counts, and
+  // only if it exceeds what is known of single calls.
+  void join_shared(Sharing sharing, size_t first_found, size_t last_found, size_t first_row,
+                   size_t last_row, Cover& sum, std::vector<State>& states) {
     const RowBound* most_bound = nullptr;
     const RowBound* longest = nullptr;
     bool is_any_paired = false;
     for (size_t i = first_row; i < last_row; ++i) {
       const RowBound& row = rows_[i];
-      if (!row.may_overlap) {
-        count_row(sum.covered, row, row.blocked_ns, row.is_paired);
-        continue;
-      }
+      if (!row.may_overlap || row.sharing != sharing) continue;
       if (!longest || row.blocked_ns > longest->blocked_ns) longest = &row;
       if (!most_bound || row.state.time_ns > most_bound->state.time_ns) most_bound = &row;
       is_any_paired = is_any_paired || row.is_paired;
     }
+    const auto is_of_these = [&](const FoundState& one) {
+      return one.may_overlap && one.sharing == sharing;
+    };
     double known = 0;
     for (size_t i = first_found; i < last_found; ++i)
-      if (found_[i].may_overlap && found_[i].state.exactness != kUncertain)
+      if (is_of_these(found_[i]) && found_[i].state.exactness != kUncertain)
         known += found_[i].state.time_ns;
     const bool use_row = most_bound && most_bound->state.time_ns > known;
-    const size_t first_state = states.size();
     for (size_t i = first_found; i < last_found; ++i)
-      if (!(use_row && found_[i].may_overlap)) states.push_back(found_[i].state);
-    for (size_t i = first_row; i < last_row; ++i)
-      if (rows_[i].may_overlap ? use_row && &rows_[i] == most_bound : rows_[i].state.time_ns > 0)
-        states.push_back(rows_[i].state);
-    std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+      if (is_of_these(found_[i]) && !use_row) states.push_back(found_[i].state);
+    if (use_row) states.push_back(most_bound->state);
     if (longest)
-      count_row(sum.covered, *longest, std::max(0.0, longest->blocked_ns - sum.shareable_ns),
-                is_any_paired);
+      count_row(sum.covered, *longest,
+                std::max(0.0, longest->blocked_ns - sum.shareable_ns[sharing]), is_any_paired);
   }
 
   static void count_row(Covered& covered, const RowBound& row, double blocked_ns, bool is_paired) {
@@ -850,12 +894,15 @@ class Finder {
   }
 
   const Event* events_;
-  size_t n_events_;
   Clocks clocks_;
-  std::vector<int64_t> partner_;
-  std::vector<Judgement> judgements_;
+  Arena arena_;
+  ArenaVector<Judgement> judgements_;  // of each event
+  ArenaVector<Run> runs_{arena_};
+  MessageTable<Ends> messages_{arena_};
+  ArenaVector<Index> collectives_{arena_}, means_{arena_}, of_windows_{arena_};
+  ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
-  std::vector<StepOfRank> has_rows_;  // sorted: steps with rows that may share calls
+  std::vector<StepOfRank> has_rows_[kSharings];  // sorted: steps with rows that may share calls
   std::vector<FoundState> found_;
   std::vector<Cover> covers_;
   std::vector<RowBound> rows_;
@@ -864,6 +911,7 @@ class Finder {
 }  // namespace
 
 WaitStates find_wait_states(const Event* events, size_t n_events, const Clocks& clocks) {
+  if (n_events >= kClashing) throw std::bad_alloc();  // 309 GB
   return Finder(events, n_events, clocks).find();
 }
 

@@ -223,11 +223,8 @@ def otf2_events() -> list[tuple[str, int]]: ...
 def pack_step(plain: bytes, reference: bytes, sequence: int) -> bytes | None: ...
 def rank_waited_for(waited: ArrayLike, named: float, waiting: float) -> int | None: ...
 def read_arrivals(
-    path: str,
-    offsets: ArrayLike,
-    references: ArrayLike,
-    steps: ArrayLike,
-    ranks: ArrayLike,
+    entries: Sequence[tuple[Any, ...]],
+    logs: Sequence[tuple[str, ArrayLike]],
     shift_ns: ArrayLike,
     drift: ArrayLike,
 ) -> NDArray[Any]: ...

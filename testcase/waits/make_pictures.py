@@ -23,6 +23,7 @@ SCENARIOS = {  # scenario -> name of its picture
     "late_at_bcast": "late-broadcast",
     "late_at_reduce": "early-reduce",
     "put_fence": "late-one-sided",
+    "late_post": "late-post",
     "chain": "chain",
 }
 

@@ -6,7 +6,8 @@
 //
 // Late ranks sleep and do not compute, so that ranks that share cores do not delay one another.
 // Each rank keeps a log of its MPI calls, with CLOCK_MONOTONIC, and writes it at the end to
-// waits-<rank>.csv. A line is a message at one end, or a collective operation:
+// waits-<rank>.csv. A line is a message at one end, a collective operation, or a synchronisation
+// with one partner:
 //   step,scenario,kind,call,peer,tag,group,root,begun,wait_begin,wait_end
 // begun: the send was entered, the receive was posted. wait_begin, wait_end: the call that blocked
 // for it was entered and left. group: the ranks of a collective operation, "all".
@@ -25,8 +26,9 @@ static double delay = 0.04;  // s
 static const char* scenario;
 static char *large, small[64];
 static MPI_Comm ring;
-static MPI_Win window;
-static int *exposed, put_value;
+static MPI_Win fenced, window;
+static MPI_Group origins, target;
+static int put_value, has_windows;
 
 // --- the log -------------------------------------------------------------------------------------
 typedef struct {
@@ -126,6 +128,31 @@ static void exchange(const int* from, int n_from, const int* to, int n_to) {
     call;                                                       \
     note("collective", name, -1, 0, root, begun, begun, now()); \
   } while (0)
+
+// One-sided transfers from ranks 0 and 1 to rank 2. A line for each partner: first to last.
+enum { LAST_ORIGIN = 1, TARGET = 2 };
+#define SYNCHRONISATION(name, first, last, call)                        \
+  do {                                                                  \
+    const int64_t begun = now();                                        \
+    call;                                                               \
+    const int64_t end = now();                                          \
+    for (int partner = first; partner <= last; partner++)               \
+      note("synchronisation", name, partner, 0, -1, begun, begun, end); \
+  } while (0)
+#define WITH_ORIGINS(name, call) SYNCHRONISATION(name, 0, LAST_ORIGIN, call)
+#define WITH_TARGET(name, call) SYNCHRONISATION(name, TARGET, TARGET, call)
+
+static void post(void) { WITH_ORIGINS("win_post", MPI_Win_post(origins, 0, window)); }
+static void await(void) { WITH_ORIGINS("win_wait", MPI_Win_wait(window)); }
+static void start(void) { WITH_TARGET("win_start", MPI_Win_start(target, 0, window)); }
+static void complete(void) { WITH_TARGET("win_complete", MPI_Win_complete(window)); }
+static void lock(void) { WITH_TARGET("lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window)); }
+static void flush(void) { WITH_TARGET("flush", MPI_Win_flush(TARGET, window)); }
+static void unlock(void) { WITH_TARGET("unlock", MPI_Win_unlock(TARGET, window)); }
+
+static void put(MPI_Win to, int at) {
+  MPI_Put(&put_value, 1, MPI_INT, at, rank % 2, 1, MPI_INT, to);
+}
 
 static void barrier(void) { COLLECTIVE("barrier", -1, MPI_Barrier(MPI_COMM_WORLD)); }
 
@@ -278,9 +305,55 @@ static void put_fence(int number) {
   put_value = number;
   if (rank == 2) {
     sleep_for(delay);
-    MPI_Put(&put_value, 1, MPI_INT, 3, 0, 1, MPI_INT, window);
+    put(fenced, 3);
   }
-  COLLECTIVE("fence", -1, MPI_Win_fence(0, window));
+  COLLECTIVE("fence", -1, MPI_Win_fence(0, fenced));
+}
+
+// Rank 2 opens its window late. Both origins wait for that, in whichever call their MPI needs it.
+static void late_post(int number) {
+  put_value = number;
+  if (rank == TARGET) {
+    sleep_for(delay);
+    post();
+    await();
+  }
+  if (rank <= LAST_ORIGIN) {
+    start();
+    put(window, TARGET);
+    complete();
+  }
+}
+
+// Rank 0 completes late, and rank 1 half as late. Rank 2 waits for rank 0.
+static void late_complete(int number) {
+  put_value = number;
+  if (rank == TARGET) {
+    post();
+    await();
+  }
+  if (rank <= LAST_ORIGIN) {
+    start();
+    put(window, TARGET);
+    sleep_for(rank == 0 ? delay : delay / 2);
+    complete();
+  }
+}
+
+// Rank 0 holds the lock of rank 2's window while rank 1 asks for it.
+static void locked(int number) {
+  put_value = number;
+  if (rank == 1) receive(8, 0, 5);
+  if (rank <= LAST_ORIGIN) {
+    lock();
+    put(window, TARGET);
+  }
+  if (rank == 0) {
+    flush();
+    send(8, 1, 5);
+    sleep_for(delay);
+  }
+  if (rank <= LAST_ORIGIN) unlock();
 }
 
 static void clean(int number) {
@@ -310,9 +383,17 @@ static const Scenario kScenarios[] = {
     {"crossing", crossing, 11, 0},
     {"two_causes", two_causes, 2, 1},
     {"put_fence", put_fence, 2, 1},
+    {"late_post", late_post, 2, 1},
+    {"late_complete", late_complete, 2, 1},
+    {"lock", locked, 2, 1},
     {"clean", clean, 2, 1},
 };
 enum { SCENARIOS = sizeof kScenarios / sizeof kScenarios[0] };
+
+static int needs_windows(const Scenario* chosen) {
+  return chosen->run == put_fence || chosen->run == late_post || chosen->run == late_complete ||
+         chosen->run == locked;
+}
 
 static void run(const Scenario* chosen) {
   scenario = chosen->name;
@@ -322,6 +403,36 @@ static void run(const Scenario* chosen) {
     perfield_step(step, step);
     step++;
   }
+}
+
+static int make_window(MPI_Win* made) {
+  int* memory;
+  return MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                          made) == MPI_SUCCESS;
+}
+
+// Open MPI 4 has no windows between hosts on some networks. Then scenarios with them are left out.
+static void make_windows(void) {
+  const int both[2] = {0, LAST_ORIGIN}, last[1] = {TARGET};
+  MPI_Group all;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  has_windows = make_window(&fenced) && make_window(&window);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (!has_windows) return;
+  MPI_Win_fence(0, fenced);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 2, both, &origins);
+  MPI_Group_incl(all, 1, last, &target);
+  MPI_Group_free(&all);
+}
+
+static void free_windows(void) {
+  if (!has_windows) return;
+  MPI_Win_fence(0, fenced);
+  MPI_Win_free(&fenced);
+  MPI_Win_free(&window);
+  MPI_Group_free(&origins);
+  MPI_Group_free(&target);
 }
 
 int main(int argc, char** argv) {
@@ -344,26 +455,23 @@ int main(int argc, char** argv) {
   large = calloc(LARGE, 1);
   const int periodic = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
-  // Open MPI 4 has no windows between hosts on some networks. Then put_fence is left out.
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const int has_window = MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
-                                          &exposed, &window) == MPI_SUCCESS;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-  if (has_window) MPI_Win_fence(0, window);
+  make_windows();
   // Connections are made here, so that no scenario waits for them.
   for (int i = 1; i < size; i++) send_and_receive((rank + i) % size, (rank + size - i) % size);
+  const double planted = delay;
+  delay = 0;
+  if (has_windows) late_post(0);
+  if (has_windows) locked(0);
+  delay = planted;
   n_lines = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   perfield_initialize();
   for (int i = 0; i < SCENARIOS; i++)
     if ((!strcmp(name, "all") || !strcmp(name, kScenarios[i].name)) &&
-        (has_window || kScenarios[i].run != put_fence))
+        (has_windows || !needs_windows(&kScenarios[i])))
       run(&kScenarios[i]);
   write_log();
-  if (has_window) {
-    MPI_Win_fence(0, window);
-    MPI_Win_free(&window);
-  }
+  free_windows();
   MPI_Comm_free(&ring);
   free(large);
   MPI_Finalize();

@@ -27,6 +27,7 @@ from perfield.analysis.waits import (
     gain_of_balance,
     ways_of,
 )
+from perfield.analysis.waits.costs import FOLLOWED
 from perfield.analysis.waits.path import critical_path
 from perfield.run.waits import waits_of_steps
 
@@ -93,14 +94,18 @@ def seconds(call: Callable[[], object]) -> list[float]:
     return found
 
 
-def entries_per_second(n_peers: int, n_ranks: int = 32, n_steps: int = 100) -> list[float]:
-    """How many step entries a core reads with wait states, from rows of one message."""
+def entries_per_second(
+    n_peers: int, logged: bool = False, followed: int | None = None, n_ranks: int = 32, n_steps: int = 100
+) -> list[float]:
+    """How many step entries a core reads with wait states, from rows of one message or from logs; followed :
+    across how many steps to follow delays, None: not at all."""
     made = Written(halo_events(n_ranks, n_peers, n_steps), n_ranks, n_steps)
     with tempfile.TemporaryDirectory() as name:
-        path = write_waiting_run(Path(name) / "run", made, lambda step: False, packed=True)
+        path = write_waiting_run(Path(name) / "run", made, lambda step: logged, packed=True)
         run = perfield.open(path)
         positions = np.arange(len(run))
-        return [n_ranks * n_steps / spent for spent in seconds(lambda: waits_of_steps(run, positions))]
+        spent = seconds(lambda: waits_of_steps(run, positions, followed))
+        return [n_ranks * n_steps / one for one in spent]
 
 
 def transfers(events: np.ndarray) -> float:
@@ -115,6 +120,9 @@ def main() -> None:
     for n_peers, target in ((6, LEAST_ENTRIES), (26, LEAST_ENTRIES)):
         label = f"entries read with wait states, {n_peers} peers by two calls, one core"
         figure(label, entries_per_second(n_peers), "per second", target=target, most=False)
+        for what, options in (("followed delays", {"followed": FOLLOWED}), ("logs", {"logged": True})):
+            values = entries_per_second(n_peers, **options)
+            figure(f"the same with {what}, {n_peers} peers", values, "per second", target=None, most=False)
     events = halo_events(64, 6, 1_200)
     found = find_wait_states(events, n_ranks=64)
     parts = {

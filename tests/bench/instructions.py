@@ -27,6 +27,8 @@ EXCHANGES = (
     ("messages", "MPI_Irecv, MPI_Send, MPI_Wait", 3 * CALL + 2 * MESSAGE),
     ("requests", "MPI_Irecv, MPI_Isend, MPI_Waitall", 3 * CALL + 2 * MESSAGE + NON_BLOCKING_SEND),
     ("open_sends", "MPI_Issend, MPI_Irecv, MPI_Waitall", 3 * CALL + 2 * MESSAGE + NON_BLOCKING_SEND),
+    ("epochs", "MPI_Win_post, _start, _complete, _wait with one partner", 4 * CALL + 4 * MESSAGE),
+    ("locks", "MPI_Win_lock, _unlock", 2 * CALL),
 )
 # The program closes steps itself. Otherwise perfield also follows where its calls are made.
 STEPS = {"EVENTS_STEP": "1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated_waits import collective, compute, recv, send, simulate, step
+from simulated_waits import collective, compute, lock, recv, send, simulate, step, unlock
 from waiting_runs import write_waiting_run
 
 import perfield
@@ -176,3 +176,11 @@ def test_command_draws_the_chosen_step(run, tmp_path):
     assert commands.main(words) == 0
     assert "waiting in step 2" in file.read_text(), "rank 3 is slowest there"
     assert np.array_equal(run.logged_steps, [0, 1])
+
+
+def test_holder_of_a_lock_is_said_to_unlock(tmp_path):
+    programs = [[compute(90 * MS), step()], [lock(0), compute(60 * MS), unlock(0), compute(30 * MS), step()]]
+    programs += [[compute(5 * MS), lock(0), unlock(0), compute(30 * MS), step()]]
+    axes = drawn(perfield.open(write_waiting_run(tmp_path / "run", simulate(programs), lambda step: True)))
+    assert "rank 1 enters MPI_Win_unlock" in texts(axes)
+    assert any("late one-sided" in text for text in texts(axes))

@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 from simulated_waits import (
     KINDS,
+    access,
     collective,
+    complete,
     compute,
+    end_exposure,
     irecv,
     isend,
+    lock,
+    post,
     recv,
     send,
     simulate,
     step,
+    unlock,
     wait,
 )
 from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
@@ -50,6 +56,16 @@ def ring(n_steps=8, ranks=4, late=2):
     return simulate(programs)
 
 
+def one_sided(n_steps=4):
+    """Rank 0 opens its window late; rank 2 holds a lock for which rank 1 waits."""
+    programs = [[], [], []]
+    for _ in range(n_steps):
+        programs[0] += [compute(10 * MS), post(1), end_exposure(), compute(30 * MS), step()]
+        programs[1] += [access(0), complete(), compute(2 * MS), lock(0), unlock(0), step()]
+        programs[2] += [compute(9 * MS), lock(0), compute(20 * MS), unlock(0), compute(11 * MS), step()]
+    return simulate(programs)
+
+
 def alternating(n_steps=4):
     """Rank 1 is late for the first message of a step, rank 0 for the second: in sums that cancels."""
     programs = [[], []]
@@ -81,6 +97,33 @@ def test_who_waited_for_whom_is_exact_in_logs_and_in_rows_of_one_message(tmp_pat
     table = run.wait_states(slice(None))
     assert set(table["exactness"]) == {"exact"}
     assert told(table) == pytest.approx(pairs(simulation), abs=1e-9)
+
+
+def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path):
+    simulation = one_sided()
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: step == 2))
+    table = run.wait_states(slice(None))
+    long = table[table["time_s"] > 1e-3]
+    assert set(long["exactness"]) == {"exact"}
+    assert set(long["kind"]) == {"late_one_sided"}
+    expected = {key: value for key, value in pairs(simulation).items() if value > 1e-3}
+    assert {key[1:3] for key in expected} == {(1, 0), (1, 2)}
+    seen = {key: value for key, value in expected.items() if key[2] == 0 or key[0] == 2}
+    assert told(long) == pytest.approx(seen, abs=1e-9)
+    assert set(long["call"]) == {"win_start", "lock"}
+    frame = run.with_wait_states().frame(2)
+    assert frame.values[ONE_SIDED][1] == pytest.approx(
+        expected[2, 1, 0, KINDS[-1]] + expected[2, 1, 2, KINDS[-1]]
+    )
+
+
+def test_one_sided_partners_are_no_messages(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", one_sided(), lambda step: step == 2))
+    assert run.messages(slice(None)).empty
+    assert not run.frame(1).values["sent_count"].any()
+    assert not run.frame(2).values["received_count"].any()
+    kinds = run.arrivals()["kind"]
+    assert set(kinds.tolist()) == {3}
 
 
 def test_sums_of_several_messages_give_bounds_and_logs_the_truth(tmp_path):
@@ -250,7 +293,8 @@ def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monk
     names = ("relax", "assemble", MPI)
     table = np.zeros(6, samples.TABLE)
     table["frame"], table["rank"], table["function"] = 2, np.arange(6) % 2, np.arange(6) // 2
-    table["count"], table["time_s"] = 1, [0.003, 0.105, 0.003, 0.018, 0.1, 0.0]  # of ranks 0 and 1 in each
+    table["time_s"] = [0.003, 0.105, 0.003, 0.018, 0.1, 0.0]  # of ranks 0 and 1 in each
+    table["count"] = 1000 * table["time_s"] + 1
     taken = samples.Samples([samples.Function(name, "") for name in names], table, 0, [])
     monkeypatch.setattr(type(run), "sampled", taken)
     monkeypatch.setattr(type(run), "has_samples", True)
@@ -261,6 +305,12 @@ def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monk
     assert of_rank["assemble"] == pytest.approx(0.015, rel=0.02)
     assert sums.caused_s[1] == pytest.approx(0.12, rel=0.01)
     assert "102 ms of it by its time in function relax" in words.who_costs_most(sums)
+    table["count"] = 1  # one sample may be chance
+    of_rank = waits.wait_sums(run)
+    assert dict(zip(of_rank.parts, of_rank.caused_in_s[:, 1]))["other reasons"] == pytest.approx(
+        0.12, rel=0.01
+    )
+    assert "function" not in words.who_costs_most(of_rank)
 
 
 def test_regions_have_fields_of_what_they_cost(tmp_path):

@@ -31,7 +31,8 @@ Fortran<InC>::operator InC() const noexcept {
 }
 #else
 #define PERFIELD_F2C_FUNCTIONS(X) \
-  X(Comm, Comm) X(Datatype, Type) X(Message, Message) X(Op, Op) X(Request, Request) X(Win, Win)
+  X(Comm, Comm)                   \
+  X(Datatype, Type) X(Group, Group) X(Message, Message) X(Op, Op) X(Request, Request) X(Win, Win)
 struct ToC {
 #define PERFIELD_MEMBER(type, name) decltype(&::MPI_##name##_f2c) name;
   PERFIELD_F2C_FUNCTIONS(PERFIELD_MEMBER)
@@ -68,6 +69,7 @@ InC in_c(MPI_Fint number, LastInC<InC>* lasts) noexcept {
   }
 PERFIELD_CONVERSION(Comm, in_c(value, last_comms_in_c))
 PERFIELD_CONVERSION(Datatype, in_c(value, last_types_in_c))
+PERFIELD_CONVERSION(Group, to_c.Group(value))
 PERFIELD_CONVERSION(Message, to_c.Message(value))
 PERFIELD_CONVERSION(Op, to_c.Op(value))
 PERFIELD_CONVERSION(Request, to_c.Request(value))

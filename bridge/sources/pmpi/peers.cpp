@@ -136,10 +136,16 @@ Peers* Peers::duplicate() noexcept {
   return peers;
 }
 
-bool Peers::world_ranks(int n, const int* ranks, int32_t* found) const noexcept {
-  if (library.Group_translate_ranks(members_->group, n, ranks, world_group, found) != MPI_SUCCESS)
+bool world_ranks(MPI_Group group, int n, const int* ranks, int32_t* found) noexcept {
+  if (library.Group_translate_ranks(group, n, ranks, world_group, found) != MPI_SUCCESS)
     return false;
-  return std::find(found, found + n, MPI_UNDEFINED) == found + n;
+  std::replace(found, found + n, int32_t{MPI_UNDEFINED}, kPeerOutside);
+  return true;
+}
+
+bool Peers::world_ranks(int n, const int* ranks, int32_t* found) const noexcept {
+  return pmpi::world_ranks(members_->group, n, ranks, found) &&
+         std::find(found, found + n, kPeerOutside) == found + n;
 }
 
 // Whether the ranks of the group are these of MPI_COMM_WORLD. Another process is noticed at once.
@@ -182,6 +188,8 @@ void Peers::find_line() noexcept {
 void Peers::let_go() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (made_on) made_on->let_go();
+  free(access);
+  free(exposure);
   if (members_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     library.Group_free(&members_->group);
     free(members_->neighbors.load());

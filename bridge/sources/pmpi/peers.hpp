@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "epochs.hpp"
 #include "library.hpp"
 #include "recorder/source.h"
 
@@ -59,7 +60,7 @@ class Peers {
   void keep() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void let_go() noexcept;
 
-  uint32_t name = 0;  // of the communicator, or of that on which the window was made: see names.hpp
+  uint32_t name = 0;  // of the communicator or window: see names.hpp
   // Receives from any source or with any tag that are posted on it, and not completed.
   std::atomic<uint32_t> n_wildcards{0};
   int size = 0;        // of the peers' group: the remote one if there is one
@@ -69,7 +70,10 @@ class Peers {
   std::atomic<bool> met{false};                               // on_first_use has been called
   std::atomic<bool> has_channels{false};                      // see channels.hpp
   std::atomic<uint32_t> n_collectives{0}, n_neighborhood{0};  // operations so far
-  Peers* made_on = nullptr;  // of a window: the communicator on which it was made, kept
+  std::atomic<uint32_t> n_windows{0};                         // made on the communicator so far
+  // Of a window: the communicator on which it was made, kept; and the epochs as origin and target.
+  Peers* made_on = nullptr;
+  Epoch *access = nullptr, *exposure = nullptr;
 
   static Peers* create(MPI_Group group) noexcept;
   // Those of a duplicate, still without a name. nullptr without memory.
@@ -94,6 +98,10 @@ class Peers {
 
 // Call it in MPI_Init.
 void prepare_peers() noexcept;
+
+// The world ranks of these ranks of a group, kPeerOutside for those of another world; false if MPI
+// does not tell.
+bool world_ranks(MPI_Group group, int n, const int* ranks, int32_t* found) noexcept;
 
 // Called once for each communicator that the program uses; nullptr: nobody asks.
 extern void (*on_first_use)(MPI_Comm comm, Peers& peers) __attribute__((visibility("hidden")));

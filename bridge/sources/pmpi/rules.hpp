@@ -9,6 +9,7 @@
 #include "call.hpp"
 #include "count_collectives.hpp"
 #include "count_neighbors.hpp"
+#include "count_windows.hpp"
 #include "names.hpp"
 #include "peers.hpp"
 #include "requests.hpp"
@@ -279,13 +280,18 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
   remember_receive(taken);
 }
 
-// --- communicators and windows -------------------------------------------------------------------
+// --- communicators -------------------------------------------------------------------------------
 inline void follow_child(Call&, const MPI_Comm* child) {
   if (*child == library.comm_null) return;
   Peers* peers = find_new_peers(*child);
   // MPI_Comm_create_group of Open MPI copies attributes to a communicator of other ranks.
   if (peers && peers == last_copied()) peers = renew_peers(*child);
   name_new(*child, peers);
+}
+
+inline void follow_grid(Call& call, const MPI_Comm* child) {
+  follow_child(call, child);
+  if (*child != library.comm_null) describe_grid(*child, find_new_peers(*child));
 }
 
 inline void follow_duplicate(Call&, const MPI_Comm* child) {
@@ -299,38 +305,6 @@ inline void before_idup(Call&, MPI_Comm parent) {
   forget_copied();
 }
 inline void follow_idup(Call&, MPI_Comm parent) { name_new(parent, last_copied()); }
-
-// Synchronising a window counts as a collective on the communicator on which it was made.
-inline void follow_window(Call&, MPI_Comm comm, const MPI_Win* window) {
-  Peers* peers = peers_of(comm);
-  Peers* of_window = peers ? peers_of_window(*window) : nullptr;
-  if (!of_window || of_window->made_on) return;
-  peers->keep();
-  of_window->made_on = peers;
-  of_window->name = peers->name;
-}
-
-// --- one-sided -----------------------------------------------------------------------------------
-// A message without a number: no receive will tell of it. Its channel is the communicator's name.
-inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype type,
-                           MPI_Win window) {
-  if (target == MPI_PROC_NULL) return;
-  Peers* peers = peers_of_window(window);
-  const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
-  const perfield_place place{peers ? peers->name : 0, 0};
-  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
-}
-
-inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,
-                              MPI_Win window) {
-  const bool only_fetches = op == library.no_op;
-  count_transfer(call, target, only_fetches ? 0 : count, type, window);
-}
-
-inline void follow_fence(Call& call, MPI_Win window) {
-  Peers* peers = peers_of_window(window);
-  if (peers && peers->made_on) count_collective(call, *peers->made_on, 0);
-}
 
 // --- files ---------------------------------------------------------------------------------------
 inline void count_read_done(Call& call, const MPI_Status* status) {

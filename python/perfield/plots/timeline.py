@@ -39,6 +39,7 @@ LEAST = 0.03  # of the time shown: shorter waits have no arrow
 COMPUTES, IN_MPI, WAITS, UNSURE = pale(PALETTE[0]), (0.45, 0.45, 0.45), PALETTE[4], pale(PALETTE[4])
 HEIGHT = 0.56  # of a bar, of the distance between ranks
 SMALL, LETTER, ROOM = 11, 0.58, 7  # size of labels, width of a letter in it; points beside a label
+OF_WINDOWS = ("fence", "lock", "unlock", "flush")  # calls whose names MPI begins with MPI_Win_
 ENDS = {"late_sender": "sends", "late_receiver": "posts its receive"}  # what ends the waiting of others
 
 
@@ -321,4 +322,4 @@ def _below(axes: Axes) -> float:
 def _mpi_name(call: int) -> str:
     """A call as MPI writes it: MPI_Allreduce."""
     name = str(call_names(np.array([call]))[0])
-    return f"MPI_{'Win_fence' if name == 'fence' else name.capitalize()}"
+    return f"MPI_{f'Win_{name}' if name in OF_WINDOWS else name.capitalize()}"

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
-from perfield.analysis.waits import EVENT
 
 if TYPE_CHECKING:
     from perfield.run.collectives import Communicator
     from perfield.run.run import RunDirectory
 
 COLLECTIVE = 2  # kind of event
-FROM_ROW, MEAN, OVERFLOWED = 2, 4, 16  # flags of an event
-UNKNOWN_PEER = -3
-STAMPS = ("begun", "wait_begin", "wait_end")
+FROM_ROW, MEAN = 2, 4  # flags of an event
 
 
 def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
@@ -30,55 +27,19 @@ def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
 
     An entry of one step whose log was written gives the log's events, else its rows.
     """
-    logged, logs = run.logs(positions)
-    of_log = _events_of_logs(logged, logs, run)
-    logs_of = _key(logs["step"], logs["rank"], run)
-    parts, keys = [], [np.zeros(0, np.int64)]
-    for path, steps, places in run.entries_by_file(positions):
-        ranks = places["rank"].astype(np.int64)
-        of_entry = _key(steps, ranks, run)
-        is_logged = (places["span"] <= 1) & np.isin(of_entry, logs_of)
-        keys.append(of_entry[is_logged])
-        kept = np.flatnonzero(~is_logged)
-        where = places["offset"][kept], places["reference_offset"][kept], steps[kept], ranks[kept]
-        parts.append(_bridge.read_arrivals(path, *where, *run.stamps.shift_and_drift(ranks[kept])))
-    of_rows = np.concatenate([np.zeros(0, EVENT), *parts])
-    _tell(of_rows, np.flatnonzero(of_rows["kind"] == COLLECTIVE), run.communicators)
-    of_log = of_log[np.isin(_key(of_log["step"], of_log["rank"], run), np.concatenate(keys))]
-    for name in STAMPS if len(of_log) else ():
-        of_log[name] = run.stamps.common_ns(of_log["rank"], of_log[name])
-    return np.concatenate([of_rows, of_log]) if len(of_log) else of_rows
+    entries = [
+        (path, places["offset"], places["reference_offset"], steps, places["rank"], places["span"])
+        for path, steps, places in run.entries_by_file(positions)
+    ]
+    clocks = run.stamps.shift_and_drift(np.arange(run.n_ranks))
+    events = _bridge.read_arrivals(entries, list(run.logs_by_file(positions)), *clocks)
+    _tell(events, np.flatnonzero(events["kind"] == COLLECTIVE), run.communicators)
+    return events
 
 
 def in_order(events: np.ndarray) -> np.ndarray:
     """The events sorted by step, rank, and when they began."""
     return events[np.lexsort((events["begun"], events["rank"], events["step"]))]
-
-
-def _key(steps: np.ndarray, ranks: np.ndarray, run: RunDirectory) -> np.ndarray:
-    return steps.astype(np.int64) * run.n_ranks + ranks
-
-
-def _events_of_logs(logged: np.ndarray, logs: np.ndarray, run: RunDirectory) -> np.ndarray:
-    """Events of logs, and which of them are incomplete: they overflowed, or a part of them is lost."""
-    events = np.zeros(len(logged), EVENT)
-    if not len(logged):
-        return events
-    for name in set(EVENT.names).intersection(logged.dtype.names):
-        events[name] = logged[name]
-    events["count"] = 1
-    of_messages = events["kind"] != COLLECTIVE
-    events["peer"][of_messages & (events["peer"] < 0)] = UNKNOWN_PEER
-    _tell(events, np.flatnonzero(~of_messages), run.communicators)
-    if len(logs):
-        keys, of_key = np.unique(_key(logs["step"], logs["rank"], run), return_inverse=True)
-        lost = np.zeros(len(keys), dtype=bool)
-        lost[of_key[logs["lost"] > 0]] = True
-        lost |= np.bincount(of_key, logs["n"]) < np.bincount(of_key, logs["all"]) / np.bincount(of_key)
-        incomplete = np.isin(_key(events["step"], events["rank"], run), keys[lost])
-        events["flags"][incomplete] |= OVERFLOWED
-    own = of_messages & (events["peer"] == events["rank"])
-    return events[~own] if own.any() else events
 
 
 def _tell(events: np.ndarray, which: np.ndarray, told: list[Communicator]) -> None:

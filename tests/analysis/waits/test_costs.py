@@ -23,7 +23,17 @@ from simulated_waits import (
     wait,
 )
 
-from perfield.analysis.waits import COST, EVENT, EXACT, STATE, by_region, delay_costs, find_wait_states
+from perfield.analysis.waits import (
+    COST,
+    EVENT,
+    EXACT,
+    STATE,
+    by_function,
+    by_region,
+    critical_path,
+    delay_costs,
+    find_wait_states,
+)
 
 MS = 1_000_000
 SLACK = 0.05 * MS  # what messages and calls take
@@ -160,6 +170,22 @@ def test_costs_of_any_program_add_up_to_its_waiting(seed):
     assert found.time_ns.sum() + found.unbooked_ns == pytest.approx(states["time_ns"].sum(), rel=1e-9, abs=1)
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_order_of_events_does_not_change_costs_and_path(seed):
+    chance = random.Random(seed)
+    ordered = simulate(random_programs(chance, 5, 40)).events()
+    shuffled = ordered[np.array(chance.sample(range(len(ordered)), len(ordered)), int)]
+    costs, paths = [], []
+    for events in (ordered, shuffled):
+        states = find_wait_states(events, np.zeros(5)).states
+        costs.append(delay_costs(events, states).by_step(range(40), 5))
+        paths.append(critical_path(events, states).parts)
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-9, atol=1e-3)
+    for name in ("step", "rank", "computing_ns"):
+        np.testing.assert_allclose(paths[0][name], paths[1][name], rtol=1e-9, atol=1e-3)
+
+
 def test_nothing_known_costs_nothing():
     found = delay_costs(np.zeros(0, EVENT), np.zeros(0, STATE))
     assert found.time_ns.sum() == found.unbooked_ns == 0
@@ -288,3 +314,17 @@ def test_costs_of_ranks_that_regions_do_not_have_are_refused():
         by_region(costs, [], np.zeros((1, 1, 3)))
     with pytest.raises(ValueError, match=r"expected perfield\.analysis\.waits\.COST"):
         by_region(np.zeros(1), [0], np.zeros((1, 1, 3)))
+
+
+def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
+    """Rank 0 waits 100 for rank 1, whose samples show 60 more in f, 30 +- 20 more in g, and less in h."""
+    costs = np.zeros(1, COST)
+    costs["rank"], costs["waiting"] = 1, 0
+    costs["computing_ns"], costs["longer_ns"], costs["communicating_ns"] = 100, 120, 7
+    times = np.array([[10.0, 70], [50, 80], [9, 3]])
+    variances = np.array([[50.0, 50], [200, 200], [1, 1]])
+    parts, left = by_function(costs, times, variances)
+    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0]]))
+    assert left == pytest.approx([0, 57])
+    parts, left = by_function(np.zeros(0, COST), times, variances)
+    assert not parts.any() and not left.any()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_waits import collective, compute, random_programs, recv, send, simulate, step
+from simulated_waits import collective, compute, irecv, random_programs, recv, send, simulate, step, wait
 
 from perfield.analysis.waits import (
     EVENT,
@@ -55,6 +55,21 @@ def test_path_of_each_step_lies_on_its_slowest_rank():
     parts = critical_path(*found_in(programs)[1:]).parts
     long = {(int(p["step"]), int(p["rank"])) for p in parts if p["computing_ns"] > 5 * MS}
     assert long >= {(number, number % 3) for number in range(1, 6)}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_work_before_a_call_belongs_to_the_last_step_of_its_messages(order):
+    programs = [
+        [irecv(1, "a"), irecv(1, "b"), compute(10 * MS), wait("a", "b"), collective("barrier"), step()],
+        [send(0), send(0), collective("barrier"), step()],
+    ]
+    _, events, _ = found_in(programs)
+    events["step"] = 1
+    events["step"][np.flatnonzero(events["kind"] == 1)[0]] = 0
+    events = events[::order].copy()
+    parts = critical_path(events, find_wait_states(events, np.zeros(2)).states).parts
+    (longest,) = parts[parts["computing_ns"] > 5 * MS]
+    assert (longest["step"], longest["rank"]) == (1, 0)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -12,6 +12,7 @@ from call_numbers import CALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_waits import (
+    Network,
     collective,
     compute,
     irecv,
@@ -521,7 +522,8 @@ def test_words_tell_all_shares_and_the_main_reason():
 
 
 def simulated(chance):
-    return simulate(random_programs(chance, chance.randint(2, 6), 4))
+    network = Network(defers=chance.random() < 0.5)
+    return simulate(random_programs(chance, chance.randint(2, 6), 4), network)
 
 
 @settings(max_examples=80, deadline=None)
@@ -531,7 +533,8 @@ def test_logs_show_the_simulated_waits(seed):
     events = simulation.events()
     waits = find_wait_states(events, n_ranks=simulation.n_ranks)
     gaps = waits.coverage.gaps()
-    gaps.pop("either_way")  # large messages whose protocol nothing shows
+    for reason in ("either_way", "no_holder", "other_call"):  # of large messages and of locks
+        gaps.pop(reason)
     assert sum(gaps.values()) == 0
     transfer = 2 * (simulation.network.latency_ns + LARGE * simulation.network.ns_per_byte)
     truth = {(one.rank, one.wait_begin): one for one in simulation.waits}
@@ -608,10 +611,11 @@ def test_core_agrees_with_the_definitions(seed):
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_order_of_events_does_not_matter(seed):
+@given(seed=st.integers(0, 2**32), n_steps=st.sampled_from([4, 60]))
+def test_order_of_events_does_not_matter(seed, n_steps):
     chance = random.Random(seed)
-    events = simulated(chance).events(lambda step: step % 2 == 0)
+    simulation = simulate(random_programs(chance, chance.randint(2, 6), n_steps))
+    events = simulation.events(lambda step: step % 2 == 0)
     order = np.array(chance.sample(range(len(events)), len(events)), int)
     ordered, shuffled = (find_wait_states(one, n_ranks=6) for one in (events, events[order]))
     for one in (ordered, shuffled):

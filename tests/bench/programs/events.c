@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, quantities, calls,
- * messages, sendrecv, requests, steps, memory, clock-tsc or clock-monotonic. Rank 0 prints one
+ * messages, sendrecv, requests, open_sends, epochs, locks, steps, memory, clock-tsc or
+ * clock-monotonic. Rank 0 prints one
  * number per repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the
  * difference is perfield's share. With N, it makes N iterations once, whose instructions a tool
  * counts.
@@ -113,6 +114,41 @@ static double open_sends(void) {
   return (now_ns(CLOCK_MONOTONIC) - begin) / n_exchanges;
 }
 
+/* A window of this rank alone, which is never freed. */
+static MPI_Win own_window(void) {
+  static MPI_Win window = MPI_WIN_NULL;
+  static double* memory;
+  if (window == MPI_WIN_NULL)
+    MPI_Win_allocate(sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+  return window;
+}
+
+/* An epoch with oneself as origin and target: four calls; returns the time of all. */
+static double epochs(void) {
+  MPI_Win window = own_window();
+  MPI_Group group;
+  MPI_Win_get_group(window, &group);
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_exchanges; i++) {
+    MPI_Win_post(group, 0, window);
+    MPI_Win_start(group, 0, window);
+    MPI_Win_complete(window);
+    MPI_Win_wait(window);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_exchanges;
+}
+
+/* A lock of the own window, and its unlock; returns the time of both. */
+static double locks(void) {
+  MPI_Win window = own_window();
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_exchanges; i++) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+    MPI_Win_unlock(0, window);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_exchanges;
+}
+
 /* CPU time of closing a step: rank 0 entered kRegions regions and sent to every other rank. The
  * others only receive. */
 static double steps(int rank, int size, const perfield_region* region, int64_t* label) {
@@ -196,6 +232,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "sendrecv")) value = sendrecv();
     if (!strcmp(what, "requests")) value = requests();
     if (!strcmp(what, "open_sends")) value = open_sends();
+    if (!strcmp(what, "epochs")) value = epochs();
+    if (!strcmp(what, "locks")) value = locks();
     if (!strcmp(what, "steps") || !strcmp(what, "memory"))
       value = steps(rank, size, region, &label);
     if (!strcmp(what, "clock-tsc")) value = tsc_reads();

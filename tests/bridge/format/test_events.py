@@ -38,8 +38,8 @@ def wild_events(n):
     for _ in range(n):
         stamps = random.integers(0, 2**62, 3) * random.integers(0, 2, 3)
         yield {
-            "kind": int(random.integers(0, 3)),
-            "flags": int(random.integers(0, 32)),
+            "kind": int(random.integers(0, 4)),
+            "flags": int(random.integers(0, 64)),
             "call": int(random.integers(0, 2**16)),
             "peer": int(random.integers(-(2**31), 2**31)),
             "channel": int(random.integers(0, 2**32)),

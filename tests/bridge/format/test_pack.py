@@ -39,6 +39,11 @@ def many_rows(values):
         | stamps(values, 3, 0, 57)
         | {"number": 3 * values["label"]}
     ]
+    values["synchronisations"] = [
+        {"peer": peer, "call": 40 + peer % 4, "count": 1 + peer % 2, "number": values["label"], "channel": 2}
+        | stamps(values, 1 + peer % 2, peer, 40)
+        for peer in range(8)
+    ]
     values["waits"] = [{"peer": n, "count": 1, "ns": 7_000 + 31 * n * values["label"]} for n in range(26)]
 
 
@@ -59,7 +64,7 @@ def several_threads(values):
 
 def no_tables(values):
     values |= {"regions": [], "messages": [], "waits": [], "calls": [], "quantities": []}
-    values["collectives"] = []
+    values["collectives"] = values["synchronisations"] = []
 
 
 def old_rows(values):

@@ -13,7 +13,7 @@ import pytest
 from conftest import exports
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
-ALWAYS = ["libperfield_io.so", "libperfield_memory.so"]
+ALWAYS = ["libperfield_io.so", "libperfield_memory.so", "libperfield_adaptors.so"]
 BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
@@ -49,8 +49,9 @@ def here(tmp_path):
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:
     """Names of the libraries that `perfield-exec --print` would preload before those for all programs."""
     names = all_preloaded(result)
-    assert names[-2:] == ALWAYS
-    return [name for name in names[:-2] if name != "libperfield_nvml.so"]  # which some machines have
+    assert names[-len(ALWAYS) :] == ALWAYS
+    # Some machines have NVIDIA's driver.
+    return [name for name in names[: -len(ALWAYS)] if name != "libperfield_nvml.so"]
 
 
 def all_preloaded(result: subprocess.CompletedProcess) -> list[str]:

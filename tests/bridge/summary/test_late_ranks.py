@@ -4,7 +4,23 @@
 import re
 
 import pytest
-from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
+from simulated_waits import (
+    access,
+    collective,
+    complete,
+    compute,
+    end_exposure,
+    irecv,
+    isend,
+    lock,
+    post,
+    recv,
+    send,
+    simulate,
+    step,
+    unlock,
+    wait,
+)
 from waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
@@ -107,6 +123,21 @@ def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):
 def test_rank_at_which_a_chain_begins_is_named_and_not_its_neighbours(tmp_path):
     text = lines_of(write_waiting_run(tmp_path / "run", chain()))["waits"]
     assert text.startswith("rank 3 costs the others ") and "100 % of all that is known" in text
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_late_one_sided_partner_is_named_with_what_it_costs(tmp_path, logged):
+    programs = [[], [], []]
+    for _ in range(12):
+        programs[0] += [collective("barrier"), compute(20 * MS), post(1), end_exposure(), step()]
+        programs[1] += [collective("barrier"), access(0), complete(), lock(0), unlock(0), step()]
+        programs[2] += [collective("barrier"), lock(0), compute(90 * MS), unlock(0), step()]
+    lines = lines_of(write_waiting_run(tmp_path / "run", simulate(programs), lambda step: logged))
+    assert "late one-sided" in lines["explained"]
+    if logged:  # locks are in logs alone
+        assert lines["waits"].startswith("rank 2 costs the others ")
+        assert lines["waits"].endswith("(late one-sided)")
+    assert "messages" not in lines
 
 
 def test_sums_of_several_messages_give_a_lower_bound(tmp_path):

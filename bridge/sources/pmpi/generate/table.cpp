@@ -199,10 +199,16 @@ bool is_follower(const std::string& rule) {
                                                   "neighbor_alltoallv",
                                                   "neighbor_alltoallw",
                                                   "child",
+                                                  "grid",
                                                   "duplicate",
                                                   "idup",
                                                   "window",
-                                                  "fence"};
+                                                  "fence",
+                                                  "win_start",
+                                                  "win_complete",
+                                                  "win_post",
+                                                  "win_wait",
+                                                  "win_test"};
   return followers.count(rule) > 0 || starts_with(rule, "after_");
 }
 

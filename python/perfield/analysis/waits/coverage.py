@@ -15,6 +15,7 @@ GAPS = {
     "incomplete": "in collective operations of which not all members are known",
     "unpaired": "in steps of which ranks kept sums of different messages",
     "either_way": "where a late receiver may or may not have blocked the sender",
+    "no_holder": "in locks that no other rank is seen to hold",
     "other_call": "in calls that do not say for whom they wait",
 }
 
