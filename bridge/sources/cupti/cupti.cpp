@@ -90,11 +90,14 @@ void CUPTIAPI take_back_buffer(CUcontext context, uint32_t stream, uint8_t* buff
 constexpr uint64_t kFlushEvery_ns = 10'000'000;  // asking costs time, too
 uint64_t flushed_ns = 0;                         // written only by the thread that closes a step
 std::atomic<bool> over{false};
+// What CUPTI has answered last, before the last step: an error stays if the device is gone.
+std::atomic<CUptiResult> last_answer{CUPTI_SUCCESS};
 
-void flush(uint32_t flag) noexcept {
+CUptiResult flush(uint32_t flag) noexcept {
   perfield_own_begin();
-  cupti.flush_all(flag);
+  const CUptiResult answer = cupti.flush_all(flag);
   perfield_own_end();
+  return answer;
 }
 
 // The last step gets all remaining work, finished or not.
@@ -107,18 +110,32 @@ void before_close() {
   if (perfield_source_is_ending()) {
     take_all();
   } else if (!over.load(std::memory_order_acquire) && now - flushed_ns >= kFlushEvery_ns) {
-    flush(0);
+    last_answer.store(flush(0), std::memory_order_relaxed);
     flushed_ns = now;
   }
   activity.hand_in();
 }
 
+const char* words_of(CUptiResult answer) noexcept {
+  const char* words = nullptr;
+  cupti.result_string(answer, &words);
+  return words ? words : "unknown error";
+}
+
 // Runs at the program's end, before CUPTI's own: later it has nothing to give.
 void finish() {
   take_all();
+  char sentence[200];
+  const CUptiResult answer = last_answer.load(std::memory_order_relaxed);
+  if (answer != CUPTI_SUCCESS) {
+    snprintf(sentence, sizeof sentence,
+             "CUPTI gave no records of the last kernels and copies (%s); the device_ fields of "
+             "this run miss them",
+             words_of(answer));
+    perfield_source_tell("cupti-ended", sentence);
+  }
   const uint64_t lost = dropped.load();
   if (!lost) return;
-  char sentence[200];
   snprintf(sentence, sizeof sentence,
            "CUPTI dropped %llu records of kernels and copies for lack of memory; the device_ "
            "fields of this run miss them",
@@ -138,9 +155,7 @@ void leave_out(const char* what, const char* reason) noexcept {
 bool start() noexcept {
   const auto worked = [](const char* what, CUptiResult result) {
     if (result == CUPTI_SUCCESS) return true;
-    const char* reason = nullptr;
-    cupti.result_string(result, &reason);
-    leave_out(what, reason ? reason : "unknown error");
+    leave_out(what, words_of(result));
     return false;
   };
   return worked("CUPTI takes no buffers",

@@ -21,7 +21,7 @@ static void (*device_kernel)(uint64_t, uint64_t), (*device_something_else)(void)
 static void (*device_copy)(int, uint64_t, uint64_t, uint64_t);
 static void (*device_copy_to_other)(uint64_t, uint64_t, uint64_t);
 static void (*device_set)(uint64_t, uint64_t, uint64_t);
-static int *flushes, *watchers;
+static int *flushes, *watchers, *is_gone;
 static void start_driver(void) {
   void* library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
@@ -29,7 +29,7 @@ static void start_driver(void) {
   void* cupti = dlopen("libcupti.so", RTLD_NOW);
 #define FIND(name) *(void**)&name = dlsym(cupti, #name)
   FIND(device_kernel), FIND(device_something_else), FIND(device_copy), FIND(device_copy_to_other);
-  FIND(device_set), FIND(flushes), FIND(watchers);
+  FIND(device_set), FIND(flushes), FIND(watchers), FIND(is_gone);
 }
 enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
 """
@@ -165,6 +165,34 @@ def test_dropped_cupti_records_are_reported(device):
         "perfield_initialize(); device_kernel(0, 1); work(20); perfield_step(0, 0.0);", env={"DROPPING": "1"}
     )
     assert "CUPTI dropped 7 records" in result.stderr
+
+
+def test_device_that_is_taken_away_gives_one_line_and_keeps_what_was_counted(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 5); work(20); perfield_step(0, 0.0);
+      *is_gone = 1;
+      for (int step = 1; step < 4; ++step) { device_kernel(0, 7); work(20); perfield_step(step, step); }
+      puts("done");
+    """
+    )
+    assert result.stdout == "done\n"
+    assert fields(run, "kernel_count") == [1, 0, 0, 0]
+    (line,) = [line for line in result.stderr.splitlines() if "device" in line]
+    assert "CUPTI gave no records of the last kernels and copies (CUPTI_ERROR_UNKNOWN)" in line
+
+
+def test_device_that_answers_again_is_not_told(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      *is_gone = 1; device_kernel(0, 5); work(20); perfield_step(0, 0.0);
+      *is_gone = 0; device_kernel(0, 5); work(20); perfield_step(1, 1.0);
+    """
+    )
+    assert fields(run, "kernel_count") == [0, 2]
+    assert "device" not in result.stderr
 
 
 def test_child_of_a_rank_does_not_measure_the_device(execute, build_c, stand_in):
