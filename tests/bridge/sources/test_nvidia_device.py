@@ -20,6 +20,10 @@ import perfield
 from perfield.run import Frame
 
 LIBRARIES = Path(perfield.__file__).parent / "lib"
+INCLUDE = Path(perfield.__file__).parent / "include"
+PROGRAMS = Path(__file__).parent / "programs"
+KOKKOS = (PROGRAMS / "kokkos_host.h").read_text()
+KOKKOS_CUDA = PROGRAMS / "kokkos_cuda"
 PROBE = DRIVER + '\nint main(void) { start_device(0); puts("a device"); return 0; }\n'
 NO_DEVICE = 77  # the exit status that says so
 RTOL = 0.01  # of times, against CUDA's own events
@@ -32,22 +36,34 @@ def stand_ins(tmp_path_factory) -> Path:
     return cupti_stand_in(driver_stand_in(tmp_path_factory.mktemp("device")))
 
 
-@pytest.fixture(scope="session")
-def no_device(tmp_path_factory) -> str:
-    """Why no device can be used here; empty if one can."""
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
+    """probe(**env): looks for a device, with these variables in the environment."""
     source = tmp_path_factory.mktemp("probe") / "probe.c"
     source.write_text(PROBE)
     program = source.with_suffix("")
     subprocess.run(["gcc", "-w", source, "-o", program, "-ldl"], check=True)
-    tried = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
+
+    def look(**env: str):
+        env = {**os.environ, **env}
+        return subprocess.run([program], env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    return look
+
+
+@pytest.fixture(scope="module")
+def no_device(probe) -> str:
+    """Why no device can be used here; empty if one can."""
+    tried = probe()
     return tried.stdout.strip() if tried.returncode == NO_DEVICE else ""
 
 
 @pytest.fixture(params=["stand-in", "device"])
 def device(request, measured, no_device) -> Callable:
-    """device(body, env={}, **options): runs the body measured, on a device; (Run, process).
+    """device(body, env={}, more="", **options): runs the body measured, on a device; (Run, process).
 
-    The body starts the device itself, by start_device(number). real : whether the device is one.
+    The body starts the device itself, by start_device(number). more : declarations before the program.
+    real : whether the device is one.
     """
     if not (LIBRARIES / "libperfield_cupti.so").exists():
         pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
@@ -59,9 +75,9 @@ def device(request, measured, no_device) -> Callable:
     else:
         given = {}
 
-    def run(body: str, env: dict[str, str] | None = None, **options):
+    def run(body: str, env: dict[str, str] | None = None, more: str = "", **options):
         options = {"real_time": True, "timeout": 300, "flags": ("-ldl",), **options}
-        found, result = measured(body, before=DRIVER, env={**given, **(env or {})}, **options)
+        found, result = measured(body, before=DRIVER + more, env={**given, **(env or {})}, **options)
         refused = [line for line in result.stderr.splitlines() if "not measured" in line]
         if request.param == "device" and refused:
             pytest.skip(f"this device may not be watched: {refused[0]}")
@@ -93,15 +109,16 @@ def printed(text: str) -> Iterable[list[float]]:
     return [[float(word) for word in line.split()] for line in text.splitlines()]
 
 
-def test_program_says_why_there_is_no_device(tmp_path):
-    (tmp_path / "probe.c").write_text(PROBE)
-    subprocess.run(["gcc", "-w", "probe.c", "-o", "probe", "-ldl"], cwd=tmp_path, check=True)
-    env = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    tried = subprocess.run(
-        [tmp_path / "probe"], env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+def test_program_says_why_there_is_no_device(probe):
+    tried = probe(CUDA_VISIBLE_DEVICES="")
     assert tried.returncode == NO_DEVICE
     assert tried.stdout.startswith("no NVIDIA device: ")
+
+
+def test_program_says_that_another_process_has_the_device(probe, stand_ins):
+    tried = probe(LD_LIBRARY_PATH=str(stand_ins), CUDA_IS_BUSY="1")
+    assert tried.returncode == NO_DEVICE
+    assert tried.stdout == "no NVIDIA device: it cannot be used: CUDA_ERROR_DEVICE_UNAVAILABLE\n"
 
 
 def test_times_of_kernels_are_those_of_events(device):
@@ -212,18 +229,31 @@ def test_kernels_of_streams_at_once_are_added_up(device):
     assert total(run, "kernel_time_s") > 2 * longest
 
 
-def test_ranks_exchange_buffers_that_device_and_host_share(device):
-    run, result = device(
-        f"""
-      enum {{ COUNT = {MB} / 4 }};
-      start_device(rank);
+# How memory is made, and why MPI may not send from it.
+SHARED = """
       int is_shared = 0;
       CUDA(cuDeviceGetAttribute(&is_shared, CUDA_MANAGED_BY_BOTH, cuda_device));
-      if (!is_shared) puts("not shared");
-      CUdeviceptr mine, theirs;
+      if (!is_shared) no_device("the host cannot use shared memory at the same time", "");
       CUDA(cuMemAllocManaged(&mine, COUNT * 4, CUDA_MANAGED_EVERYWHERE));
       CUDA(cuMemAllocManaged(&theirs, COUNT * 4, CUDA_MANAGED_EVERYWHERE));
-      memset((void*)mine, 0, COUNT * 4);
+"""
+OWN = """
+      int (*knows_cuda)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+      if (!IS_STAND_IN && !(knows_cuda && knows_cuda())) no_device("MPI was built without CUDA", "");
+      CUDA(cuMemAlloc(&mine, COUNT * 4));
+      CUDA(cuMemAlloc(&theirs, COUNT * 4));
+"""
+
+
+@pytest.mark.parametrize("made", [SHARED, OWN], ids=["shared", "own"])
+def test_ranks_exchange_buffers_of_the_device(device, made):
+    run, result = device(
+        f"""
+      enum {{ COUNT = {MB} / 4, IS_STAND_IN = {int(not device.real)} }};
+      start_device(rank);
+      CUdeviceptr mine, theirs;
+      {made}
+      CUDA(cuMemsetD8(mine, 0, COUNT * 4));
       perfield_initialize();
       for (int step = 0; step < 3; ++step) {{
         launch_add(mine, COUNT, rank + 1);
@@ -234,21 +264,90 @@ def test_ranks_exchange_buffers_that_device_and_host_share(device):
         CUDA(cuCtxSynchronize());
         perfield_step(step, step);
       }}
-      const int* got = (const int*)theirs;
+      int* got = malloc(COUNT * 4);
       int n_wrong = 0;
+      CUDA(cuMemcpyDtoH(got, theirs, COUNT * 4));
       for (int n = 0; n < COUNT; ++n) n_wrong += got[n] != 3 * (2 - rank) + 1;
       printf("%d wrong\\n", n_wrong);
     """,
         mpi=True,
         n=2,
+        check=False,
     )
-    if "not shared" in result.stdout:
-        pytest.skip("host and device cannot both use memory that they share at the same time")
+    if "no NVIDIA device" in result.stdout:
+        pytest.skip(result.stdout.splitlines()[0])
+    assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == ["0 wrong"] * 2
     for rank in range(2):
         assert [frame.values["sent_bytes"][rank] for frame in run.frames()] == [MB] * 3
         assert total(run, "kernel_count", rank) == 6
-        assert total(run, "copy_count", rank) == 0  # pages that move by themselves are no copies
+        assert total(run, "copy_from_bytes", rank) >= MB
+
+
+def test_kokkos_regions_hold_launches_and_waits_and_its_copies_count_once(device):
+    """A stand-in of Kokkos: its hooks, around the same calls of CUDA."""
+    run, result = device(
+        f"""
+      kokkos_start();
+      start_device(0);
+      CUdeviceptr memory;
+      static char host[{MB}];
+      CUDA(cuMemAlloc(&memory, sizeof host));
+      perfield_initialize();
+      for (int step = 0; step < 2; ++step) {{
+        uint64_t kernel, fence;
+        tool.begin_parallel_for("flux", 0, &kernel);
+        CUevent begin = record_event(NULL);
+        launch_spin(50, NULL);
+        CUevent end = record_event(NULL);
+        tool.end_parallel_for(kernel);
+        tool.begin_fence("wait", 0, &fence);
+        printf("%.9g\\n", seconds_between(begin, end));
+        tool.end_fence(fence);
+        Space cuda = {{"Cuda"}}, of_host = {{"Host"}};
+        tool.begin_deep_copy(of_host, "host", host, cuda, "memory", (void*)memory, sizeof host);
+        CUDA(cuMemcpyDtoH(host, memory, sizeof host));
+        tool.end_deep_copy();
+        perfield_step(step, step);
+      }}
+    """,
+        more=KOKKOS,
+    )
+    by_events = [line[0] for line in printed(result.stdout)]
+    for frame in run.frames():
+        assert frame.values["flux_count"] == [1]
+        assert frame.values["flux_time_s"][0] < 0.025  # the launch
+        assert frame.values["Kokkos_fence_time_s"][0] > 0.025  # the kernel
+    assert total(run, "kernel_count") == 2
+    assert total(run, "kernel_time_s") == pytest.approx(sum(by_events), rel=RTOL)
+    assert (total(run, "copy_count"), total(run, "copy_from_bytes")) == (2, 2 * MB)
+
+
+def test_program_of_real_kokkos_with_cuda_is_measured(no_device, mpirun, bin_dir, tmp_path):
+    if no_device:
+        pytest.skip(no_device)
+    program = build_kokkos_program(tmp_path)
+    result = mpirun(1, bin_dir / "perfield-exec", program, cwd=tmp_path, timeout=300)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    by_events = [line[0] for line in printed(result.stdout)]
+    n_steps, n_bytes = 3, 8 * 2**20
+    assert [frame.values["flux_count"][0] for frame in run.frames()] == [1] * n_steps
+    assert total(run, "kernel_time_s") == pytest.approx(sum(by_events), rel=RTOL)
+    assert sum(frame.values["Kokkos_fence_time_s"][0] for frame in run.frames()) > 0.9 * sum(by_events)
+    of_kokkos = 4096  # what it copies for itself when it starts, at most
+    assert 0 <= total(run, "copy_from_bytes") - n_steps * n_bytes < of_kokkos
+
+
+def build_kokkos_program(folder: Path) -> Path:
+    """Builds programs/kokkos_cuda with the Kokkos that CMake finds; skips the test where it lacks CUDA."""
+    words = ["cmake", "-S", KOKKOS_CUDA, "-B", folder / "build", f"-DPERFIELD_INCLUDE={INCLUDE}"]
+    found = subprocess.run([*words], capture_output=True, text=True, check=False)
+    if found.returncode and "perfield: " in found.stderr:
+        pytest.skip(found.stderr.partition("perfield: ")[2].splitlines()[0])
+    assert found.returncode == 0, found.stderr
+    subprocess.run(["cmake", "--build", folder / "build"], check=True)
+    return folder / "build/kokkos_cuda"
 
 
 def test_memory_and_utilisation_of_the_device_show_in_each_step(device):
@@ -336,12 +435,29 @@ def test_machine_picture_has_a_cell_for_the_device(device):
 def test_program_that_finds_no_device_runs_as_without_perfield(device):
     body = """
       perfield_initialize();
-      void* driver = dlopen("libcuda.so.1", RTLD_NOW);
-      int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
-      printf("%d\\n", init(0));
+      load_driver();
+      printf("%d\\n", cuInit(0));
       usleep(150000);
       perfield_step(0, 0);
     """
     run, result = device(body, env={"CUDA_VISIBLE_DEVICES": ""})
     assert result.stdout == "100\n"  # CUDA_ERROR_NO_DEVICE
     assert not [name for name in run.frame(0).values if name.startswith("device_memory")]
+
+
+def test_program_whose_device_another_process_has_runs_as_without_perfield(device):
+    if device.real:
+        pytest.skip("only the stand-in can be busy when the test asks for it")
+    body = """
+      perfield_initialize();
+      load_driver();
+      CUcontext context;
+      CUDA(cuInit(0));
+      printf("%d\\n", cuDevicePrimaryCtxRetain(&context, 0));
+      usleep(150000);
+      perfield_step(0, 0);
+    """
+    run, result = device(body, env={"CUDA_IS_BUSY": "1"})
+    assert result.stdout == "46\n"  # CUDA_ERROR_DEVICE_UNAVAILABLE
+    assert not [name for name in run.frame(0).values if name.startswith("device_memory")]
+    assert "device" not in result.stderr

@@ -121,14 +121,18 @@ static inline void no_device(const char* reason, const char* more) {
   exit(77);
 }
 
-// Starts CUDA on the device with this number, counted round; the context is that of CUDA's runtime.
-static inline void start_device(int number) {
+static inline void load_driver(void) {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
   if (!driver) no_device(dlerror(), "");
 #define FIND(name, symbol, parameters) \
   if (!(*(void**)& name = dlsym(driver, #symbol))) no_device("its driver lacks ", #symbol);
   CUDA_FUNCTIONS(FIND)
 #undef FIND
+}
+
+// Starts CUDA on the device with this number, counted round; the context is that of CUDA's runtime.
+static inline void start_device(int number) {
+  load_driver();
   int count = 0, answer = cuInit(0);
   if (answer == 0) answer = cuDeviceGetCount(&count);
   if (answer != 0 || count == 0) no_device("cuInit: ", answer ? cuda_words(answer) : "none found");

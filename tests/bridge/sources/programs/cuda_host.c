@@ -2,7 +2,8 @@
 //
 // cuda_host.c - a stand-in for libcuda in tests: two devices that compute at once, in the host's
 // memory, with a clock for each stream. It loads tools as CUDA's driver does. If the stand-ins of
-// libcupti and libnvidia-ml are there, they hear what the devices do.
+// libcupti and libnvidia-ml are there, they hear what the devices do. With CUDA_IS_BUSY in the
+// environment another process has the devices for itself.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GOOD, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
+enum { GOOD, INVALID_VALUE = 1, NOT_INITIALIZED = 3, UNAVAILABLE = 46, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
 enum { HTOD = 1, DTOH = 2, DTOD = 8 };
 enum { N_DEVICES = 2 };
 
@@ -60,7 +61,9 @@ int cuInit(unsigned flags) {
 }
 
 int cuGetErrorName(int answer, const char** name) {
-  *name = answer == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_UNKNOWN";
+  *name = answer == NO_DEVICE     ? "CUDA_ERROR_NO_DEVICE"
+          : answer == UNAVAILABLE ? "CUDA_ERROR_DEVICE_UNAVAILABLE"
+                                  : "CUDA_ERROR_UNKNOWN";
   return GOOD;
 }
 
@@ -97,6 +100,7 @@ int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
 }
 
 int cuDevicePrimaryCtxRetain(void** context, int device) {
+  if (getenv("CUDA_IS_BUSY")) return UNAVAILABLE;
   *context = &is_active[device];
   is_active[device] = 1;
   return GOOD;
