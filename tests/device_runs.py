@@ -89,6 +89,7 @@ def write_device_run(
         len(cpusets),
         steps,
         quantities=QUANTITIES,
+        without_quantities=[rank for rank in range(len(cpusets)) if rank not in opened],
         change_rank=bind,
         change_step=compute,
         change_end=end,

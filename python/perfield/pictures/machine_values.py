@@ -11,14 +11,14 @@ from perfield.topology import Cells
 PLACES = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"}
 CLASSES = {"regime_shade", "regime"}  # whose largest value counts
 NOT_AVERAGED = PLACES | CLASSES
-ADDED_UP_ON_DEVICES = frozenset(
-    {
-        *("device_kernel_count", "device_kernel_time_s", "device_copy_count", "device_copy_time_s"),
-        *("device_copy_to_bytes", "device_copy_from_bytes", "device_copy_within_bytes"),
-        "device_own_memory_bytes",
-    }
+_OF_EACH_RANK = (
+    *("device_kernel_count", "device_kernel_time_s", "device_copy_count", "device_copy_time_s"),
+    *("device_copy_to_bytes", "device_copy_from_bytes", "device_copy_within_bytes"),
+    "device_own_memory_bytes",
 )
-"""What each rank does and has on its devices; a device has the sum over the ranks that use it."""
+ADDED_UP_ON_DEVICES = frozenset(name + mean for name in _OF_EACH_RANK for mean in ("", "_mean"))
+"""What each rank does and has on its devices, also in the mean of all steps; a device has the sum over the
+ranks that use it."""
 SUFFIXES = {name: f"_rank_{name}" for name in STATISTICS if name != "mean"}
 """Follow a field's name in arrays: `compute_time_s_rank_std` is the standard deviation over ranks."""
 LARGEST = SUFFIXES["max"]

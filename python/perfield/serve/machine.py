@@ -37,8 +37,8 @@ def machine(view: View, overview: bool | None = None) -> bytes:
     line_from, line_to : float32 (n_ranks, 3); a message is a line from line_from[source] to line_to[target],
     NaN for ranks without a place.
     Header: overview, bounds, explained (what an overview shows), notes, and layers: [{"name", "n_parts",
-    "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has none), and the
-    fields of which a part has the sum over its ranks; of others it has the mean.
+    "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has none), and
+    the fields of which a part has the sum over its ranks; of others it has the mean.
     """
     coarse = is_overview(view) if overview is None else overview
     # All that places ranks is written when they check in and when they end.
