@@ -11,7 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GOOD, INVALID_VALUE = 1, NOT_INITIALIZED = 3, UNAVAILABLE = 46, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
+enum {
+  GOOD,
+  INVALID_VALUE = 1,
+  NOT_INITIALIZED = 3,
+  UNAVAILABLE = 46,
+  NO_DEVICE = 100,
+  INVALID_CONTEXT = 201
+};
 enum { HTOD = 1, DTOH = 2, DTOD = 8 };
 enum { N_DEVICES = 2 };
 
