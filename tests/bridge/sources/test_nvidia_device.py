@@ -28,6 +28,7 @@ PROBE = DRIVER + '\nint main(void) { start_device(0); puts("a device"); return 0
 NO_DEVICE = 77  # the exit status that says so
 RTOL = 0.01  # of times, against CUDA's own events
 MB = 2**20
+WARM_UPS = 3  # kernels that start_device runs
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +138,10 @@ def test_times_of_kernels_are_those_of_events(device):
     )
     by_events = [line[0] for line in printed(result.stdout)]
     assert sum(by_events) >= 15 * 0.02
-    assert total(run, "kernel_count") == 15
+    assert total(run, "kernel_count") == 15 + WARM_UPS
     assert total(run, "kernel_time_s") == pytest.approx(sum(by_events), rel=RTOL)
     for counted, step in zip(up_to(run, "kernel_count"), range(5)):  # nothing shows too early
-        assert counted <= (step + 1) * (step + 2) / 2
+        assert counted <= (step + 1) * (step + 2) / 2 + WARM_UPS
 
 
 def test_bytes_of_copies_are_exact_and_their_times_those_of_events(device):
@@ -181,7 +182,7 @@ def test_bytes_of_copies_are_exact_and_their_times_those_of_events(device):
     assert total(run, "copy_within_bytes") == 999 + 77
     small = 5 * 50e-6  # the time of five small copies, at most
     assert by_events * (1 - RTOL) <= total(run, "copy_time_s") <= by_events * (1 + RTOL) + small
-    assert total(run, "kernel_count") == 0
+    assert total(run, "kernel_count") == WARM_UPS
 
 
 def test_hundred_thousand_kernels_of_a_step_are_all_counted(device):
@@ -196,7 +197,7 @@ def test_hundred_thousand_kernels_of_a_step_are_all_counted(device):
       }
     """
     )
-    assert total(run, "kernel_count") == 200_000
+    assert total(run, "kernel_count") == 200_000 + WARM_UPS
     assert total(run, "kernel_time_s") > 0
     assert "dropped" not in result.stderr
 
@@ -224,7 +225,7 @@ def test_kernels_of_streams_at_once_are_added_up(device):
     """
     )
     ((by_events, longest),) = printed(result.stdout)
-    assert total(run, "kernel_count") == 20
+    assert total(run, "kernel_count") == 20 + WARM_UPS
     assert total(run, "kernel_time_s") == pytest.approx(by_events, rel=RTOL)
     assert total(run, "kernel_time_s") > 2 * longest
 
@@ -280,7 +281,7 @@ def test_ranks_exchange_buffers_of_the_device(device, made):
     assert result.stdout.splitlines() == ["0 wrong"] * 2
     for rank in range(2):
         assert [frame.values["sent_bytes"][rank] for frame in run.frames()] == [MB] * 3
-        assert total(run, "kernel_count", rank) == 6
+        assert total(run, "kernel_count", rank) == 6 + WARM_UPS
         assert total(run, "copy_from_bytes", rank) >= MB
 
 
@@ -318,7 +319,7 @@ def test_kokkos_regions_hold_launches_and_waits_and_its_copies_count_once(device
         assert frame.values["flux_count"] == [1]
         assert frame.values["flux_time_s"][0] < 0.025  # the launch
         assert frame.values["Kokkos_fence_time_s"][0] > 0.025  # the kernel
-    assert total(run, "kernel_count") == 2
+    assert total(run, "kernel_count") == 2 + WARM_UPS
     assert total(run, "kernel_time_s") == pytest.approx(sum(by_events), rel=RTOL)
     assert (total(run, "copy_count"), total(run, "copy_from_bytes")) == (2, 2 * MB)
 
