@@ -12,7 +12,7 @@ bool Carried::start(uint32_t max_shards, uint32_t max_regions) noexcept {
   const size_t rows = (size_t{max_regions} * sizeof(RegionRow) + 63) / 64 * 64;
   const size_t quantities = (size_t{max_regions} * sizeof(uint64_t) + 63) / 64 * 64;
   const size_t bits = Bits::bytes(max_regions);
-  const size_t total = Bits::bytes(max_shards) + 2 * bits + quantities + rows;
+  const size_t total = Bits::bytes(max_shards) + 3 * bits + quantities + rows;
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,9 +24,10 @@ bool Carried::start(uint32_t max_shards, uint32_t max_regions) noexcept {
     at += bytes;
     return at - bytes;
   };
-  shards.place(take(Bits::bytes(max_shards)));
-  regions.place(take(bits));
-  regions_with_quantities.place(take(bits));
+  shards.place(take(Bits::bytes(max_shards)), max_shards);
+  regions.place(take(bits), max_regions);
+  defined_regions.place(take(bits), max_regions);
+  regions_with_quantities.place(take(bits), max_regions);
   quantities_of = reinterpret_cast<uint64_t*>(take(quantities));
   region_rows = reinterpret_cast<RegionRow*>(take(rows));
   return true;

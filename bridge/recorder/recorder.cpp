@@ -26,6 +26,7 @@ void Recorder::start(uint32_t max_peers, bool messages, const std::string& choic
   max_peers_ = max_peers;
   clock.start(choice.c_str());
   activity_.by_counter = clock.by_counter();
+  if (!clock.by_counter()) activity_.calls.fetch_or(Activity::by_other_clock);
   activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) |
                                (clock.by_counter() ? 0 : Activity::other_clock));
   has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
@@ -35,6 +36,7 @@ void Recorder::start(uint32_t max_peers, bool messages, double ticks_per_second,
                      uint64_t origin) noexcept {
   max_peers_ = max_peers;
   activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) | Activity::other_clock);
+  activity_.calls.fetch_or(Activity::by_other_clock);
   clock.take(ticks_per_second, origin);
 }
 
@@ -157,6 +159,10 @@ void Recorder::set_state(Activity::State state) noexcept {
                                         : Activity::given_time;
   activity_.usual.store(Activity::nothing, std::memory_order_relaxed);
   activity_.state.store(state, std::memory_order_release);
+  if (state == Activity::active)
+    activity_.calls.fetch_and(uint8_t(~Activity::not_active), std::memory_order_release);
+  else
+    activity_.calls.fetch_or(Activity::not_active, std::memory_order_relaxed);
   activity_.usual.store(usual, std::memory_order_release);
 }
 

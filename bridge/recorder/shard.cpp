@@ -33,6 +33,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t regions = aligned(max_regions * sizeof(RegionCounters));
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
+  size_t carry_messages = aligned(max_messages * sizeof(MessageCarry));
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
   size_t collectives = aligned(kCollectiveRows * sizeof(Collective));
   uint32_t max_quantities = RegionQuantities<QuantityValue>::capacity(max_regions);
@@ -40,8 +41,8 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
-  size_t total = aligned(sizeof(Shard)) + regions + values + messages + kRhythmLevels * rhythms +
-                 of_regions + carried + amounts + deep + collectives +
+  size_t total = aligned(sizeof(Shard)) + regions + values + messages + carry_messages +
+                 kRhythmLevels * rhythms + of_regions + carried + amounts + deep + collectives +
                  kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
   for (const uint32_t rows : {max_regions, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
@@ -68,10 +69,11 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   const uint32_t rows[] = {max_regions, max_quantities, max_messages, kCollectiveRows};
   for (int i = 0; i < 4; ++i)
     *marks[i] = reinterpret_cast<unsigned char*>(take(bytes_of_marks(rows[i])));
-  for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])));
+  for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])), rows[i]);
   s->regions = reinterpret_cast<RegionCounters*>(take(regions));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
+  s->carry_messages = reinterpret_cast<MessageCarry*>(take(carry_messages));
   for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
   s->of_regions.place(take(of_regions), max_regions);
   s->carry_of_regions.place(take(carried), max_regions);
@@ -93,6 +95,7 @@ uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept 
   const uint64_t n = n_messages.load(relaxed), slots = (slot_mask + 1) * sizeof(uint32_t);
   const uint64_t quantities_of_regions = of_regions.size() + carry_of_regions.size();
   uint64_t bytes = bytes_of_pages(sizeof(Shard)) + bytes_of_pages(n * sizeof(Message)) +
+                   bytes_of_pages(n * sizeof(MessageCarry)) +
                    std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
                    bytes_of_pages(of_regions.used(n_regions)) +
                    bytes_of_pages(carry_of_regions.used(n_regions)) +

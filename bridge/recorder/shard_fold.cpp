@@ -40,21 +40,21 @@ void Shard::fold(Carried& all, uint64_t news, const Counters& counters, uint64_t
   fold_frames(all, counters, now, open);
 }
 
-void Shard::carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept {
-  if (!(more.count | more.inclusive | more.self)) return;
+bool Shard::carry_region(uint32_t region, const RegionValues& more) noexcept {
+  if (!(more.count | more.inclusive | more.self)) return false;
   RegionValues& carry = carry_regions[region];
   carry.count += more.count;
   carry.inclusive += more.inclusive;
   carry.self += more.self;
-  carried_regions.add(region);
-  all.regions.add(region);
+  return true;
 }
 
 void Shard::fold_regions(Carried& all, uint32_t n_regions) noexcept {
-  for_each_mark<Marks::taken>(touched_regions, n_regions, [&](uint32_t r) {
+  const auto look_at = [&](uint32_t r) {
     RegionCounters& region = regions[r];
-    carry_region(all, r, {region.count.take(), region.inclusive.take(), region.self.take()});
-  });
+    return carry_region(r, {region.count.take(), region.inclusive.take(), region.self.take()});
+  };
+  carry_marked(touched_regions, n_regions, look_at, carried_regions, all.regions);
 }
 
 // The open part of present entries, and their count: entering a region marks nothing.
@@ -76,29 +76,33 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
       }
     }
     const uint64_t inner = f.children_in(period);
-    carry_region(all, id,
-                 {regions[id].count.take(), is_outermost(i) ? growth(now, begin) : 0,
-                  growth(growth(until, begin), inner)});
+    if (carry_region(id, {regions[id].count.take(), is_outermost(i) ? growth(now, begin) : 0,
+                          growth(growth(until, begin), inner)})) {
+      carried_regions.add(id);
+      all.regions.add(id);
+    }
   }
 }
 
 void Shard::fold_messages() noexcept {
-  const uint64_t period = activity->period.load(relaxed);
-  for_each_mark<Marks::taken>(touched_messages, n_messages.load(relaxed), [&](uint32_t i) {
+  const uint32_t period = activity->short_period();
+  const auto look_at = [&](uint32_t i) {
     Message& m = messages[i];
-    const uint64_t count = m.count.take();
-    if (!count) return;
-    m.carry_count += count;
-    m.carry_bytes += m.bytes.take();
-    if (call_of(i) != kWaitedCall) {
-      m.carry_empty += m.empty.take();
-      if (m.largest_period.get() == period)
-        m.carry_largest = std::max(m.carry_largest, m.largest.get());
-      m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
-      m.carry_open += m.open.take();
-    }
-    if (carried_messages.add(i)) ++n_carried_messages;
-  });
+    MessageTotals& seen = carry_messages[i].seen;
+    const uint64_t count = m.count.get();
+    if (count == seen.count) return false;
+    seen.count = count;
+    seen.bytes = m.bytes.get();
+    if (call_in(known_key(i)) == kWaitedCall) return true;
+    seen.stamps = {m.begun.get(), m.wait_begin.get(), m.wait_end.get()};
+    seen.empty = m.empty();
+    seen.unknown = m.unknown.get();
+    m.seen_open = m.open.get();
+    if (m.largest_period.get() == period)
+      m.carry_largest = std::max(m.carry_largest, m.largest.get());
+    return true;
+  };
+  carry_marked(touched_messages, n_messages.load(relaxed), look_at, carried_messages);
 }
 
 void Shard::fold_collectives() noexcept {

@@ -105,6 +105,8 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
 // The same where the stamp `left` of the return is known; with 0, perfield reads the clock.
 void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
                             uint64_t bytes_in) noexcept;
+// The same of a call that moved no bytes itself.
+void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept;
 // Adds bytes to a call that was counted before.
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept;
 // Does what a hit of this call site requires after its call: closes a step, or notes the sites.

@@ -62,7 +62,8 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   const uint32_t n_regions = recorder.regions.size();
   for (uint32_t id = 0; id < n_regions; ++id) {
     const RegionDefinition& d = recorder.regions[id];
-    if ((d.written || here.count(id)) && named_.insert(id).second) met.insert({d.name, d.place});
+    if ((recorder.is_defined(id) || here.count(id)) && named_.insert(id).second)
+      met.insert({d.name, d.place});
   }
   stems_.add(met);
   facts.stems = stems_.names();
@@ -145,7 +146,7 @@ std::vector<perfield_region_value> StepValues::regions(Recorder& recorder) const
     return rows[found->second];
   };
   for (uint32_t id = 0; id < recorder.regions.size(); ++id)
-    if (recorder.regions[id].written) row_for(recorder.regions[id]);
+    if (recorder.is_defined(id)) row_for(recorder.regions[id]);
   for (const RegionRow row : step.regions) {
     perfield_region_value& of = row_for(recorder.regions[row.id]);
     of.count += row.count;
