@@ -308,7 +308,7 @@ class Names:
             names, avoid = self._frames.around(names, camera)
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches), *self._devices(layers["devices"])]
-            avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
+            avoid = _boxes(values, np.arange(values.GetNumberOfCells()), camera)
             avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
@@ -339,8 +339,8 @@ class Names:
                 what = "" if self._is_shown else f" {about['title']}"
                 name += f":{what}{_in_unit(values[n], about)}"
             corners = _corners(measurements, n)
-            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
-            at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge
+            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))
+            at = corners[np.argmax(corners[:, 0])] if is_bar else corners[:2].mean(axis=0)  # or lower edge
             if rank is None:  # the middle of the node's cell and of its strip
                 at = (corners[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
