@@ -56,7 +56,7 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test export page perfetto placement sliders $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build test export meshio page perfetto placement sliders $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 

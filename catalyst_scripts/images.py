@@ -150,11 +150,15 @@ class Scene:
 
 
 def static_line(pictures: Pictures, layer: str, step: dict[str, Any]) -> str:
-    """The line of an image that serves all steps: the run, and whose step's mesh it shows if that changes."""
+    """The line of an image that serves all steps: the run, whose step's mesh it shows if that changes, and
+    how the mesh was found."""
     run, steps = pictures.description["run"], pictures.description["steps"]
-    if layer != "geometry" or len({known["mesh"] for known in steps}) < 2:
+    if layer != "geometry":
         return run
-    return f"{run}, on the mesh of {step['title'].partition(',')[0]}"
+    way = pictures.description.get("mesh_way", "")
+    if len({known["mesh"] for known in steps}) > 1:
+        run = f"{run}, on the mesh of {step['title'].partition(',')[0]}"
+    return f"{run}\n{way}" if way else run
 
 
 def kind_of(image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:

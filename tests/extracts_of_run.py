@@ -14,7 +14,8 @@ from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import perfield
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
-from perfield.pictures.pieces import READERS, choose_pieces
+from perfield.pictures.mesh_files import READERS
+from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology, topology_scene
 
 OF_CATALYST = {"TimeValue", "__CatalystChannel__"}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes small mesh files: a row of unit cubes along x, one cell each, with arrays on cells or points."""
+"""Writes small mesh files: a row of unit cubes along x, one cell each, with arrays on cells or points.
+
+`lows` says which of them are in a piece.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,65 @@ def row_of_cubes(n_cells: int, on_cells: dict | None = None, on_points: dict | N
 def write_vtu(path: Path, grid: vtkUnstructuredGrid) -> Path:
     """Writes inline data, which every build of VTK reads."""
     writer = vtkXMLUnstructuredGridWriter()
-    writer.SetFileName(str(path))
     writer.SetDataModeToBinary()
-    writer.SetInputData(grid)
+    return written_by(writer, path, grid)
+
+
+def written_by(writer, path: Path, data) -> Path:
+    """What one of VTK's writers makes of a dataset."""
+    writer.SetFileName(str(path))
+    writer.SetInputDataObject(data)
     assert writer.Write()
     return path
+
+
+def write_exodus(path: Path, grid: vtkUnstructuredGrid, times: tuple[float, ...] = ()) -> Path:
+    """With an array `time` on cells that holds each time's, if there are times."""
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+    from vtkmodules.vtkFiltersPython import vtkPythonAlgorithm
+    from vtkmodules.vtkIOExodus import vtkExodusIIWriter
+
+    class Source:
+        """Gives the grid at each time."""
+
+        def Initialize(self, algorithm):
+            algorithm.SetNumberOfInputPorts(0)
+            algorithm.SetNumberOfOutputPorts(1)
+
+        def FillOutputPortInformation(self, algorithm, port, about):
+            about.Set(vtkUnstructuredGrid.DATA_TYPE_NAME(), "vtkUnstructuredGrid")
+            return 1
+
+        def ProcessRequest(self, algorithm, request, inputs, outputs):
+            keys, about = vtkStreamingDemandDrivenPipeline, outputs.GetInformationObject(0)
+            if request.Has(keys.REQUEST_DATA_OBJECT()):
+                about.Set(vtkUnstructuredGrid.DATA_OBJECT(), vtkUnstructuredGrid())
+            elif request.Has(keys.REQUEST_INFORMATION()) and times:
+                about.Set(keys.TIME_STEPS(), times, len(times))
+                about.Set(keys.TIME_RANGE(), (times[0], times[-1]), 2)
+            elif request.Has(keys.REQUEST_DATA()):
+                made = about.Get(vtkUnstructuredGrid.DATA_OBJECT())
+                made.ShallowCopy(grid)
+                if times:
+                    time = about.Get(keys.UPDATE_TIME_STEP())
+                    attach(made, "time", np.full(grid.GetNumberOfCells(), time), "cell")
+                    made.GetInformation().Set(made.DATA_TIME_STEP(), time)
+            return 1
+
+    source, writer = vtkPythonAlgorithm(), vtkExodusIIWriter()
+    source.SetPythonObject(Source())
+    writer.SetFileName(str(path))
+    writer.SetInputConnection(source.GetOutputPort())
+    writer.SetWriteAllTimeSteps(bool(times))
+    assert writer.Write()
+    return path
+
+
+def write_cgns(path: Path, grid: vtkUnstructuredGrid) -> Path:
+    """A base with one zone, and the arrays of cells as a solution. Needs ParaView's modules."""
+    from paraview.modules.vtkPVVTKExtensionsIOCGNSWriter import vtkCGNSWriter
+
+    return written_by(vtkCGNSWriter(), path, grid)
 
 
 def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, ...] = ()) -> Path:
@@ -70,3 +127,11 @@ def write_ensight(folder: Path, on_cells: dict[str, list], times: tuple[float, .
     path = folder / "results.case"
     path.write_text("\n".join(case) + "\n")
     return path
+
+
+def lows(pieces, rank: int, frame=None) -> list[float]:
+    """The low x of each cell of a rank's piece."""
+    found = []
+    for _, dataset in pieces.blocks(rank, frame):
+        found += [dataset.GetCell(n).GetBounds()[0] for n in range(dataset.GetNumberOfCells())]
+    return found

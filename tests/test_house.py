@@ -33,6 +33,7 @@ TOP_LEVEL = {
 # Debian 12 has 2.36, but perfield must also run on today's clusters (RHEL 9 has 2.34).
 NEWEST_GLIBC = (2, 34)
 EXPORTED = {  # other sources: what their version script says
+    "libcatalyst-perfield.so": "catalyst_api_impl",
     "libperfield.so": r"perfield_\w+|cat_sco_\w+",
     "libperfield_openmpi.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_openmpi",
     "libperfield_openmpi_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_openmpi",
@@ -278,7 +279,7 @@ def installed_libraries() -> list[Path]:
     """The installed libraries that are loaded into measured programs."""
     import perfield
 
-    return sorted((Path(perfield.__file__).parent / "lib").glob("lib*.so"))
+    return sorted((Path(perfield.__file__).parent / "lib").rglob("lib*.so"))
 
 
 def dynamic_symbols(binary: Path) -> str:

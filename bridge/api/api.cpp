@@ -20,6 +20,7 @@ using perfield::Recorder;
 using perfield::recorder;
 using perfield::RegionDefinition;
 using perfield::Regions;
+using perfield::SampledClock;
 using perfield::session;
 using perfield::Shard;
 using perfield::this_shard;
@@ -65,10 +66,22 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
     session().close_step_of_region();
 }
 
-// The short way after a wrong guess; not counted; or the long way.
+// Where samples need a look at each event; then the short way.
+__attribute__((noinline)) bool enter_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+  const SampledClock clock{ticks};
+  s.look_at_samples();
+  return s.enter_usual(handle, clock) || s.enter_found(handle, clock);
+}
+__attribute__((noinline)) bool leave_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+  s.look_at_samples();
+  return s.leave_usual(handle, SampledClock{ticks});
+}
+
+// Samples; the short way after a wrong guess; not counted; or the long way.
 __attribute__((noinline)) void enter_otherwise(perfield_region region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
   if (!s) return enter(region, -1, ticks);
+  if (s->activity->sampled && enter_sampled(*s, region - 1, ticks)) return;
   if (ticks ? s->enter_found(region - 1, GivenTicks{ticks})
             : s->enter_found(region - 1, CounterClock()))
     return;
@@ -76,6 +89,7 @@ __attribute__((noinline)) void enter_otherwise(perfield_region region, uint64_t 
 }
 __attribute__((noinline)) void leave_otherwise(perfield_region region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
+  if (s && s->activity->sampled && leave_sampled(*s, region - 1, ticks)) return;
   if (!s || !s->leave_unmeasured(region - 1)) leave(region, ticks);
 }
 
@@ -237,6 +251,10 @@ int hand_out(const std::vector<Row>& found, int capacity, Row* rows) noexcept {
 
 PERFIELD_EXPORT int perfield_values(int capacity, perfield_value* rows) {
   return hand_out(session().field_values(), capacity, rows);
+}
+
+int perfield_source_values(int capacity, perfield_value* rows) noexcept {
+  return hand_out(session().closed_values(), capacity, rows);
 }
 
 PERFIELD_EXPORT int perfield_region_values(int capacity, perfield_region_value* rows) {

@@ -115,7 +115,9 @@ struct Choice {
   const char *key, *first, *second, *third;
 };
 const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
-                           {"clock", "auto", "counter", "monotonic"}};
+                           {"clock", "auto", "counter", "monotonic"},
+                           {"catalyst_attach", "named", "all", "none"},
+                           {"catalyst_association", "points", "cells", "field"}};
 
 // What is wrong with a value of the right type, as the second half of a sentence; "" if nothing is.
 std::string complaint(const Key& key, const TomlValue& value) {

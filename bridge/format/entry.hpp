@@ -137,12 +137,11 @@ inline constexpr size_t kOldMessageRow = 40;
 inline uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? a + b : 0; }
 
 // The bin of a message's size: below 64 B, 512 B, 4 kB, 32 kB, 256 kB, 2 MB, 16 MB, or larger.
-inline int size_bin(uint64_t bytes) noexcept {
-  static constexpr unsigned char kBins[64] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4,
-                                              4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
-                                              7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-                                              7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
-  return kBins[63u - unsigned(__builtin_clzll(bytes | 1))];
+inline constexpr unsigned char kBinOfBits[64] = {
+    0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7,
+    7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+constexpr int size_bin(uint64_t bytes) noexcept {
+  return kBinOfBits[63u - unsigned(__builtin_clzll(bytes | 1))];
 }
 
 struct WaitRow {

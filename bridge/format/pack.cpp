@@ -19,6 +19,9 @@ constexpr size_t kRegionWords = sizeof(RegionRow) / 8;
 constexpr size_t kMessageWords = sizeof(MessageRow) / 8;
 constexpr size_t kCollectiveWords = sizeof(CollectiveRow) / 8;
 constexpr size_t kSynchronisationWords = sizeof(SynchronisationRow) / 8;
+constexpr size_t kMessageStamps = offsetof(MessageRow, begun_sum) / 8;
+constexpr size_t kCollectiveStamps = offsetof(CollectiveRow, begun_sum) / 8;
+constexpr size_t kSynchronisationStamps = offsetof(SynchronisationRow, begun_sum) / 8;
 constexpr size_t kMostPlain = size_t{64} << 20;
 constexpr size_t kReach = 64;  // rows of the reference that a row may pass over
 // Of 64 words: which bytes of the mask are not zero, the mask, the lengths, the differences.
@@ -43,38 +46,41 @@ struct Area {
   uint16_t number = 0;
 
   const unsigned char* row(size_t n_row) const noexcept { return rows + n_row * words * 8; }
-  // What stays the same in the rows that belong together.
-  uint64_t key(size_t n_row) const noexcept {
-    const uint64_t first = load(row(n_row));
-    return number == uint16_t(StepTable::regions) ? uint32_t(first) : first;
+  // What stays the same in the rows that belong together: of the first word these bits.
+  uint64_t key_bits() const noexcept {
+    return number == uint16_t(StepTable::regions) ? 0xFFFFFFFF : ~uint64_t{0};
   }
+  uint64_t key(size_t n_row) const noexcept { return load(row(n_row)) & key_bits(); }
   bool is_of(const Area& other) const noexcept {
     return number == other.number && words == other.words;
   }
-  // Whether words of its rows are replaced by distances.
-  bool has_distances() const noexcept {
-    switch (StepTable(number)) {
-      case StepTable::regions:
-        return words >= kRegionWords;
-      case StepTable::messages:
-        return words >= kMessageWords;
-      case StepTable::collectives:
-        return words >= kCollectiveWords;
-      case StepTable::synchronisations:
-        return words >= kSynchronisationWords;
-      default:
-        return false;
-    }
+  // How many words of its rows are replaced by distances, from the first one on; 0: none.
+  size_t replaced() const noexcept {
+    const size_t words_of_row = [this] {
+      switch (StepTable(number)) {
+        case StepTable::regions:
+          return kRegionWords;
+        case StepTable::messages:
+          return kMessageWords;
+        case StepTable::collectives:
+          return kCollectiveWords;
+        case StepTable::synchronisations:
+          return kSynchronisationWords;
+        default:
+          return size_t{0};
+      }
+    }();
+    return words >= words_of_row ? words_of_row : 0;
   }
   // Where its sums of stamps begin: three words.
   size_t stamps() const noexcept {
     switch (StepTable(number)) {
       case StepTable::messages:
-        return offsetof(MessageRow, begun_sum) / 8;
+        return kMessageStamps;
       case StepTable::collectives:
-        return offsetof(CollectiveRow, begun_sum) / 8;
+        return kCollectiveStamps;
       default:
-        return offsetof(SynchronisationRow, begun_sum) / 8;
+        return kSynchronisationStamps;
     }
   }
 };
@@ -114,12 +120,20 @@ struct Areas {
   }
 };
 
+// Of two tables with as many rows.
+bool same_keys(const Area& a, const Area& b) noexcept {
+  const uint64_t bits = a.key_bits();
+  const size_t row_bytes = 8 * a.words;
+  for (size_t at = 0, end = a.n * row_bytes; at < end; at += row_bytes)
+    if ((load(a.rows + at) ^ load(b.rows + at)) & bits) return false;
+  return true;
+}
+
 bool same_rows(const Areas& a, const Areas& b) noexcept {
   if (a.n != b.n) return false;
   for (int t = 0; t < a.n; ++t) {
     if (!a.of[t].is_of(b.of[t]) || a.of[t].n != b.of[t].n) return false;
-    for (size_t row = 0; row < a.of[t].n; ++row)
-      if (a.of[t].key(row) != b.of[t].key(row)) return false;
+    if (!same_keys(a.of[t], b.of[t])) return false;
   }
   return true;
 }
@@ -225,126 +239,124 @@ class Output {
     byte(size_t(value));
   }
   // Up to 64 words: `values` are the differences of those whose bit is set.
-  void block(uint64_t mask, const uint64_t* values, int n) noexcept {
+  void block(uint64_t mask, const uint64_t* values, size_t n) noexcept {
     if (is_full()) return;
-    unsigned char* const parts = at_++;
-    unsigned which = 0;
+    unsigned char* at = at_;
+    const unsigned which = bytes_in_use(mask);
+    *at++ = static_cast<unsigned char>(which);
     for (int part = 0; part < 8; ++part) {
-      const auto bits = static_cast<unsigned char>(mask >> 8 * part);
-      *at_ = bits;
-      at_ += bits != 0;
-      which |= unsigned{bits != 0} << part;
+      *at = static_cast<unsigned char>(mask >> 8 * part);
+      at += which >> part & 1;
     }
-    *parts = static_cast<unsigned char>(which);
-    unsigned char* const lengths = at_;
-    memset(lengths, 0, size_t(n + 1) / 2);
-    at_ += (n + 1) / 2;
-    for (int i = 0; i < n; ++i) {
-      const uint64_t code = zigzag(values[i]);
-      const int bytes = (71 - __builtin_clzll(code)) / 8;
-      lengths[i / 2] |= static_cast<unsigned char>(bytes << 4 * (i % 2));
-      store(at_, code);
-      at_ += bytes;
+    unsigned char* lengths = at;
+    at += (n + 1) / 2;
+    const auto put = [&at](uint64_t difference) {
+      const uint64_t code = zigzag(difference);
+      const unsigned bytes = ((unsigned(__builtin_clzll(code)) ^ 63) + 8) / 8;
+      store(at, code);
+      at += bytes;
+      return bytes;
+    };
+    for (; n > 1; n -= 2, values += 2) {
+      const unsigned low = put(values[0]), high = put(values[1]);
+      *lengths++ = static_cast<unsigned char>(low | high << 4);
     }
+    if (n) *lengths = static_cast<unsigned char>(put(values[0]));
+    at_ = at;
   }
 
  private:
+  // Which of its eight bytes are not 0, as bits.
+  static unsigned bytes_in_use(uint64_t word) noexcept {
+    constexpr uint64_t kLow = 0x7F7F7F7F7F7F7F7F;
+    const uint64_t highest = (((word & kLow) + kLow) | word) & ~kLow;  // of each byte
+    return unsigned((highest >> 7) * 0x0102040810204080 >> 56);
+  }
+
   unsigned char *at_, *end_;
 };
 
-class Differences {
+// Up to 64 words that follow one another: which of them differ, and their differences.
+class Found {
  public:
-  explicit Differences(Output* out) noexcept : out_(out) {}
-  // n words that are the same.
-  void skip(size_t n) noexcept {
-    for (size_t part; n; n -= part) {
-      part = std::min(n, size_t(64 - at_));
-      pass(part);
-    }
+  explicit Found(uint64_t* values) noexcept : end_(values) {}
+  uint64_t mask() const noexcept { return mask_; }
+  uint64_t* end() const noexcept { return end_; }  // of the differences
+  // The difference of word i; those of the words before have come before.
+  [[gnu::always_inline]] void add(size_t i, uint64_t difference) noexcept {
+    *end_ = difference;
+    end_ += difference != 0;
+    mask_ |= uint64_t{difference != 0} << i;
   }
-  void add(const unsigned char* now, const unsigned char* before, size_t n) noexcept {
-    for (size_t part; n; n -= part) {
-      part = std::min(n, size_t(64 - at_));
-      add_part(now, before, part, at_);
-      now += 8 * part;
-      before += 8 * part;
-      pass(part);
-    }
-  }
-  // A row with three sums of stamps from word `first` on, as distances; n words.
-  void add_stamped(const unsigned char* now, const unsigned char* before, size_t first, size_t n,
-                   const uint64_t* stamps) noexcept {
-    const size_t behind = first + 3;
-    if (size_t(at_) + n > 64) {
-      add(now, before, first);
-      for (int i = 0; i < 3; ++i) add_word(stamps[i]);
-      add(now + 8 * behind, before + 8 * behind, n - behind);
-      return;
-    }
-    add_part(now, before, first, at_);
-    uint64_t mask = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      values_[n_] = stamps[i];
-      n_ += stamps[i] != 0;
-      mask |= uint64_t{stamps[i] != 0} << i;
-    }
-    mask_ |= mask << (size_t(at_) + first);
-    add_part(now + 8 * behind, before + 8 * behind, n - behind, at_ + int(behind));
-    pass(n);
-  }
-  void finish() noexcept {
-    if (!at_) return;
-    if (mask_)
-      out_->block(mask_, values_, n_);
-    else
-      out_->byte(0);
-    mask_ = 0;
-    n_ = at_ = 0;
+  // The words from i on, n of them.
+  template <size_t i, size_t n>
+  [[gnu::always_inline]] void add(const unsigned char* now, const unsigned char* before) noexcept {
+    uint64_t any = 0;  // most words are the same
+    for (size_t k = 8 * i; k < 8 * (i + n); k += 8) any |= load(now + k) ^ load(before + k);
+    if (any)
+      for (size_t k = i; k < i + n; ++k) add(k, load(now + 8 * k) - load(before + 8 * k));
   }
 
  private:
-  void pass(size_t n) noexcept {
-    at_ += int(n);
-    if (at_ == 64) finish();
+  uint64_t* end_;
+  uint64_t mask_ = 0;
+};
+
+// Takes words in their order, and writes their differences in blocks of 64.
+class Differences {
+ public:
+  explicit Differences(Output* out) noexcept : out_(out) {}
+  // The next n words, at most 64, of which nothing is known yet.
+  Found next() noexcept { return Found(end_); }
+  // What was found of them.
+  void take(const Found& found, size_t n) noexcept {
+    end_ = found.end();
+    mask_ |= found.mask() << at_;
+    at_ += n;
+    if (__builtin_expect(at_ >= 64, 0)) end_block(found.mask(), n);
   }
-  void add_word(uint64_t difference) noexcept {
-    values_[n_] = difference;
-    n_ += difference != 0;
-    mask_ |= uint64_t{difference != 0} << at_;
-    pass(1);
-  }
-  // Within a block, at word `at` of it.
-  [[gnu::always_inline]] void add_part(const unsigned char* now, const unsigned char* before,
-                                       size_t n, int at) noexcept {
-    constexpr size_t kTogether = 4;  // most words are the same
-    uint64_t mask = 0;
-    int found = n_;
-    for (size_t i = 0; i < n;) {
-      const size_t end = std::min(n, i + kTogether);
-      if (end - i == kTogether) {
-        const uint64_t any = (load(now + 8 * i) ^ load(before + 8 * i)) |
-                             (load(now + 8 * i + 8) ^ load(before + 8 * i + 8)) |
-                             (load(now + 8 * i + 16) ^ load(before + 8 * i + 16)) |
-                             (load(now + 8 * i + 24) ^ load(before + 8 * i + 24));
-        if (!any) {
-          i = end;
-          continue;
-        }
-      }
-      for (; i < end; ++i) {
-        const uint64_t difference = load(now + 8 * i) - load(before + 8 * i);
-        values_[found] = difference;
-        found += difference != 0;
-        mask |= uint64_t{difference != 0} << i;
-      }
+  // n words that are the same.
+  void skip(size_t n) noexcept { take(next(), n); }
+  // The next n words.
+  void add(const unsigned char* now, const unsigned char* before, size_t n) noexcept {
+    constexpr size_t kTogether = 8;
+    for (; n; now += 8 * kTogether, before += 8 * kTogether) {
+      Found found = next();
+      const size_t part = std::min(n, kTogether);
+      if (part == kTogether)
+        found.add<0, kTogether>(now, before);
+      else
+        for (size_t i = 0; i < part; ++i) found.add(i, load(now + 8 * i) - load(before + 8 * i));
+      take(found, part);
+      n -= part;
     }
-    n_ = found;
-    mask_ |= mask << at;
+  }
+  void finish() noexcept {
+    if (at_) write_block(end_);
+  }
+
+ private:
+  [[gnu::noinline]] void end_block(uint64_t mask, size_t n) noexcept {
+    at_ -= 64;
+    const uint64_t rest = at_ ? mask >> (n - at_) : 0;  // of the next block
+    uint64_t* end = end_;                               // of the block's values
+    for (uint64_t left = rest; left; left &= left - 1) --end;
+    write_block(end);
+    mask_ = rest;
+    end_ = std::copy(end, end_, values_);
+  }
+  void write_block(const uint64_t* end) noexcept {
+    if (mask_)
+      out_->block(mask_, values_, size_t(end - values_));
+    else
+      out_->byte(0);
   }
 
   Output* out_;
-  uint64_t mask_ = 0, values_[66];
-  int n_ = 0, at_ = 0;
+  size_t at_ = 0;  // in the block
+  uint64_t mask_ = 0;
+  uint64_t values_[2 * 64];
+  uint64_t* end_ = values_;
 };
 
 // Where each row of a table lies in the reference, as runs: rows that follow one another there,
@@ -387,39 +399,64 @@ struct Begins {
   uint64_t now, then;
 };
 
-void stamps_as_differences(const unsigned char* now, const unsigned char* then, size_t first,
-                           Begins begins, uint64_t* stamps) noexcept {
+void add_region(const unsigned char* now, const unsigned char* then,
+                Differences* differences) noexcept {
+  RegionWords a(now), b(then);
+  a.to_distances();
+  b.to_distances();
+  Found found = differences->next();
+  found.add<0, kRegionWords>(a.bytes(), b.bytes());
+  differences->take(found, kRegionWords);
+}
+
+// A row of n words with three sums of stamps from word `first` on.
+template <size_t first, size_t n>
+void add_stamped(const unsigned char* now, const unsigned char* then, Begins begins,
+                 Differences* differences) noexcept {
+  constexpr size_t next = first + 3;
+  Found found = differences->next();
+  found.add<0, first>(now, then);
   uint64_t from = load(now + 8) * begins.now, from_then = load(then + 8) * begins.then;
-  for (size_t i = 0; i < 3; ++i) {
-    const uint64_t sum = load(now + 8 * (first + i)), sum_then = load(then + 8 * (first + i));
-    stamps[i] = to_distance(sum, from) - to_distance(sum_then, from_then);
+  for (size_t i = first; i < next; ++i) {
+    const uint64_t sum = load(now + 8 * i), sum_then = load(then + 8 * i);
+    found.add(i, to_distance(sum, from) - to_distance(sum_then, from_then));
     from = sum;
     from_then = sum_then;
   }
+  found.add(next, load(now + 8 * next) - load(then + 8 * next));  // the last message's number
+  found.add<next + 1, n - next - 1>(now, then);
+  differences->take(found, n);
 }
 
 // n rows that follow one another. before: nullptr for zeros.
 void add_rows(const Area& area, const unsigned char* now, const unsigned char* before, size_t n,
               Begins begins, Differences* differences) noexcept {
   static constexpr unsigned char kZeros[255 * 8] = {};
-  const bool has_distances = area.has_distances();
-  if (before && !has_distances) return differences->add(now, before, n * area.words);
-  for (size_t row = 0; row < n; ++row, now += 8 * area.words) {
-    const unsigned char* const then = before ? before + row * 8 * area.words : kZeros;
-    if (!has_distances) {
-      differences->add(now, then, area.words);
-    } else if (area.number == uint16_t(StepTable::regions)) {
-      RegionWords a(now), b(then);
-      a.to_distances();
-      b.to_distances();
-      differences->add(a.bytes(), b.bytes(), kRegionWords);
-      differences->add(now + sizeof a.word, then + sizeof b.word, area.words - kRegionWords);
-    } else {
-      uint64_t stamps[3];
-      stamps_as_differences(now, then, area.stamps(), begins, stamps);
-      differences->add_stamped(now, then, area.stamps(), area.words, stamps);
+  const size_t replaced = area.replaced(), row_bytes = 8 * area.words;
+  if (before && !replaced) return differences->add(now, before, n * area.words);
+  const unsigned char* then = before ? before : kZeros;
+  const size_t next = before ? row_bytes : 0;
+  const size_t more = area.words - replaced;  // words at the end
+  // add(): the words of the row at now and then that are replaced.
+  const auto add_all = [&](auto add) {
+    for (; n; --n, now += row_bytes, then += next) {
+      add();
+      if (more) differences->add(now + 8 * replaced, then + 8 * replaced, more);
     }
-  }
+  };
+  if (!replaced)
+    add_all([] {});
+  else if (area.number == uint16_t(StepTable::regions))
+    add_all([&] { add_region(now, then, differences); });
+  else if (area.number == uint16_t(StepTable::messages))
+    add_all([&] { add_stamped<kMessageStamps, kMessageWords>(now, then, begins, differences); });
+  else if (area.number == uint16_t(StepTable::collectives))
+    add_all(
+        [&] { add_stamped<kCollectiveStamps, kCollectiveWords>(now, then, begins, differences); });
+  else
+    add_all([&] {
+      add_stamped<kSynchronisationStamps, kSynchronisationWords>(now, then, begins, differences);
+    });
 }
 
 void write_layout(const Areas& areas, const Areas& before, Output* out, Packed* packed) noexcept {
@@ -630,7 +667,7 @@ bool unpack_step(const unsigned char* packed, size_t bytes, PlainBody reference,
     change(plain->data(), fixed);
     const uint64_t begin = FixedWords(plain->data()).word[kBegin];
     for (const Area& area : areas) {
-      if (!area.has_distances()) continue;
+      if (!area.replaced()) continue;
       auto* const rows = const_cast<unsigned char*>(area.rows);
       for (size_t row = 0; row < area.n; ++row) {
         unsigned char* const at = rows + row * area.words * 8;

@@ -28,6 +28,8 @@ class Call {
   bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
 };
 
+inline const NextFunctions& next(const Call&) noexcept { return next(); }
+
 // A status to learn the sender from, also if the program ignores its status.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
   return given == MPI_STATUS_IGNORE && following() ? own : given;

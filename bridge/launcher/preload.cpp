@@ -115,6 +115,7 @@ constexpr Source kSources[] = {
      }},
     {"libperfield_io.so", [](const Program& p) { return p.config.io; }},
     {"libperfield_memory.so", [](const Program&) { return true; }},
+    {"libperfield_adaptors.so", [](const Program&) { return true; }},
     {"libperfield_energy.so", [](const Program& p) { return !p.config.energy.empty(); }},
     {"libperfield_sampling.so", [](const Program& p) { return p.config.sample > 0; }},
     {"libperfield_ompt.so",

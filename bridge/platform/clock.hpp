@@ -60,6 +60,10 @@ class Clock {
   uint64_t span_ns(uint64_t ticks) const noexcept {
     return scaled_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
   }
+  // The same for a difference of either sign.
+  int64_t difference_ns(int64_t ticks) const noexcept {
+    return scaled_ ? int64_t(double(ticks) * ns_per_tick_) : ticks;
+  }
   uint64_t ticks_of_ns(uint64_t ns) const noexcept {
     return scaled_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
   }

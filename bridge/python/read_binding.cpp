@@ -168,8 +168,24 @@ struct SampleRow {
   uint64_t period_ns;
   int64_t first;
   int32_t rank;
-  uint32_t thread, depth, zero;
+  uint32_t thread, depth;
+  uint32_t path;   // on which it was taken; 0: on none
+  int32_t region;  // of other paths, if it was taken there; -1: on `path`, -2: not known
+  uint32_t zero;
 };
+
+// The numbers of `where`, as pack_samples() takes it.
+void tell_where(uint64_t where, SampleRow* row) {
+  row->path = 0;
+  row->region = -2;
+  if (where == perfield::kWhereUnknown) return;
+  if (where % 2) {
+    row->path = uint32_t(where / 2);
+    row->region = -1;
+  } else {
+    row->region = int32_t(where / 2 - 1);
+  }
+}
 
 py::dict read_samples(const std::string& path, const Offsets& offsets) {
   const uint64_t* const wanted = offsets.data();
@@ -190,7 +206,7 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
       if (!perfield::read_header(file, wanted[n], &header) ||
           header.type != uint16_t(perfield::EntryType::samples) ||
           !perfield::read_body(file, wanted[n], header, &body) || !body ||
-          !perfield::unpack_samples(body, header.body_bytes, &start, &words)) {
+          !perfield::unpack_samples(body, header.body_bytes, header.version, &start, &words)) {
         ++n_damaged;
         continue;
       }
@@ -198,8 +214,9 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
       for (size_t k = 0; k < words.size();) {
         const auto depth = uint32_t(words[k + 1]);
         rows.push_back({int64_t(words[k]), start.period_ns, int64_t(addresses.size()), header.rank,
-                        uint32_t(words[k + 1] >> 32), depth, 0});
-        k += 2;
+                        uint32_t(words[k + 1] >> 32), depth, 0, 0, 0});
+        tell_where(words[k + 2], &rows.back());
+        k += perfield::kSampleHead;
         addresses.insert(addresses.end(), words.begin() + long(k), words.begin() + long(k + depth));
         k += depth;
       }
@@ -325,7 +342,7 @@ void bind_reading(py::module_& module) {
                        begun_sum, wait_begin_sum, wait_end_sum, number, zero);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
                        begun, wait_begin, wait_end);
-  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, zero);
+  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, path, region, zero);
   PYBIND11_NUMPY_DTYPE(LogRow, step, rank, n, first, all, lost, lost_begin, lost_end);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);

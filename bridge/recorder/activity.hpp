@@ -25,14 +25,21 @@ struct alignas(64) Activity {
     counter = 5      // active; the clock is the processor's counter
   };
   std::atomic<uint32_t> usual{nothing};
-  std::atomic<bool> follows_sites{false};  // of calls; see CallSites
-  bool by_counter = false;                 // ticks are those of the processor's counter
-  bool sampled = false;                    // events of regions look at SampleMarks
+  bool by_counter = false;  // ticks are those of the processor's counter
+  bool sampled = false;     // events of regions look at SampleMarks
   // How messages are counted, as bits. None set: in rows alone, and the clock is the counter.
   enum Messages : uint8_t { logged = 1, other_clock = 2, not_counted = 4 };
   std::atomic<uint8_t> messages{0};
+  // What entering a call may not take for granted, as bits. None set: it counts, by the counter,
+  // and nobody follows its site (see CallSites).
+  enum Calls : uint8_t { by_other_clock = 1, not_active = 2, followed = 4 };
+  std::atomic<uint8_t> calls{not_active};
   std::atomic<uint64_t> since_ticks{0};  // begin of the present active period
   std::atomic<uint64_t> period{0};       // its number
+  // Its lower half, which is enough to tell periods apart.
+  uint32_t short_period() const noexcept {
+    return uint32_t(period.load(std::memory_order_relaxed));
+  }
 
   // Whether each event of this step is kept; see EventLog.
   bool logs(std::memory_order order = std::memory_order_relaxed) const noexcept {

@@ -116,7 +116,7 @@ void CallSites::start(const StepCall& step) noexcept {
   if (memory == MAP_FAILED) return;
   tables_ = static_cast<Tables*>(memory);
   step_ = step;
-  following_.store(true, std::memory_order_release);
+  activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 
 void CallSites::join(Shard& s, uint64_t now) noexcept {

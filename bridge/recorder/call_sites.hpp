@@ -13,6 +13,7 @@
 
 #include "configuration/step_call.hpp"
 #include "format/calls.h"
+#include "recorder/activity.hpp"
 
 namespace perfield {
 
@@ -37,16 +38,21 @@ class CallSites {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
 
-  // follows: whether calls are followed, where events look.
-  explicit CallSites(std::atomic<bool>& follows) noexcept : following_(follows) {}
+  // Tells events through `activity` whether calls are followed.
+  explicit CallSites(Activity& activity) noexcept : activity_(activity) {}
   ~CallSites();
 
   // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
   // names close steps.
   void start(const StepCall& step) noexcept;
   // Stops following, for good.
-  void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
-  bool following() const noexcept { return following_.load(std::memory_order_acquire); }
+  void stop() noexcept {
+    if (following())
+      activity_.calls.fetch_and(uint8_t(~Activity::followed), std::memory_order_relaxed);
+  }
+  bool following() const noexcept {
+    return activity_.calls.load(std::memory_order_acquire) & Activity::followed;
+  }
 
   // --- by threads that call MPI
   // This thread hits sites from now on.
@@ -148,7 +154,7 @@ class CallSites {
                const void* frame) noexcept;
   uint32_t module_number(const char* path) noexcept;
 
-  std::atomic<bool>& following_;
+  Activity& activity_;
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;

@@ -14,7 +14,7 @@ bool Carried::start(uint32_t max_shards, uint32_t max_regions, uint32_t max_path
   const size_t only_paths = (size_t{max_regions} * sizeof(uint32_t) + 63) / 64 * 64;
   const size_t bits = Bits::bytes(max_regions), bits_of_paths = Bits::bytes(max_paths);
   const size_t total =
-      Bits::bytes(max_shards) + 2 * bits + 3 * bits_of_paths + quantities + rows + only_paths;
+      Bits::bytes(max_shards) + 3 * bits + 3 * bits_of_paths + quantities + rows + only_paths;
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -26,11 +26,11 @@ bool Carried::start(uint32_t max_shards, uint32_t max_regions, uint32_t max_path
     at += bytes;
     return at - bytes;
   };
-  shards.place(take(Bits::bytes(max_shards)));
-  regions.place(take(bits));
-  regions_with_quantities.place(take(bits));
+  shards.place(take(Bits::bytes(max_shards)), max_shards);
+  for (Bits* of_regions : {&regions, &defined_regions, &regions_with_quantities})
+    of_regions->place(take(bits), max_regions);
   for (Bits* of_paths : {&paths, &defined_paths, &sampled_paths})
-    of_paths->place(take(bits_of_paths));
+    of_paths->place(take(bits_of_paths), max_paths);
   only_path = reinterpret_cast<uint32_t*>(take(only_paths));
   quantities_of = reinterpret_cast<uint64_t*>(take(quantities));
   region_rows = reinterpret_cast<RegionRow*>(take(rows));

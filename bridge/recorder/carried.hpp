@@ -15,16 +15,16 @@ namespace perfield {
 
 struct Carried {
   Bits shards;                 // those that carry anything
-  Bits regions;                // those with a row in any shard; likewise:
-  Bits paths;
-  Bits defined_paths;          // whose definition is in the stream
+  Bits regions;                // those with a row in any shard
+  Bits defined_regions;        // those whose definition is in the stream
+  Bits paths, defined_paths;   // the same
   Bits sampled_paths;          // that samples name since definitions were last written
   uint32_t quantity_rows = 0;  // rows of quantities of regions in all shards
   uint64_t quantities = 0;     // the quantities of these rows, as bits
   uint64_t of_rank = 0;        // the quantities of the rank, as bits
   std::bitset<PERFIELD_CALL_LIMIT> calls_of_messages;  // those ever written with a message
 
-  // For adding up the rows of all shards; unused ones are zero.
+  // For adding up the rows of all shards: unused ones have no threads, or are zero.
   RegionRow* region_rows;   // [max_regions]
   uint32_t* only_path;      // [max_regions], see add_paths() in step_entry.cpp
   uint64_t* quantities_of;  // [max_regions], as bits

@@ -36,7 +36,8 @@ class Counter {
 
 // Growth of a number that only grows. A torn read of another thread's number counts as no growth.
 inline uint64_t growth(uint64_t later, uint64_t earlier) noexcept {
-  return later > earlier ? later - earlier : 0;
+  uint64_t grown;
+  return __builtin_sub_overflow(later, earlier, &grown) ? 0 : grown;
 }
 
 // A number that its own thread only lets grow. The thread that closes steps takes each step's
@@ -85,10 +86,11 @@ class Wrapping {
   uint64_t taken_ = 0;  // closing thread only
 };
 
-// A count modulo 2^32.
+// A number modulo 2^32.
 class ShortCounter {
  public:
   void add(uint32_t n) noexcept { add_alone(value_, n); }
+  void set(uint32_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
   uint32_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

@@ -9,6 +9,7 @@
 
 using perfield::Activity;
 using perfield::EventKind;
+using perfield::Message;
 using perfield::recorder;
 using perfield::Shard;
 using perfield::this_shard;
@@ -94,7 +95,10 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
     row = s->row_of(token, call, peer);
   else if (perfield::the_recorder->log.end_send(*s, token, wait_begin, wait_end, &own) && own)
     row = s->row_of_message(call, peer);
-  if (row) s->count_end_of(row, wait_begin, wait_end);
+  if (row) {
+    s->messages[row].add_awaited(wait_begin, wait_end);
+    s->messages[row].open.add(uint32_t(-1));
+  }
   return wait_end;
 }
 
@@ -104,9 +108,10 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   Shard& s = *this_shard;
   if (!s.activity->counts_messages()) return 0;
   const uint32_t row = s.row_of_message(call, peer);
-  s.count_stamped(row, bytes, begun, place);
+  s.messages[row].add(bytes, begun, place, s.activity->short_period());
   s.messages[row].open.add(1);
-  if (!s.activity->logs()) return s.token_of(row);
+  s.touched_message(row);
+  if (!s.activity->logs()) return s.token_of(row, s.activity->short_period());
   return log_event(s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
                        uint8_t(EventKind::send), 0});
 }
@@ -124,8 +129,9 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   if (!s.activity->counts_messages()) return a.wait_end;
   const uint64_t wait_end = a.wait_end ? a.wait_end : s.activity->ticks();
   const uint32_t row = s.row_of_message(PERFIELD_CALL_recv, a.peer);
-  s.count_stamped(row, a.bytes, a.posted, a.place);
-  s.count_wait_of(row, a.wait_begin, wait_end);
+  s.messages[row].add_awaited(a.wait_begin, wait_end);
+  s.messages[row].add(a.bytes, a.posted, a.place, s.activity->short_period());
+  s.touched_message(row);
   if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s.count_wait(a.peer, wait_end - a.wait_begin);
   if (!s.activity->logs()) return wait_end;
   const unsigned flags =
@@ -164,12 +170,15 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
                                      const void* frame) noexcept {
   Shard* s = this_shard;
   if (__builtin_expect(s == nullptr, 0)) return enter_unusual(call, caller, frame);
-  const Activity& a = *s->activity;
-  if (a.state.load(std::memory_order_relaxed) != Activity::active || !a.by_counter ||
-      (s->inside_call | s->own_work))
+  const uint8_t unusual = s->activity->calls.load(std::memory_order_relaxed);
+  if (unusual | s->inside_call | s->own_work) {
+    if (s->inside_call) {  // as where MPI's Fortran functions call those of C
+      if (!s->left_behind(frame)) return {0, 0};
+    } else if (unusual == Activity::followed && caller && !s->own_work) {
+      return enter_followed(*s, call, caller, frame);
+    }
     return enter_unusual(call, caller, frame);
-  if (a.follows_sites.load(std::memory_order_acquire) && caller)
-    return enter_followed(*s, call, caller, frame);
+  }
   const uint64_t now = perfield::read_counter();
   s->enter_call(call, caller, frame, now);
   return {now, 0};
@@ -177,11 +186,17 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
 
 void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
                             uint64_t bytes_in) noexcept {
+  if (this_shard) leave_inside(call, entered, left, bytes_out, bytes_in);
+}
+
+void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept {
   Shard* s = this_shard;
   if (!s) return;
-  if ((bytes_out | bytes_in) != 0 || s->is_in_region() || !s->activity->by_counter)
-    return leave_inside(call, entered, left, bytes_out, bytes_in);
-  if (!left) left = perfield::read_counter();
+  if (s->is_in_region()) return leave_inside(call, entered, left, 0, 0);
+  if (!left) {
+    if (!s->activity->by_counter) return leave_inside(call, entered, left, 0, 0);
+    left = perfield::read_counter();
+  }
   s->leave_call(call, entered, left);
 }
 
@@ -217,7 +232,8 @@ uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexce
   if (!s || !s->activity->counts_messages()) return 0;
   // Nearly always, one look finds both rows.
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, peer);
-  if (__builtin_expect(row == 0 || !s->waits_beside(row) || !s->activity->by_counter, 0))
+  if (__builtin_expect(
+          row == 0 || !Shard::waits_beside(s->messages[row]) || !s->activity->by_counter, 0))
     return awaited_elsewhere(*s, peer, bytes, entered);
   s->count_message_in(row, bytes);
   const uint64_t now = perfield::read_counter();
@@ -229,12 +245,16 @@ uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, u
                              perfield_place place) noexcept {
   Shard* s = this_shard;
   if (!s) return 0;
+  const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(call, peer);
-  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
+  if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
     return begin_unusual(call, peer, bytes, begun, place);
-  s->count_stamped(row, bytes, begun, place);
-  s->messages[row].open.add(1);
-  return s->token_of(row);
+  Message& m = s->messages[row];
+  const uint32_t period = activity.short_period();
+  m.add(bytes, begun, place, period);
+  m.open.add(1);
+  s->touched_message(row);
+  return s->token_of(row, period);
 }
 
 uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, uint64_t wait_begin,
@@ -246,7 +266,9 @@ uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, u
                        0))
     return ended_unusual(call, peer, token, wait_begin, wait_end);
   if (!wait_end) wait_end = perfield::read_counter();
-  s->count_end_of(row, wait_begin, wait_end);
+  Message& m = s->messages[row];
+  m.add_awaited(wait_begin, wait_end);
+  m.open.add(uint32_t(-1));
   return wait_end;
 }
 
@@ -254,12 +276,15 @@ uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_
                        uint64_t wait_end, perfield_place place) noexcept {
   Shard* s = this_shard;
   if (!s) return wait_end;
+  const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(call, peer);
-  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
+  if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
     return sent_unusual(call, peer, bytes, begun, wait_end, place);
   if (!wait_end) wait_end = perfield::read_counter();
-  s->count_wait_of(row, begun, wait_end);
-  s->count_stamped(row, bytes, begun, place);
+  Message& m = s->messages[row];
+  m.add_awaited(begun, wait_end);
+  m.add(bytes, begun, place, activity.short_period());
+  s->touched_message(row);
   return wait_end;
 }
 
@@ -268,17 +293,24 @@ uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
   const perfield_arrival& a = *arrival;
   if (!s) return a.wait_end;
   // Nearly always, one look finds both rows.
+  const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, a.peer);
-  if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed), 0))
+  if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
     return arrived_unusual(arrival);
+  Message& m = s->messages[row];
+  const uint64_t wait_begin = a.wait_begin;
   const uint64_t wait_end = a.wait_end ? a.wait_end : perfield::read_counter();
-  s->count_wait_of(row, a.wait_begin, wait_end);
-  s->count_stamped(row, a.bytes, a.posted, a.place);
+  m.add_awaited(wait_begin, wait_end);
+  m.add(a.bytes, a.posted, a.place, activity.short_period());
   if (a.flags & PERFIELD_ARRIVAL_BLOCKING) {
-    if (__builtin_expect(!s->waits_beside(row), 0))
-      return awaited_beside_others(*s, a.peer, a.wait_begin, wait_end);
-    s->count_wait_in(row + 1, wait_end - a.wait_begin);
+    if (__builtin_expect(!Shard::waits_beside(m), 0)) {
+      s->touched_message(row);
+      return awaited_beside_others(*s, a.peer, wait_begin, wait_end);
+    }
+    (&m)[1].add_wait(wait_end - wait_begin);
+    s->touched_message(row + 1);
   }
+  s->touched_message(row);
   return wait_end;
 }
 
@@ -300,8 +332,9 @@ uint64_t perfield_synchronised(const perfield_synchronisation* done) noexcept {
   const uint64_t left = d.left ? d.left : s->activity->ticks();
   if (has_row) {
     const uint32_t row = s->row_of_message(d.call, d.peer);
-    s->count_wait_of(row, d.entered, left);
-    s->count_stamped(row, 0, d.entered, d.place);
+    s->messages[row].add_awaited(d.entered, left);
+    s->messages[row].add(0, d.entered, d.place, s->activity->short_period());
+    s->touched_message(row);
   }
   if (__builtin_expect(is_logged, 0)) log_synchronisation(*s, d, left);
   return left;
@@ -368,6 +401,11 @@ void perfield_own_begin() noexcept {
 void perfield_own_end() noexcept {
   Shard* s = this_shard;
   if (s && s->own_work) s->set_unusual(s->own_work - 1, s->pipeline_armed);
+}
+
+int perfield_own_work() noexcept {
+  const Shard* s = this_shard;
+  return s && s->own_work;
 }
 
 }  // extern "C"

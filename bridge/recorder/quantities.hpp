@@ -25,7 +25,6 @@ struct Quantity {
   perfield_over_steps over_steps{};
   perfield_over_threads over_threads{};
   bool of_kernel = false;  // perfield reads it itself
-  bool written = false;    // is in the stream; closing thread only
 
   // A time inside regions is written once a region has some; all other quantities at once.
   bool waits_for_use() const noexcept { return over_threads == PERFIELD_THREADS_LONGEST; }
@@ -50,6 +49,7 @@ class Quantities {
   int find(const std::string& name, perfield_scope scope) const noexcept;
 
   // Sets of quantities: bit n stands for number n.
+  uint64_t all() const noexcept { return ~uint64_t{0} >> (kMostQuantities - size()); }
   uint64_t per_rank() const noexcept { return per_rank_.load(std::memory_order_relaxed); }
   uint64_t states() const noexcept { return states_.load(std::memory_order_relaxed); }
   uint64_t longest() const noexcept { return longest_.load(std::memory_order_relaxed); }

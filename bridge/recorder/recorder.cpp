@@ -32,6 +32,7 @@ void Recorder::start(uint32_t max_peers, bool messages, const std::string& choic
   max_peers_ = max_peers;
   clock.start(choice.c_str());
   activity_.by_counter = clock.by_counter();
+  if (!clock.by_counter()) activity_.calls.fetch_or(Activity::by_other_clock);
   activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) |
                                (clock.by_counter() ? 0 : Activity::other_clock));
   has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
@@ -41,6 +42,7 @@ void Recorder::start(uint32_t max_peers, bool messages, double ticks_per_second,
                      uint64_t origin) noexcept {
   max_peers_ = max_peers;
   activity_.messages = uint8_t((messages ? 0 : Activity::not_counted) | Activity::other_clock);
+  activity_.calls.fetch_or(Activity::by_other_clock);
   clock.take(ticks_per_second, origin);
 }
 
@@ -104,8 +106,11 @@ Shard* Recorder::new_shard() noexcept {
   if (!mine) return nullptr;
   const auto id = int(syscall(SYS_gettid));
   mine->thread_id.store(id, std::memory_order_relaxed);
-  for (const SampledThread& sampled : sampled_threads_)
-    if (sampled.id == id) mine->samples.begin(sampled.heads);
+  for (SampledThread& sampled : sampled_threads_)
+    if (sampled.id == id) {
+      mine->samples.begin(sampled.heads);
+      sampled.has_shard = true;
+    }
   this_shard = mine;
   this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
@@ -172,6 +177,10 @@ void Recorder::set_state(Activity::State state) noexcept {
                                  : Activity::given_time;
   activity_.usual.store(Activity::nothing, std::memory_order_relaxed);
   activity_.state.store(state, std::memory_order_release);
+  if (state == Activity::active)
+    activity_.calls.fetch_and(uint8_t(~Activity::not_active), std::memory_order_release);
+  else
+    activity_.calls.fetch_or(Activity::not_active, std::memory_order_relaxed);
   activity_.usual.store(usual, std::memory_order_release);
 }
 
@@ -256,8 +265,9 @@ Shard* Recorder::shard_of(int thread_id) noexcept {
 void Recorder::watch_samples(int thread_id, const SampleHeads& heads) noexcept {
   try {
     std::lock_guard<std::mutex> lock(shards_mutex_);
-    sampled_threads_.push_back({thread_id, heads});
-    if (Shard* s = shard_of(thread_id)) s->samples.begin(heads);
+    Shard* const s = shard_of(thread_id);
+    sampled_threads_.push_back({thread_id, s != nullptr, heads});
+    if (s) s->samples.begin(heads);
   } catch (...) {
     return;  // no memory: its samples are in no known region
   }
@@ -273,9 +283,17 @@ void Recorder::end_samples(int thread_id) noexcept {
             all.end());
 }
 
+// A thread that has never come to a region, or has ended since, and another one has its shard.
+uint64_t Recorder::where_without_shard(int thread_id) noexcept {
+  std::lock_guard<std::mutex> lock(shards_mutex_);
+  for (const SampledThread& sampled : sampled_threads_)
+    if (sampled.id == thread_id && sampled.has_shard) return kWhereUnknown;
+  return where_on_path(Paths::kOutside);
+}
+
 uint64_t Recorder::region_of_sample(int thread_id, int ring, uint64_t end) noexcept {
   Shard* const s = shard_of(thread_id);
-  if (!s) return where_on_path(Paths::kOutside);  // it has never come to a region
+  if (!s) return where_without_shard(thread_id);
   const uint32_t row = s->samples.path_at(ring, end, [s] { return s->path_now(); });
   if (row == SampleMarks::kUnknown || row >= paths.n_rows()) return kWhereUnknown;
   if (row != Paths::kOutside) carried.sampled_paths.add(row);

@@ -121,6 +121,10 @@ class Recorder {
   uint64_t overflowed_collectives() noexcept;
   // Calls that were never left: see Shard::forget_call.
   uint64_t left_calls() noexcept;
+  // Whether a region's definition is in the stream.
+  bool is_defined(uint32_t region) noexcept {
+    return n_shards() && carried.defined_regions.has(region);
+  }
   // What the recorder's tables have touched until the last fold, in bytes.
   uint64_t bytes_used() noexcept;
 
@@ -128,20 +132,23 @@ class Recorder {
   Regions regions;
   Paths paths;
   StepRegion step_region;
-  CallSites sites{activity_.follows_sites};
+  CallSites sites{activity_};
   EventLog log{activity_};
   Quantities quantities;
-  uint64_t quantities_used = 0;  // those with rows in any step entry, as bits
-  Counters counters;             // the kernel's
-  Carried carried;               // until the step is written
+  // As bits: those whose definition is in the stream, and those with rows in any step entry.
+  uint64_t quantities_defined = 0, quantities_used = 0;
+  Counters counters;  // the kernel's
+  Carried carried;    // until the step is written
 
  private:
   struct SampledThread {
     int id;
+    bool has_shard;  // or had one
     SampleHeads heads;
   };
   Shard* new_shard() noexcept;
   Shard* shard_of(int thread_id) noexcept;
+  uint64_t where_without_shard(int thread_id) noexcept;
   // Reads the counters of a thread that is about to enter or leave a region.
   void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;

@@ -20,7 +20,6 @@ struct RegionDefinition {
   int block = -1;
   uintptr_t armed_at = 0;               // return address of the arming call, 0: none
   uint64_t place = 0;                   // the same on all ranks, wherever their files are loaded
-  bool written = false;                 // is in the stream
   bool selected = true;                 // by the configuration's `regions`
   std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
   uint64_t name_hash = 0;

@@ -36,6 +36,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t path_values = aligned(max_paths * sizeof(PathValues));
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
+  size_t carry_messages = aligned(max_messages * sizeof(MessageCarry));
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
   size_t collectives = aligned(kCollectiveRows * sizeof(Collective));
   uint32_t max_quantities = RegionQuantities<QuantityValue>::capacity(max_regions);
@@ -44,7 +45,8 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t marks_of_samples = aligned(SampleMarks::kMost * sizeof(SampleMark));
-  size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values + path_values + messages +
+  size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values +
+                 path_values + messages + carry_messages +
                  kRhythmLevels * rhythms + of_regions + carried + amounts + deep + collectives +
                  kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
   for (const uint32_t rows : {max_paths, max_messages, max_quantities, kCollectiveRows})
@@ -74,14 +76,15 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   const uint32_t rows[] = {max_paths, max_quantities, max_messages, kCollectiveRows};
   for (int i = 0; i < 4; ++i)
     *marks[i] = reinterpret_cast<unsigned char*>(take(bytes_of_marks(rows[i])));
-  for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])));
-  s->carried_regions.place(take(Bits::bytes(max_regions)));
+  for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])), rows[i]);
+  s->carried_regions.place(take(Bits::bytes(max_regions)), max_regions);
   s->samples.place(reinterpret_cast<SampleMark*>(take(marks_of_samples)));
   s->paths = reinterpret_cast<PathCounters*>(take(paths));
   s->calls_of_paths = reinterpret_cast<GrowingInCalls*>(take(in_calls));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->carry_paths = reinterpret_cast<PathValues*>(take(path_values));
   s->messages = reinterpret_cast<Message*>(take(messages));
+  s->carry_messages = reinterpret_cast<MessageCarry*>(take(carry_messages));
   for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
   s->of_regions.place(take(of_regions), max_regions);
   s->carry_of_regions.place(take(carried), max_regions);
@@ -105,6 +108,7 @@ uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept 
   const uint64_t n_paths = known_paths->size();
   const uint64_t quantities_of_regions = of_regions.size() + carry_of_regions.size();
   uint64_t bytes = bytes_of_pages(sizeof(Shard)) + bytes_of_pages(n * sizeof(Message)) +
+                   bytes_of_pages(n * sizeof(MessageCarry)) +
                    std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
                    bytes_of_pages(of_regions.used(n_regions)) +
                    bytes_of_pages(carry_of_regions.used(n_regions)) +

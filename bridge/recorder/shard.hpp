@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -86,19 +87,53 @@ struct GrowingStamps {
   }
 };
 
-struct Message {
-  uint64_t key;  // peer and call, see key_of
-  Growing count, bytes, empty;
-  Counter largest, largest_period;
-  GrowingStamps stamps;
-  Wrapping open;  // messages that this rank began to send and still waits for
-  Counter place;  // number and channel of the last one, see place_word
-  ShortCounter sizes[kSizeBins];
-  // By the closing thread: taken, not yet written.
-  uint64_t carry_count, carry_bytes, carry_empty, carry_largest, carry_unknown, carry_open;
-  Stamps carry_stamps;
+// The messages of one call to or from one peer, or waits for it: what its thread writes.
+struct alignas(64) Message {
+  // A wait of so many ticks.
+  void add_wait(uint64_t ticks) noexcept {
+    count.add(1);
+    bytes.add(ticks);
+  }
+  // When the program waited for a message.
+  void add_awaited(uint64_t begin, uint64_t end) noexcept {
+    wait_begin.add(begin);
+    wait_end.add(end);
+  }
+  // A message with the stamp of its begin. period: see Activity.
+  void add(uint64_t size, uint64_t begin, perfield_place last, uint32_t period) noexcept;
+  // A message without stamps.
+  void add(uint64_t size, uint32_t period) noexcept;
+
+  uint64_t key;                         // peer and call, see key_of
+  Counter count, bytes;                 // of waits: ticks
+  Counter begun, wait_begin, wait_end;  // sums of stamps
+  Counter place;                        // number and channel of the last one, see place_word
+  Counter largest;                      // in the period
+  ShortCounter largest_period;          // ... whose number has this lower half
+  ShortCounter unknown;                 // without their begin or wait
+  ShortCounter open;                    // that this rank began to send and still waits for
+  ShortCounter sizes[kSizeBins + 1];    // by size; empty ones are the last
+  uint32_t size_count(int bin) const noexcept {
+    return sizes[bin].get() + (bin == 0 ? empty() : 0);
+  }
+  uint32_t empty() const noexcept { return sizes[kSizeBins].get(); }
+  // By the closing thread: see MessageCarry.
+  uint32_t seen_open, written_open;
+  uint64_t carry_largest;
+};
+static_assert(sizeof(Message) == 128);
+
+struct MessageTotals {
+  uint64_t count, bytes;
+  Stamps stamps;
+  uint32_t empty, unknown;
+};
+// The closing thread's part of a row of messages. It carries what is seen and not written.
+struct alignas(64) MessageCarry {
+  MessageTotals seen, written;
   uint32_t written_sizes[kSizeBins];
 };
+static_assert(sizeof(MessageCarry) == 128);
 
 // A place as one word: the channel in its lower half, as it lies in memory.
 inline uint64_t place_word(perfield_place place) noexcept {
@@ -112,6 +147,39 @@ inline perfield_place place_in(uint64_t word) noexcept {
 // What a row of messages counts: never 0.
 constexpr uint64_t key_of(uint16_t call, int32_t peer) noexcept {
   return uint64_t(uint32_t(peer)) << 16 | call | uint64_t{1} << 63;
+}
+constexpr uint16_t call_in(uint64_t key) noexcept { return uint16_t(key); }
+constexpr int32_t peer_in(uint64_t key) noexcept { return int32_t(key >> 16); }
+
+// The counter of a message's size among those of a row: the bin, or kSizeBins if it is empty.
+inline int counter_of_size(uint64_t size) noexcept {
+  static constexpr auto kOf = [] {
+    std::array<unsigned char, 64> of{};
+    of[0] = kSizeBins;
+    for (size_t bits = 1; bits < 64; ++bits) of[bits] = kBinOfBits[bits - 1];
+    return of;
+  }();
+  return kOf[63u - unsigned(__builtin_clzll(2 * size + 1))];  // its number of binary digits
+}
+
+inline void Message::add(uint64_t size, uint32_t period) noexcept {
+  sizes[counter_of_size(size)].add(1);
+  count.add(1);
+  bytes.add(size);
+  if (__builtin_expect(largest_period.get() != period, 0)) {
+    largest_period.set(period);
+    largest.set(size);
+  } else if (size > largest.get()) {
+    largest.set(size);
+  }
+}
+
+inline void Message::add(uint64_t size, uint64_t begin, perfield_place last,
+                         uint32_t period) noexcept {
+  begun.add(begin);
+  if (__builtin_expect(begin == 0, 0)) unknown.add(1);
+  place.set(place_word(last));
+  add(size, period);
 }
 
 // Collective operations of one kind on one communicator.
@@ -298,9 +366,9 @@ class Shard {
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];
-    m.stamps.unknown.add(1);
-    count_size(m, bytes);
-    touched(News::messages, touched_messages, row);
+    m.unknown.add(1);
+    m.add(bytes, activity->short_period());
+    touched_message(row);
   }
   // The row of its messages, which is made if it is new.
   uint32_t row_of_message(uint16_t call, int32_t peer) noexcept {
@@ -317,46 +385,28 @@ class Shard {
   }
   // Whether the row behind is that of waits for the same peer, as where its first message was
   // awaited.
-  bool waits_beside(uint32_t row) const noexcept {
-    return messages[row + 1].key == (messages[row].key | kWaitedCall);
+  static bool waits_beside(const Message& m) noexcept {
+    return (&m)[1].key == (m.key | kWaitedCall);
   }
-  // Counts a message with the stamp of its begin.
-  void count_stamped(uint32_t row, uint64_t bytes, uint64_t begun, perfield_place place) noexcept {
-    Message& m = messages[row];
-    m.stamps.begun.add(begun);
-    if (__builtin_expect(begun == 0, 0)) m.stamps.unknown.add(1);
-    m.place.set(place_word(place));
-    count_size(m, bytes);
-    touched(News::messages, touched_messages, row);
-  }
-  void count_wait_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
-    GrowingStamps& stamps = messages[row].stamps;
-    stamps.wait_begin.add(wait_begin);
-    stamps.wait_end.add(wait_end);
-  }
-  // The same where the message's begin counts as open.
-  void count_end_of(uint32_t row, uint64_t wait_begin, uint64_t wait_end) noexcept {
-    count_wait_of(row, wait_begin, wait_end);
-    messages[row].open.add(-1);
-  }
+  // After counting in a row of messages.
+  void touched_message(uint32_t row) noexcept { touched(News::messages, touched_messages, row); }
   // Names the row and the present period of this thread, so that the end of a send counts beside
   // its begin or nowhere.
-  uint32_t token_of(uint32_t row) const noexcept {
+  uint32_t token_of(uint32_t row, uint32_t period) const noexcept {
     if (__builtin_expect(row > 0xFFFF, 0)) return 0;
-    return kTokenOfRow | period_of_token() << 16 | row;
+    return kTokenOfRow | period_of_token(period) << 16 | row;
   }
   // The row that a token names; 0 if it is of another period or thread.
   uint32_t row_of(uint32_t token, uint16_t call, int32_t peer) const noexcept {
     const uint32_t row = token & 0xFFFF;
-    if ((token >> 16) != (kTokenOfRow >> 16 | period_of_token()) || row >= max_messages) return 0;
+    const uint32_t period = period_of_token(activity->short_period());
+    if ((token >> 16) != (kTokenOfRow >> 16 | period) || row >= max_messages) return 0;
     return messages[row].key == key_of(call, peer) ? row : 0;
   }
   void count_collective(const perfield_collective& done, uint64_t wait_end) noexcept;
   void count_wait_in(uint32_t row, uint64_t ticks) noexcept {
-    Message& m = messages[row];
-    m.count.add(1);
-    m.bytes.add(ticks);
-    touched(News::messages, touched_messages, row);
+    messages[row].add_wait(ticks);
+    touched_message(row);
   }
   // Counts a hit of a call site; returns how many the site has now. call: its number among the
   // thread's calls.
@@ -439,17 +489,13 @@ class Shard {
 
   // Index of the first used message row. Rows of `other peers` count only once they hold something.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
-  // What a row stands for. Rows of `other peers` are identified by their position.
-  int32_t peer_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? kPeerOther : int32_t(known_key(row) >> 16);
-  }
-  uint16_t call_of(uint32_t row) const noexcept {
-    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : uint16_t(known_key(row));
-  }
-  // The closing thread asks while the thread of the shard may enter a row.
+  // What a row stands for. Rows of `other peers` are identified by their position. The closing
+  // thread asks while the thread of the shard may enter a row.
   uint64_t known_key(uint32_t row) const noexcept {
-    return __atomic_load_n(&messages[row].key, __ATOMIC_RELAXED);
+    return row < PERFIELD_CALL_LIMIT ? key_of(uint16_t(row), kPeerOther)
+                                     : __atomic_load_n(&messages[row].key, __ATOMIC_RELAXED);
   }
+  uint16_t call_of(uint32_t row) const noexcept { return call_in(known_key(row)); }
 
   // --- state -------------------------------------------------------------------------------------
   // First, in one cache line, what tells whether the thread has done anything.
@@ -507,7 +553,9 @@ class Shard {
   uint32_t followed_calls = 0;     // own thread only
   bool follows_sites = false;      // has told CallSites that it hits sites
 
-  Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
+  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call.
+  Message* messages;
+  MessageCarry* carry_messages;
   std::atomic<uint32_t> n_messages{PERFIELD_CALL_LIMIT};
   uint32_t* message_slots;  // hash table of indices into messages; 0: free
   uint32_t slot_mask;
@@ -526,7 +574,7 @@ class Shard {
 
   // Rows with something in carry; closing thread only.
   Bits carried_regions, carried_paths, carried_messages, carried_quantities, carried_collectives;
-  uint32_t n_carried_messages = 0, n_carried_collectives = 0;
+  uint32_t n_carried_collectives = 0;
   uint64_t carried_calls[PERFIELD_CALL_LIMIT / 64] = {};
   uint64_t bytes_counted = 0;  // of bytes_used, in the sum of all shards
 
@@ -542,19 +590,6 @@ class Shard {
     touched(known_paths->is_other(path) ? News::other_paths : News::paths, touched_paths, path);
   }
   void tell(News table) noexcept { set_mark(news + int(table)); }
-  void count_size(Message& m, uint64_t bytes) noexcept {
-    m.sizes[size_bin(bytes)].add(1);
-    m.count.add(1);
-    m.bytes.add(bytes);
-    if (__builtin_expect(bytes == 0, 0)) m.empty.add(1);
-    const uint64_t period = activity->period.load(std::memory_order_relaxed);
-    if (__builtin_expect(m.largest_period.get() != period, 0)) {
-      m.largest_period.set(period);
-      m.largest.set(bytes);
-    } else if (bytes > m.largest.get()) {
-      m.largest.set(bytes);
-    }
-  }
   uint32_t first_slot(uint64_t key) const noexcept {
     return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
   }
@@ -562,8 +597,8 @@ class Shard {
   void count_elsewhere(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
   uint32_t find_collective(uint16_t call, uint32_t communicator) noexcept;
-  uint32_t period_of_token() const noexcept {
-    return uint32_t(activity->period.load(std::memory_order_relaxed) + number * 64) & 0x7FFF;
+  uint32_t period_of_token(uint32_t period) const noexcept {
+    return (period + number * 64) & 0x7FFF;
   }
   bool beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept;
   template <class Clock>
@@ -632,9 +667,12 @@ class Shard {
   void fold_collectives() noexcept;
   void fold_calls() noexcept;
   void forgive_left_calls() noexcept;
-  void carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept;
-  void carry_path(Carried& all, uint32_t path, const PathValues& more) noexcept;
-  void carry_both(Carried& all, uint32_t path, bool is_outermost, const PathValues& more) noexcept;
+  // Return whether there was anything to carry.
+  bool carry_region(uint32_t region, const RegionValues& more) noexcept;
+  bool carry_path(uint32_t path, const PathValues& more) noexcept;
+  void note_path(Carried& all, uint32_t path) noexcept;
+  // Notes the region, not the path.
+  bool carry_both(Carried& all, uint32_t path, bool is_outermost, const PathValues& more) noexcept;
   CallValues& carry_of_call(uint32_t call) noexcept;
 
   // shard_quantities.cpp

@@ -40,35 +40,43 @@ void Shard::fold(Carried& all, uint64_t news, const Counters& counters, uint64_t
   fold_frames(all, counters, now, open);
 }
 
-void Shard::carry_region(Carried& all, uint32_t region, const RegionValues& more) noexcept {
-  if (!(more.count | more.inclusive | more.self)) return;
+bool Shard::carry_region(uint32_t region, const RegionValues& more) noexcept {
+  if (!(more.count | more.inclusive | more.self)) return false;
   RegionValues& carry = carry_regions[region];
   carry.count += more.count;
   carry.inclusive += more.inclusive;
   carry.self += more.self;
-  carried_regions.add(region);
-  all.regions.add(region);
+  return true;
 }
 
-void Shard::carry_path(Carried& all, uint32_t path, const PathValues& more) noexcept {
-  if (!(more.count | more.inclusive | more.self | more.in_calls.mpi | more.in_calls.files)) return;
+bool Shard::carry_path(uint32_t path, const PathValues& more) noexcept {
+  if (!(more.count | more.inclusive | more.self | more.in_calls.mpi | more.in_calls.files))
+    return false;
   PathValues& carry = carry_paths[path];
   carry.count += more.count;
   carry.inclusive += more.inclusive;
   carry.self += more.self;
   carry.in_calls.mpi += more.in_calls.mpi;
   carry.in_calls.files += more.in_calls.files;
+  return true;
+}
+
+void Shard::note_path(Carried& all, uint32_t path) noexcept {
   carried_paths.add(path);
   all.paths.add(path);
 }
 
 // The time of a region is that of its paths which are in no other of them; rows of other paths hold
 // no more than that.
-void Shard::carry_both(Carried& all, uint32_t path, bool is_outermost,
+bool Shard::carry_both(Carried& all, uint32_t path, bool is_outermost,
                        const PathValues& more) noexcept {
-  carry_path(all, path, more);
-  carry_region(all, known_paths->region_of(path),
-               {more.count, is_outermost ? more.inclusive : 0, more.self});
+  if (!carry_path(path, more)) return false;
+  const uint32_t region = known_paths->region_of(path);
+  if (carry_region(region, {more.count, is_outermost ? more.inclusive : 0, more.self})) {
+    carried_regions.add(region);
+    all.regions.add(region);
+  }
+  return true;
 }
 
 void Shard::fold_paths(Carried& all, uint64_t news, uint32_t n_regions) noexcept {
@@ -76,18 +84,21 @@ void Shard::fold_paths(Carried& all, uint64_t news, uint32_t n_regions) noexcept
     PathCounters& row = paths[path];
     GrowingInCalls& calls = calls_of_paths[path];
     const bool in_calls = calls.mpi.grown() | calls.files.grown();  // else no page is touched
-    carry_both(all, path, is_outermost,
-               {row.count.take(), row.inclusive.take(), row.self.take(),
-                in_calls ? TicksInCalls{calls.mpi.take(), calls.files.take()} : TicksInCalls{}});
+    return carry_both(all, path, is_outermost,
+                      {row.count.take(), row.inclusive.take(), row.self.take(),
+                       in_calls ? TicksInCalls{calls.mpi.take(), calls.files.take()}
+                                : TicksInCalls{}});
   };
   if (has(news, News::paths))
-    for_each_mark<Marks::taken>(touched_paths, known_paths->size(), [&](uint32_t path) {
-      take(path, known_paths->is_outermost(path));
-    });
+    carry_marked(
+        touched_paths, known_paths->size(),
+        [&](uint32_t path) { return take(path, known_paths->is_outermost(path)); }, carried_paths,
+        all.paths);
+  if (!has(news, News::other_paths)) return;
   const uint32_t other = known_paths->other(0);
-  if (has(news, News::other_paths))
-    for_each_mark<Marks::taken>(touched_paths + other, n_regions,
-                                [&](uint32_t region) { take(other + region, true); });
+  for_each_mark<Marks::taken>(touched_paths + other, n_regions, [&](uint32_t region) {
+    if (take(other + region, true)) note_path(all, other + region);
+  });
 }
 
 // The open part of present entries, and their count: entering a region marks nothing.
@@ -109,31 +120,34 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
     }
     const bool outermost = is_outermost(i);
     const bool counts_all = outermost || !known_paths->is_other(path);
-    carry_both(all, path, outermost,
-               {paths[path].count.take(),
-                counts_all ? growth(now, begin) : 0,
-                growth(growth(until, begin), f.children_in(period)),
-                {}});
+    if (carry_both(all, path, outermost,
+                   {paths[path].count.take(),
+                    counts_all ? growth(now, begin) : 0,
+                    growth(growth(until, begin), f.children_in(period)),
+                    {}}))
+      note_path(all, path);
   }
 }
 
 void Shard::fold_messages() noexcept {
-  const uint64_t period = activity->period.load(relaxed);
-  for_each_mark<Marks::taken>(touched_messages, n_messages.load(relaxed), [&](uint32_t i) {
+  const uint32_t period = activity->short_period();
+  const auto look_at = [&](uint32_t i) {
     Message& m = messages[i];
-    const uint64_t count = m.count.take();
-    if (!count) return;
-    m.carry_count += count;
-    m.carry_bytes += m.bytes.take();
-    if (call_of(i) != kWaitedCall) {
-      m.carry_empty += m.empty.take();
-      if (m.largest_period.get() == period)
-        m.carry_largest = std::max(m.carry_largest, m.largest.get());
-      m.stamps.take_into(&m.carry_stamps, &m.carry_unknown);
-      m.carry_open += m.open.take();
-    }
-    if (carried_messages.add(i)) ++n_carried_messages;
-  });
+    MessageTotals& seen = carry_messages[i].seen;
+    const uint64_t count = m.count.get();
+    if (count == seen.count) return false;
+    seen.count = count;
+    seen.bytes = m.bytes.get();
+    if (call_in(known_key(i)) == kWaitedCall) return true;
+    seen.stamps = {m.begun.get(), m.wait_begin.get(), m.wait_end.get()};
+    seen.empty = m.empty();
+    seen.unknown = m.unknown.get();
+    m.seen_open = m.open.get();
+    if (m.largest_period.get() == period)
+      m.carry_largest = std::max(m.carry_largest, m.largest.get());
+    return true;
+  };
+  carry_marked(touched_messages, n_messages.load(relaxed), look_at, carried_messages);
 }
 
 void Shard::fold_collectives() noexcept {

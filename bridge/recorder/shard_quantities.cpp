@@ -181,7 +181,7 @@ void Shard::fold_frames(Carried& all, const Counters& counters, uint64_t now,
     if (!grown || (!outermost && known_paths->is_other(path))) continue;
     TicksInCalls in_calls{};
     for_each_bit(grown, [&](uint16_t q) { add_call(q, amounts[q], &in_calls); });
-    carry_path(all, path, {0, 0, 0, in_calls});
+    if (carry_path(path, {0, 0, 0, in_calls})) note_path(all, path);
   }
 }
 

@@ -105,6 +105,8 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
 // The same where the stamp `left` of the return is known; with 0, perfield reads the clock.
 void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
                             uint64_t bytes_in) noexcept;
+// The same of a call that moved no bytes itself.
+void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept;
 // Adds bytes to a call that was counted before.
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept;
 // Does what a hit of this call site requires after its call: closes a step, or notes the sites.
@@ -192,10 +194,18 @@ struct perfield_synchronisation {
 };
 // Returns `left`, which stays 0 if nothing is counted.
 uint64_t perfield_synchronised(const struct perfield_synchronisation* done) noexcept;
-// Describes the communicator called `name`, once per rank and before its first use. label: what
-// MPI_Comm_get_name says, or "". Not on the hot path; locks.
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
-                                  const char* label) noexcept;
+// A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not
+// only made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
+struct perfield_communicator {
+  uint32_t name;
+  int32_t size, my_rank;
+  const char* label;
+  int32_t is_used, n_dims;
+  const int32_t *dims, *periodic;
+};
+// Describes a communicator, once per rank before its first use; a Cartesian one also when it is
+// made. Not on the hot path; locks.
+void perfield_source_communicator(const struct perfield_communicator* communicator) noexcept;
 
 // --- samples -------------------------------------------------------------------------------------
 // Where threads of the program were, many times a second. Call these only in a function that
@@ -212,6 +222,13 @@ enum perfield_samples_answer : uint8_t {
   PERFIELD_SAMPLES_FEWER  // written; take half as many from now on, to keep to record_limit
 };
 enum perfield_samples_answer perfield_source_samples(const struct perfield_samples* taken) noexcept;
+// Where the kernel counts the bytes that it writes about a thread, into each of its two rings: from
+// now on perfield marks in which region the thread was. end: before these numbers are unmapped.
+void perfield_source_samples_begin(int thread_id, const uint64_t* const written[2]) noexcept;
+void perfield_source_samples_end(int thread_id) noexcept;
+// In which region a sample was taken, as a `samples` entry states it. end: the byte behind the
+// sample, as `written` counts. Ask in the order in which the kernel wrote them.
+uint64_t perfield_source_sample_region(int thread_id, int ring, uint64_t end) noexcept;
 // Describes what the process has loaded since the last call: an object of JSON, see docs/stream.md.
 void perfield_source_modules(const char* json) noexcept;
 // Returns 1 while the last step closes: nothing can be handed in later.
@@ -295,11 +312,28 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 
-// --- regions, steps and the size of the mesh (perfield_mesh_size): see perfield.h; a source may
-// use those too
+// --- regions, steps and the mesh: see perfield.h; a source may use those too ---------------------
+// Offers the end of a time step, for a source that sees what the program does once per step but not
+// the steps themselves. perfield takes the offers from the second one on, where nothing else closes
+// steps: no call of perfield_step or of another source, and no step_region, step_call or
+// step_seconds.
+void perfield_source_step_offered(int64_t step, double time) noexcept;
+// Returns 1 if a mesh of this rank has been described, or is to be read from mesh_path.
+int perfield_source_has_mesh() noexcept;
+// What perfield_values gives, of the step that closed last; before the first, of the open one, and
+// NaN in the setup. The names live as long as the process.
+struct perfield_value;
+int perfield_source_values(int capacity, struct perfield_value* rows) noexcept;
+
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;
+// Returns 1 between the two on this thread.
+int perfield_own_work() noexcept;
+// The same for long work in the middle of a step: it belongs to no step (perfield_time_s has it).
+// Meanwhile no thread is counted. Locks; pairs do not nest.
+void perfield_aside_begin() noexcept;
+void perfield_aside_end() noexcept;
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bitset>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "format/json.hpp"
@@ -34,12 +35,19 @@ class Rows {
   // Reserves this many bytes, and releases them again.
   void keep(size_t bytes) noexcept { end_ -= bytes; }
   void give(size_t bytes) noexcept { end_ += bytes; }
+  // The next row, to be filled in; nullptr if there is no room.
+  template <typename Row>
+  Row* next() noexcept {
+    if (at_ + sizeof(Row) > end_) return nullptr;
+    void* const row = at_;
+    at_ += sizeof(Row);
+    return new (row) Row;
+  }
   template <typename Row>
   bool add(const Row& row) noexcept {
-    if (at_ + sizeof row > end_) return false;
-    memcpy(at_, &row, sizeof row);
-    at_ += sizeof row;
-    return true;
+    Row* const to = next<Row>();
+    if (to) *to = row;
+    return to;
   }
   // Begins a table; its rows follow, and end_table notes their number. A table without rows takes
   // no room.
@@ -71,33 +79,36 @@ void for_each_carrying(Recorder& r, Visit visit) noexcept {
 
 void add_thread(const RegionValues& of, const Clock& clock, RegionRow* row) noexcept {
   const uint64_t inclusive = clock.span_ns(of.inclusive), self = clock.span_ns(of.self);
+  if (!row->threads) {
+    *row = {row->id, 1, of.count, inclusive, inclusive, inclusive, self, self, self};
+    return;
+  }
+  ++row->threads;
   row->count += of.count;
   row->inclusive_sum_ns += inclusive;
-  row->self_sum_ns += self;
-  row->inclusive_min_ns = row->threads ? std::min(row->inclusive_min_ns, inclusive) : inclusive;
+  row->inclusive_min_ns = std::min(row->inclusive_min_ns, inclusive);
   row->inclusive_max_ns = std::max(row->inclusive_max_ns, inclusive);
-  row->self_min_ns = row->threads ? std::min(row->self_min_ns, self) : self;
+  row->self_sum_ns += self;
+  row->self_min_ns = std::min(row->self_min_ns, self);
   row->self_max_ns = std::max(row->self_max_ns, self);
-  ++row->threads;
 }
 
 uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   RegionRow* const of_rank = r.carried.region_rows;
   for_each_carrying(r, [&](Shard& s) {
-    s.carried_regions.for_each(r.regions.size(), [&](uint32_t id) {
+    s.carried_regions.filter(r.regions.size(), [&](uint32_t id) {
       add_thread(s.carry_regions[id], r.clock, &of_rank[id]);
-      if (carry == Carry::kept) return;
-      s.carry_regions[id] = {};
-      s.carried_regions.remove(id);
+      if (carry == Carry::emptied) s.carry_regions[id] = {};
+      return carry == Carry::kept;
     });
   });
   if (!r.n_shards()) return 0;
   uint32_t n = 0;
-  r.carried.regions.for_each(r.regions.size(), [&](uint32_t id) {
+  r.carried.regions.filter(r.regions.size(), [&](uint32_t id) {
     of_rank[id].id = id;
     if (rows.add(of_rank[id])) ++n;
-    of_rank[id] = {};
-    if (carry == Carry::emptied) r.carried.regions.remove(id);
+    of_rank[id].threads = 0;
+    return carry == Carry::kept;
   });
   return n;
 }
@@ -116,14 +127,14 @@ class PathRows {
       only = only || r_.paths.is_other(path) ? kSeveral : path;
     });
     carried.paths.for_each(r_.paths.n_rows(), [&](uint32_t path) { add(path); });
-    carried.paths.for_each(r_.paths.n_rows(), [&](uint32_t path) {
+    carried.paths.filter(r_.paths.n_rows(), [&](uint32_t path) {
       carried.only_path[r_.paths.region_of(path)] = 0;
-      carried.paths.remove(path);
+      return false;
     });
     for_each_carrying(r_, [&](Shard& s) {
-      s.carried_paths.for_each(r_.paths.n_rows(), [&](uint32_t path) {
+      s.carried_paths.filter(r_.paths.n_rows(), [&](uint32_t path) {
         s.carry_paths[path] = {};
-        s.carried_paths.remove(path);
+        return false;
       });
     });
     return n_;
@@ -165,86 +176,133 @@ class StampSums {
       : clock_(r.clock),
         until_(r.folded_until()),
         until_ns_(clock_.since_start_ns(until_)),
-        begin_ns_(body.begin_ns) {}
+        slack_(clock_.ticks_of_ns(kSlack_ns)),
+        since_start_(clock_.ticks_of_ns(until_ns_)),
+        in_step_(clock_.ticks_of_ns(growth(until_ns_, body.begin_ns))) {}
 
-  // Of `count` messages; all: whether each has its stamps.
-  void into(const Stamps& ticks, uint64_t count, bool all_begun, bool all_ended, uint64_t* begun,
-            uint64_t* wait_begin, uint64_t* wait_end) const noexcept {
-    *begun = all_begun ? sum_ns(ticks.begun, count, 0) : 0;
-    *wait_begin = all_ended ? sum_ns(ticks.wait_begin, count, 0) : 0;
-    *wait_end = all_ended ? sum_ns(ticks.wait_end, count, begin_ns_) : 0;
+  // Of the `row->count` messages between two sums of ticks, with all their begins; ended: and all
+  // their waits.
+  template <class Row>
+  [[gnu::noinline]] void into(Row* row, const Stamps& seen, const Stamps& written,
+                              bool ended) noexcept {
+    if (__builtin_expect(row->count != of_.count, 0)) take_count(row->count);
+    row->begun_sum = sum_ns(seen.begun - written.begun, of_.since_start);
+    row->wait_begin_sum = ended ? sum_ns(seen.wait_begin - written.wait_begin, of_.since_start) : 0;
+    row->wait_end_sum = ended ? sum_ns(seen.wait_end - written.wait_end, of_.in_step) : 0;
   }
 
  private:
   static constexpr uint64_t kSlack_ns = 10'000'000;  // of each stamp
-  uint64_t sum_ns(uint64_t ticks, uint64_t count, uint64_t earliest_ns) const noexcept {
-    const uint64_t before = count * until_ - ticks;  // of the end, added up; most often positive
-    const bool is_later = int64_t(before) < 0;
-    const uint64_t apart_ns = clock_.span_ns(is_later ? 0 - before : before);
-    const uint64_t most_ns = is_later ? 0 : until_ns_ - std::min(until_ns_, earliest_ns);
-    if (!ticks || apart_ns > count * (most_ns + kSlack_ns)) return 0;
-    return count * until_ns_ + (is_later ? apart_ns : 0 - apart_ns);
+
+  // most: ticks from the earliest stamps to the end, added up, with the slack on both sides.
+  uint64_t sum_ns(uint64_t ticks, uint64_t most) const noexcept {
+    const uint64_t before = of_.until - ticks;  // of the end, added up
+    if (!ticks || before + of_.slack > most) return 0;
+    return of_.until_ns - uint64_t(clock_.difference_ns(int64_t(before)));
+  }
+  // So many messages: as often as not, those of all rows.
+  void take_count(uint64_t count) noexcept {
+    const auto times = [count](uint64_t ticks) {
+      uint64_t all;
+      return __builtin_mul_overflow(count, ticks, &all) ? ~uint64_t{0} : all;
+    };
+    of_ = {count,
+           count * until_,
+           count * until_ns_,
+           times(slack_),
+           times(since_start_ + 2 * slack_),
+           times(in_step_ + 2 * slack_)};
   }
 
   const Clock& clock_;
-  uint64_t until_, until_ns_, begin_ns_;
+  uint64_t until_, until_ns_;
+  uint64_t slack_, since_start_, in_step_;  // ticks
+  struct {
+    uint64_t count, until, until_ns, slack, since_start, in_step;
+  } of_{};  // of so many messages
 };
 
-void add_row(const MessageRow& row, MessageRow* sum) noexcept {
-  const bool is_first = !sum->count;
-  sum->count += row.count;
-  sum->bytes += row.bytes;
-  sum->empty += row.empty;
-  sum->largest = std::max(sum->largest, row.largest);
-  for (uint64_t MessageRow::*stamps :
-       {&MessageRow::begun_sum, &MessageRow::wait_begin_sum, &MessageRow::wait_end_sum})
-    sum->*stamps = is_first ? row.*stamps : sum_of_known(sum->*stamps, row.*stamps);
-  for (int bin = 0; bin < kSizeBins; ++bin) sum->sizes[bin] += row.sizes[bin];
-}
-
 // Where all messages have one size, as most often, the counters need no look.
-void take_sizes(Message& m, Carry carry, uint32_t* sizes) noexcept {
-  if (m.carry_bytes == m.carry_count * m.carry_largest) {
-    const int bin = size_bin(m.carry_largest);
-    sizes[bin] = uint32_t(m.carry_count);
-    if (carry == Carry::emptied) m.written_sizes[bin] += uint32_t(m.carry_count);
-    return;
-  }
+[[gnu::noinline]] void take_sizes(const Message& m, MessageCarry& carried, bool emptied,
+                                  MessageRow* row) noexcept {
   for (int bin = 0; bin < kSizeBins; ++bin) {
-    sizes[bin] = m.sizes[bin].get() - m.written_sizes[bin];
-    if (carry == Carry::emptied) m.written_sizes[bin] += sizes[bin];
+    row->sizes[bin] = m.size_count(bin) - carried.written_sizes[bin];
+    if (emptied) carried.written_sizes[bin] += row->sizes[bin];
   }
 }
 
-MessageRow row_of(Shard& s, uint32_t place, uint16_t call, Carry carry,
-                  const StampSums& sums) noexcept {
-  Message& m = s.messages[place];
-  MessageRow row{};
-  row.peer = s.peer_of(place);
-  row.call = call;
-  row.count = m.carry_count;
-  row.bytes = m.carry_bytes;
-  row.empty = m.carry_empty;
-  row.largest = m.carry_largest;
-  if (call == kWaitedCall) return row;
-  if (!m.carry_unknown) {
-    sums.into(m.carry_stamps, row.count, true, m.carry_open == 0, &row.begun_sum,
-              &row.wait_begin_sum, &row.wait_end_sum);
+[[gnu::always_inline]] inline void make_row(Message& m, MessageCarry& carried, uint64_t key,
+                                            bool is_known, bool emptied, StampSums& sums,
+                                            MessageRow* row) noexcept {
+  const MessageTotals &seen = carried.seen, &written = carried.written;
+  const uint64_t count = seen.count - written.count, bytes = seen.bytes - written.bytes;
+  const uint64_t largest = m.carry_largest;
+  const perfield_place last = is_known ? place_in(m.place.get()) : perfield_place{};
+  row->peer = peer_in(key);
+  row->call = call_in(key);
+  row->zero = 0;
+  row->count = count;
+  row->bytes = bytes;
+  row->empty = seen.empty - written.empty;
+  row->largest = largest;
+  row->number = last.number;
+  row->channel = last.channel;
+  memset(row->sizes, 0, sizeof row->sizes);
+  if (seen.unknown == written.unknown)
+    sums.into(row, seen.stamps, written.stamps, m.seen_open == m.written_open);
+  else
+    row->begun_sum = row->wait_begin_sum = row->wait_end_sum = 0;
+  if (bytes == count * largest) {
+    const int bin = size_bin(largest);
+    row->sizes[bin] = uint32_t(count);
+    if (emptied) carried.written_sizes[bin] += uint32_t(count);
+  } else {
+    take_sizes(m, carried, emptied, row);
   }
-  if (place >= PERFIELD_CALL_LIMIT) {
-    const perfield_place last = place_in(m.place.get());
-    row.number = last.number;
-    row.channel = last.channel;
-  }
-  take_sizes(m, carry, row.sizes);
-  return row;
+  if (!emptied) return;
+  carried.written = seen;
+  m.written_open = m.seen_open;
+  m.carry_largest = 0;
 }
 
-void empty(Message& m) noexcept {
-  m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
-  m.carry_unknown = m.carry_open = 0;
-  m.carry_stamps = {};
-}
+// Rows without room add up in one row of `other peers` per call, for which room is reserved.
+class OtherPeers {
+ public:
+  uint64_t count = 0;  // of messages in them
+
+  [[gnu::noinline]] void add(const MessageRow& row) noexcept {
+    MessageRow& sum = rows_[row.call];
+    const bool is_first = !has_[row.call];
+    has_[row.call] = true;
+    count += row.count;
+    if (is_first) {
+      sum = row;
+      sum.peer = kPeerOther;
+      sum.number = sum.channel = 0;
+      return;
+    }
+    sum.count += row.count;
+    sum.bytes += row.bytes;
+    sum.empty += row.empty;
+    sum.largest = std::max(sum.largest, row.largest);
+    for (uint64_t MessageRow::*stamps :
+         {&MessageRow::begun_sum, &MessageRow::wait_begin_sum, &MessageRow::wait_end_sum})
+      sum.*stamps = sum_of_known(sum.*stamps, row.*stamps);
+    for (int bin = 0; bin < kSizeBins; ++bin) sum.sizes[bin] += row.sizes[bin];
+  }
+  // Calls write(row), which returns whether it is written. Returns how many are.
+  template <class Write>
+  uint32_t for_each(Write write) const noexcept {
+    uint32_t n = 0;
+    for (uint16_t call = 0; has_.any() && call < PERFIELD_CALL_LIMIT; ++call)
+      n += has_[call] && write(rows_[call]);
+    return n;
+  }
+
+ private:
+  std::bitset<PERFIELD_CALL_LIMIT> has_;
+  MessageRow rows_[PERFIELD_CALL_LIMIT];
+};
 
 // In which table a row of messages of that call is written.
 StepTable table_of(uint16_t call) noexcept {
@@ -252,67 +310,97 @@ StepTable table_of(uint16_t call) noexcept {
   return bounds_epoch(call) ? StepTable::synchronisations : StepTable::messages;
 }
 
-// Writes the rows of one of these tables and leaves those of the others in place. Rows without room
-// add up in one row of `other peers` per call, for which room is reserved.
-uint32_t add_messages(Recorder& r, Rows& rows, StepTable table, Carry carry, const StampSums& sums,
-                      uint64_t* overflowed) noexcept {
+// Leaves the rows of other tables in place.
+[[gnu::noinline]] uint32_t add_messages_of(Shard& s, Rows& rows, Carry carry, StampSums& sums,
+                                           std::bitset<PERFIELD_CALL_LIMIT>& calls,
+                                           OtherPeers& others) noexcept {
+  const bool emptied = carry == Carry::emptied;
   uint32_t n = 0;
-  MessageRow other[PERFIELD_CALL_LIMIT];
-  std::bitset<PERFIELD_CALL_LIMIT> has_other;
-  const bool waits = table == StepTable::waits;
-  auto add = [&](const MessageRow& row) {
-    if (table == StepTable::messages) return rows.add(row);
-    if (waits) return rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)});
-    return rows.add(SynchronisationRow{row.peer, row.call, 0, row.count, row.begun_sum,
-                                       row.wait_begin_sum, row.wait_end_sum, row.number,
-                                       row.channel});
-  };
-  for_each_carrying(r, [&](Shard& s) {
-    if (!s.n_carried_messages) return;
-    s.carried_messages.for_each(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
-      Message& m = s.messages[k];
-      uint16_t call = s.call_of(k);
-      if (table_of(call) != table) return;
-      if (table == StepTable::messages) r.carried.calls_of_messages.set(call);
-      const auto leave = [&] {
-        if (carry == Carry::kept) return;
-        empty(m);
-        s.carried_messages.remove(k);
-        --s.n_carried_messages;
-      };
-      if (waits &&
-          rows.add(WaitRow{s.peer_of(k), 0, m.carry_count, r.clock.span_ns(m.carry_bytes)})) {
-        ++n;
-        return leave();
-      }
-      const MessageRow row = row_of(s, k, call, carry, sums);
-      if (!waits && add(row)) {
-        ++n;
-      } else {
-        MessageRow& o = other[call];
-        if (!has_other[call]) {
-          o = {};
-          o.peer = kPeerOther;
-          o.call = call;
-        }
-        has_other[call] = true;
-        add_row(row, &o);
-        *overflowed += row.count;
-      }
-      leave();
-    });
+  uint16_t last_call = kWaitedCall;
+  MessageRow spare;
+  s.carried_messages.filter(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
+    const uint64_t key = s.known_key(k);
+    if (table_of(call_in(key)) != StepTable::messages) return true;
+    if (call_in(key) != last_call) calls.set(last_call = call_in(key));
+    MessageRow* const row = rows.next<MessageRow>();
+    n += row != nullptr;
+    const bool is_known = k >= PERFIELD_CALL_LIMIT;
+    make_row(s.messages[k], s.carry_messages[k], key, is_known, emptied, sums, row ? row : &spare);
+    if (__builtin_expect(!row, 0)) others.add(spare);
+    return !emptied;
   });
-  rows.give(waits                          ? kKeptForWaits
-            : table == StepTable::messages ? kKeptForMessages
-                                           : kKeptForSynchronisations);
-  if (has_other.any())
-    for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
-      if (has_other[call] && add(other[call])) ++n;
   return n;
 }
 
+uint32_t add_messages(Recorder& r, Rows& rows, Carry carry, StampSums& sums,
+                      uint64_t* overflowed) noexcept {
+  uint32_t n = 0;
+  OtherPeers others;
+  for_each_carrying(r, [&](Shard& s) {
+    n += add_messages_of(s, rows, carry, sums, r.carried.calls_of_messages, others);
+  });
+  rows.give(kKeptForMessages);
+  *overflowed += others.count;
+  return n + others.for_each([&](const MessageRow& row) { return rows.add(row); });
+}
+
+// Waits by peer. Rows without room add up in one of `other peers`.
+uint32_t add_waits(Recorder& r, Rows& rows, Carry carry, uint64_t* overflowed) noexcept {
+  uint32_t n = 0;
+  WaitRow others{kPeerOther, 0, 0, 0};
+  for_each_carrying(r, [&](Shard& s) {
+    s.carried_messages.filter(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
+      const uint64_t key = s.known_key(k);
+      if (call_in(key) != kWaitedCall) return true;
+      MessageTotals &seen = s.carry_messages[k].seen, &written = s.carry_messages[k].written;
+      const WaitRow row = {peer_in(key), 0, seen.count - written.count,
+                           r.clock.span_ns(seen.bytes - written.bytes)};
+      if (rows.add(row)) {
+        ++n;
+      } else {
+        others.count += row.count;
+        others.ns += row.ns;
+      }
+      if (carry == Carry::emptied) written = seen;
+      return carry == Carry::kept;
+    });
+  });
+  rows.give(kKeptForWaits);
+  *overflowed += others.count;
+  return n + (others.count && rows.add(others));
+}
+
+SynchronisationRow synchronisation_of(const MessageRow& row) noexcept {
+  return {row.peer,           row.call,         0,          row.count,  row.begun_sum,
+          row.wait_begin_sum, row.wait_end_sum, row.number, row.channel};
+}
+
+uint32_t add_synchronisations(Recorder& r, Rows& rows, Carry carry, StampSums& sums,
+                              uint64_t* overflowed) noexcept {
+  uint32_t n = 0;
+  OtherPeers others;
+  for_each_carrying(r, [&](Shard& s) {
+    s.carried_messages.filter(s.n_messages.load(std::memory_order_acquire), [&](uint32_t k) {
+      const uint64_t key = s.known_key(k);
+      if (table_of(call_in(key)) != StepTable::synchronisations) return true;
+      MessageRow row;
+      make_row(s.messages[k], s.carry_messages[k], key, k >= PERFIELD_CALL_LIMIT,
+               carry == Carry::emptied, sums, &row);
+      if (rows.add(synchronisation_of(row)))
+        ++n;
+      else
+        others.add(row);
+      return carry == Carry::kept;
+    });
+  });
+  rows.give(kKeptForSynchronisations);
+  *overflowed += others.count;
+  return n +
+         others.for_each([&](const MessageRow& row) { return rows.add(synchronisation_of(row)); });
+}
+
 // Rows of several threads stay apart: two that take part in one operation are two callers.
-uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, const StampSums& sums) noexcept {
+uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, StampSums& sums) noexcept {
   uint32_t n = 0;
   for_each_carrying(r, [&](Shard& s) {
     if (!s.n_carried_collectives) return;
@@ -326,8 +414,7 @@ uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, const StampSums& 
       row.count = c.carry_count;
       row.bytes_out = c.carry_bytes_out;
       row.bytes_in = c.carry_bytes_in;
-      sums.into(c.carry_stamps, row.count, !c.carry_unknown, !c.carry_unknown, &row.begun_sum,
-                &row.wait_begin_sum, &row.wait_end_sum);
+      if (!c.carry_unknown) sums.into(&row, c.carry_stamps, Stamps{}, true);
       row.number = uint32_t(c.number.get());
       if (!rows.add(row)) return;  // of a fifth thread with a full table: the next entry has it
       ++n;
@@ -519,7 +606,6 @@ size_t room_needed_for_collectives(Recorder& r) noexcept {
 
 // Whether any region has time in that quantity in the step about to be written.
 bool carries_time(Recorder& r, uint16_t quantity) noexcept {
-  if (!(r.carried.quantities >> quantity & 1)) return false;
   bool found = false;
   for_each_carrying(r, [&](Shard& s) {
     s.carried_quantities.for_each(s.carry_of_regions.size(), [&](uint32_t place) {
@@ -561,17 +647,20 @@ std::string with_id(uint32_t id, const std::string& json) {
 void define_regions(Recorder& r,
                     const std::function<bool(uint32_t id, const std::string& json)>& write) {
   if (!r.n_shards()) return;
+  Bits& defined = r.carried.defined_regions;
   const auto define = [&](uint32_t id) {
-    RegionDefinition& d = r.regions[id];
-    if (d.written) return;
+    const RegionDefinition& d = r.regions[id];
     JsonObject json;
     json.text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
-    d.written = write(id, json.str());
+    if (write(id, json.str())) defined.add(id);
   };
-  r.carried.regions.for_each(r.regions.size(), define);
+  r.carried.regions.for_each_beside(defined, r.regions.size(), define);
   r.carried.sampled_paths.for_each(r.paths.n_rows(), [&](uint32_t path) {
-    for_each_around(r.paths, path, [&](uint32_t around) { define(r.paths.region_of(around)); });
+    for_each_around(r.paths, path, [&](uint32_t around) {
+      const uint32_t region = r.paths.region_of(around);
+      if (!defined.has(region)) define(region);
+    });
   });
 }
 
@@ -601,15 +690,17 @@ void define_quantities(Recorder& r,
   static constexpr const char* kScopes[] = {"region", "rank"};
   static constexpr const char* kOverSteps[] = {"sum", "max", "last"};
   static constexpr const char* kOverThreads[] = {"sum", "max", "longest"};
-  for (int number = 0; number < r.quantities.size(); ++number) {
-    Quantity& q = r.quantities[number];
-    if (q.written || (q.waits_for_use() && !carries_time(r, uint16_t(number)))) continue;
+  // A time inside regions waits for the step that has some.
+  const uint64_t waiting = r.quantities.longest() & ~r.carried.quantities;
+  for_each_bit(r.quantities.all() & ~r.quantities_defined & ~waiting, [&](uint32_t number) {
+    const Quantity& q = r.quantities[int(number)];
+    if (q.waits_for_use() && !carries_time(r, uint16_t(number))) return;
     JsonObject json;
     json.text("name", q.name).text("unit", q.unit->stored);
     json.text("scope", kScopes[q.scope]).text("over_steps", kOverSteps[q.over_steps]);
     json.text("over_threads", kOverThreads[q.over_threads]).text("help", q.help);
-    q.written = write(uint32_t(number), json.str());
-  }
+    if (write(number, json.str())) r.quantities_defined |= uint64_t(1) << number;
+  });
 }
 
 size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
@@ -622,23 +713,23 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   // Reserves room for calls and quantities first: they are few and always fit.
   const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r) +
                       room_needed_for_collectives(r);
-  const StampSums sums(r, body);
+  StampSums sums(r, body);
   Rows rows(at + sizeof body, room - sizeof body - kept);
   rows.keep(kKeptForMessages + kKeptForWaits + kKeptForSynchronisations + kTableHeaders);
   rows.begin_table();
   rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
+  rows.begin_table();
+  rows.end_table(StepTable::messages, sizeof(MessageRow),
+                 add_messages(r, rows, carry, sums, &body.overflowed), &body);
+  rows.begin_table();
+  rows.end_table(StepTable::waits, sizeof(WaitRow), add_waits(r, rows, carry, &body.overflowed),
+                 &body);
+  rows.begin_table();
+  rows.end_table(StepTable::synchronisations, sizeof(SynchronisationRow),
+                 add_synchronisations(r, rows, carry, sums, &body.overflowed), &body);
   if (carry == Carry::emptied) {  // nobody looks at those of a step that goes on
     rows.begin_table();
     rows.end_table(StepTable::paths, sizeof(PathRow), PathRows(r, rows).add(), &body);
-  }
-  const std::pair<StepTable, size_t> by_peer[] = {
-      {StepTable::messages, sizeof(MessageRow)},
-      {StepTable::waits, sizeof(WaitRow)},
-      {StepTable::synchronisations, sizeof(SynchronisationRow)}};
-  for (const auto& [table, row_bytes] : by_peer) {
-    rows.begin_table();
-    rows.end_table(table, row_bytes, add_messages(r, rows, table, carry, sums, &body.overflowed),
-                   &body);
   }
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();

@@ -38,6 +38,7 @@ void for_each_mark(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
   for (uint32_t chunk = 0; chunk < rows; chunk += kMarksInChunk) {
     auto* const eights = reinterpret_cast<EightMarks*>(marks + chunk);
     uint64_t any = 0;
+#pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) any |= __atomic_load_n(eights + i, __ATOMIC_RELAXED);
     if (!any) continue;
     for (uint32_t i = 0; i < 8; ++i) {
@@ -51,36 +52,102 @@ void for_each_mark(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
 
 // --- bits: the closing thread's own sets of rows ------------------------------------------------
 
+// Which words of the set are not empty is kept as well, so that a large set with few rows is soon
+// looked through.
 class Bits {
  public:
-  static constexpr size_t bytes(uint32_t rows) noexcept { return (size_t{rows} + 511) / 512 * 64; }
-  // memory: that many bytes, zeroed and aligned.
-  void place(char* memory) noexcept { words_ = reinterpret_cast<uint64_t*>(memory); }
+  static constexpr size_t bytes(uint32_t rows) noexcept {
+    return 8 * (padded(n_words(rows)) + padded(n_words(n_words(rows))));
+  }
+  // memory: that many bytes, zeroed and aligned, of a set of `rows`.
+  void place(char* memory, uint32_t rows) noexcept {
+    words_ = reinterpret_cast<uint64_t*>(memory);
+    used_ = words_ + padded(n_words(rows));
+  }
   // Returns whether the row is new in the set.
   bool add(uint32_t row) noexcept {
     uint64_t& word = words_[row / 64];
-    const uint64_t bit = uint64_t(1) << row % 64;
+    const uint64_t bit = bit_of(row);
     const bool is_new = !(word & bit);
     word |= bit;
+    used_[row / 4096] |= bit_of(row / 64);
     return is_new;
   }
   // Returns whether the row was in the set.
   bool remove(uint32_t row) noexcept {
     uint64_t& word = words_[row / 64];
     const uint64_t before = word;
-    word &= ~(uint64_t(1) << row % 64);
+    word &= ~bit_of(row);
+    if (!word) used_[row / 4096] &= ~bit_of(row / 64);
     return word != before;
   }
+  // Adds these rows of one word; their bits.
+  void add_word(uint32_t word, uint64_t rows) noexcept {
+    words_[word] |= rows;
+    used_[word / 64] |= bit_of(word);
+  }
+  bool has(uint32_t row) const noexcept { return words_[row / 64] & bit_of(row); }
   // Calls visit(row) for the rows of the set below `rows`, in their order. It may remove its row.
   template <class Visit>
   void for_each(uint32_t rows, Visit visit) const {
-    for (uint32_t word = 0; word * 64 < rows; ++word)
-      for (uint64_t bits = words_[word]; bits; bits &= bits - 1)
-        visit(word * 64 + uint32_t(__builtin_ctzll(bits)));
+    for_each_word(rows, [&](uint32_t word) { for_each_bit(word, words_[word], visit); });
+  }
+  // The same for those that the other set does not have. It may add its row there.
+  template <class Visit>
+  void for_each_beside(const Bits& other, uint32_t rows, Visit visit) const {
+    for_each_word(rows, [&](uint32_t word) {
+      for_each_bit(word, words_[word] & ~other.words_[word], visit);
+    });
+  }
+  // The same where visit(row) says whether its row stays in the set.
+  template <class Visit>
+  void filter(uint32_t rows, Visit visit) {
+    for_each_word(rows, [&](uint32_t word) {
+      uint64_t kept = 0;
+      for_each_bit(word, words_[word],
+                   [&](uint32_t row) { kept |= uint64_t{visit(row)} << row % 64; });
+      words_[word] = kept;
+      if (!kept) used_[word / 64] &= ~bit_of(word);
+    });
   }
 
  private:
-  uint64_t* words_ = nullptr;
+  static constexpr size_t n_words(size_t rows) noexcept { return (rows + 63) / 64; }
+  static constexpr size_t padded(size_t words) noexcept { return (words + 7) / 8 * 8; }
+  static constexpr uint64_t bit_of(uint32_t row) noexcept { return uint64_t(1) << row % 64; }
+  template <class Visit>
+  static void for_each_bit(uint32_t word, uint64_t bits, Visit visit) {
+    for (; bits; bits &= bits - 1) visit(word * 64 + uint32_t(__builtin_ctzll(bits)));
+  }
+  template <class Visit>
+  void for_each_word(uint32_t rows, Visit visit) const {
+    const auto end = uint32_t(n_words(rows));
+    for (uint32_t first = 0; first < end; first += 64)
+      for (uint64_t bits = used_[first / 64]; bits; bits &= bits - 1)
+        if (const uint32_t word = first + uint32_t(__builtin_ctzll(bits)); word < end) visit(word);
+  }
+
+  uint64_t *words_ = nullptr, *used_ = nullptr;
 };
+
+// Takes the marks. visit(row): whether the row carries something; then it is in the sets from now
+// on.
+template <class Visit, class... Sets>
+void carry_marked(unsigned char* marks, uint32_t rows, Visit visit, Sets&... carried) noexcept {
+  uint32_t word = 0;
+  uint64_t bits = 0;
+  const auto add = [&] {
+    if (bits) (carried.add_word(word, bits), ...);
+  };
+  for_each_mark<Marks::taken>(marks, rows, [&](uint32_t row) {
+    if (row / 64 != word) {
+      add();
+      word = row / 64;
+      bits = 0;
+    }
+    bits |= uint64_t{visit(row)} << row % 64;
+  });
+  add();
+}
 
 }  // namespace perfield

@@ -59,7 +59,7 @@ void add_asked_for(const Config& config, JsonObject* entry) {
   uint64_t entered = 0;
   for (uint32_t id = 1; id < r.regions.size(); ++id) {
     names.insert(r.regions[id].name);
-    entered += r.regions[id].written;
+    entered += r.is_defined(id);
   }
   entry->natural("regions_entered", entered).natural("messages_seen", messages_seen(r));
   std::vector<std::string> unmatched, not_entered, all = config.regions;

@@ -27,7 +27,7 @@ bool ConfiguredSteps::start(const Config& config, const std::string& run,
 }
 
 bool ConfiguredSteps::replace_the_programs() noexcept {
-  if (!call_.call && !by_clock_) return false;
+  if (!are_set()) return false;
   if (!told_.exchange(true))
     tell("steps-configured",
          "step_call or step_seconds is set and says where steps end; what the program itself or a "

@@ -24,6 +24,7 @@ class ConfiguredSteps {
   // Stops the windows.
   void stop() noexcept { windows_.stop(); }
 
+  bool are_set() const noexcept { return call_.call || by_clock_; }
   uint16_t call() const noexcept { return call_.call; }  // 0: none
   double end_of_window_s(uint64_t number) const noexcept { return windows_.end_s(number); }
 

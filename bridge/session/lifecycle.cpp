@@ -6,6 +6,7 @@
 #include "session/tell.hpp"
 
 using perfield::Notices;
+using perfield::recorder;
 using perfield::session;
 
 extern "C" {
@@ -19,14 +20,26 @@ void perfield_source_summary() noexcept { session().print_summary(); }
 void perfield_source_control(int measures) noexcept { session().control(measures != 0); }
 int perfield_source_awake() noexcept { return session().awake(); }
 void perfield_source_clock(const perfield_clock* clock) noexcept { session().compared(*clock); }
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank,
-                                  const char* label) noexcept {
-  session().communicator(name, size, my_rank, label);
+void perfield_source_communicator(const perfield_communicator* communicator) noexcept {
+  session().communicator(*communicator);
 }
 enum perfield_samples_answer perfield_source_samples(const perfield_samples* taken) noexcept {
   return session().samples(*taken);
 }
+void perfield_source_samples_begin(int thread_id, const uint64_t* const written[2]) noexcept {
+  recorder().watch_samples(thread_id, {{written[0], written[1]}});
+}
+void perfield_source_samples_end(int thread_id) noexcept { recorder().end_samples(thread_id); }
+uint64_t perfield_source_sample_region(int thread_id, int ring, uint64_t end) noexcept {
+  return recorder().region_of_sample(thread_id, ring, end);
+}
 void perfield_source_modules(const char* json) noexcept { session().modules(json); }
+void perfield_source_step_offered(int64_t step, double time) noexcept {
+  session().step_offered(step, time);
+}
+int perfield_source_has_mesh() noexcept { return session().has_mesh(); }
+void perfield_aside_begin() noexcept { session().stand_aside(); }
+void perfield_aside_end() noexcept { session().go_on(); }
 int perfield_source_is_ending() noexcept { return session().is_ending(); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
   session().before_end(function);

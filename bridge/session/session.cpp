@@ -153,6 +153,16 @@ void Session::setup_done() noexcept {
 
 void Session::close_step(int64_t label, double time) noexcept {
   if (!awake() || configured_steps_.replace_the_programs()) return;
+  offered_steps_.others_close();
+  close_program_step(label, time);
+}
+
+void Session::step_offered(int64_t label, double time) noexcept {
+  if (!awake() || !config_.step_region.empty() || configured_steps_.are_set()) return;
+  if (offered_steps_.take()) close_program_step(label, time);
+}
+
+void Session::close_program_step(int64_t label, double time) noexcept {
   recorder().sites.stop();  // they are followed for those who know of no steps
   if (Shard* s = this_shard; s && s->inside_call) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
@@ -302,6 +312,25 @@ void Session::between_steps(F action) noexcept {
   });
 }
 
+void Session::stand_aside() noexcept {
+  perfield_own_begin();
+  through_gate([&] {
+    if (phase_ != Phase::measuring) return;
+    aside_ = {recorder().clock.ticks(), clock_.counts()};
+    clock_.stop(aside_.since);
+  });
+}
+
+void Session::go_on() noexcept {
+  through_gate([&] {
+    if (phase_ != Phase::measuring || !aside_.since) return;
+    clock_.add_own(aside_.since, recorder().clock.ticks());
+    if (aside_.counted && !clock_.counts()) clock_.start();  // a window may have closed meanwhile
+    aside_ = {};
+  });
+  perfield_own_end();
+}
+
 void Session::show_in_process() noexcept {
   if (!in_process_.is_due(clock_.configured())) return;
   between_steps([this] { in_process_.show(awake() ? &writer_.mesh().fields() : nullptr); });
@@ -316,9 +345,8 @@ void Session::compared(const perfield_clock& clock) noexcept {
   });
 }
 
-void Session::communicator(uint32_t name, int32_t size, int32_t my_rank,
-                           const char* label) noexcept {
-  while_measuring([&](uint64_t) { writer_.communicator(name, size, my_rank, label); });
+void Session::communicator(const perfield_communicator& communicator) noexcept {
+  while_measuring([&](uint64_t) { writer_.communicator(communicator); });
 }
 
 void Session::before_end(int (*function)(perfield_clock*)) noexcept {
@@ -427,6 +455,12 @@ void Session::present(const char* source) noexcept {
 bool Session::has_source(const char* name) noexcept {
   bool found = false;
   through_gate([&] { found = has(name); });
+  return found;
+}
+
+bool Session::has_mesh() noexcept {
+  bool found = false;
+  through_gate([&] { found = !config_.mesh_path.empty() || writer_.mesh().described() > 0; });
   return found;
 }
 

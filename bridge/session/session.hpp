@@ -20,6 +20,7 @@
 #include "session/gate.hpp"
 #include "session/in_process.hpp"
 #include "session/notices.hpp"
+#include "session/offered_steps.hpp"
 #include "session/process_watch.hpp"
 #include "session/step_clock.hpp"
 #include "session/step_writer.hpp"
@@ -41,6 +42,8 @@ class Session {
   void close_step(int64_t label, double time) noexcept;
   // A step of a program that does not call perfield_step: its number counts, its time is unknown.
   void close_step_of_region() noexcept { close_step(int64_t(clock_.step()), std::nan("")); }
+  // A step that a source proposes, if nothing else closes steps.
+  void step_offered(int64_t label, double time) noexcept;
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
   void close_window(uint64_t number) noexcept;
@@ -70,8 +73,12 @@ class Session {
   }
   void modules(const char* json) noexcept { writer_.modules(json); }
   bool is_ending() const noexcept { return is_ending_; }
+  bool has_mesh() noexcept;
+  // A source works for long in the middle of a step, which goes on afterwards.
+  void stand_aside() noexcept;
+  void go_on() noexcept;
   // Describes a communicator; see perfield_source_communicator.
-  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) noexcept;
+  void communicator(const perfield_communicator& communicator) noexcept;
   // Reports something to the session's notices, under the lock.
   template <typename F>
   void note(F what) noexcept {
@@ -81,6 +88,7 @@ class Session {
 
   // The values of a step for perfield.h's functions; none while nothing is measured.
   std::vector<perfield_value> field_values() noexcept;
+  std::vector<perfield_value> closed_values() noexcept;  // of the step that closed last
   std::vector<perfield_region_value> region_values() noexcept;
   std::vector<perfield_message_value> message_values() noexcept;
   int world_size() noexcept;
@@ -117,6 +125,7 @@ class Session {
   void log_start(const std::string& mpi, const std::vector<ConfigOrigin>& keys);
   std::string first_closing_in_words() const;
   bool has(const char* source) const noexcept;  // call it under the lock
+  void close_program_step(int64_t label, double time) noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.
@@ -131,9 +140,10 @@ class Session {
   // Runs something long and collective outside the lock, between two steps.
   template <typename F>
   void between_steps(F action) noexcept;
-  // Reads the values of the step under the lock, outside the step's time.
+  // Reads the values of a step under the lock, outside the step's time: of the open one, or of the
+  // one that closed last.
   template <typename Row, typename F>
-  std::vector<Row> look_at_step(F rows) noexcept;
+  std::vector<Row> look_at_step(F rows, bool closed = false) noexcept;
 
   Gate gate_;
   Phase phase_ = Phase::asleep;
@@ -143,6 +153,11 @@ class Session {
   SpanOfEntries spans_;
   StepClock clock_{spans_};
   ConfiguredSteps configured_steps_;
+  OfferedSteps offered_steps_;
+  struct {
+    uint64_t since;
+    bool counted;
+  } aside_{};
   ProcessWatch process_;
   Notices notices_{config_};
   InProcess in_process_;

@@ -227,13 +227,20 @@ void StepWriter::modules(const char* json) noexcept {
   }
 }
 
-void StepWriter::communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) {
+void StepWriter::communicator(const perfield_communicator& described) {
   constexpr uint32_t kMostDescribed = 4096;  // a program may make some in each step
   if (++n_communicators_ > kMostDescribed) return;
   JsonObject json;
-  json.natural("name", name).integer("size", size).integer("rank", my_rank);
-  json.text("label", label ? label : "");
-  stream_.json(EntryType::communicator, name, json.str());
+  json.natural("name", described.name).integer("size", described.size);
+  json.integer("rank", described.my_rank).text("label", described.label ? described.label : "");
+  if (!described.is_used) json.raw("used", "false");
+  if (described.n_dims > 0) {
+    const std::vector<int64_t> dims(described.dims, described.dims + described.n_dims);
+    const std::vector<int64_t> periodic(described.periodic, described.periodic + described.n_dims);
+    json.numbers("dims", dims.data(), described.n_dims);
+    json.numbers("periodic", periodic.data(), described.n_dims);
+  }
+  stream_.json(EntryType::communicator, described.name, json.str());
 }
 
 namespace {

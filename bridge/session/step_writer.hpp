@@ -52,7 +52,7 @@ class StepWriter {
   // Writes samples as far as their part of record_limit allows.
   perfield_samples_answer samples(const perfield_samples& taken) noexcept;
   void modules(const char* json) noexcept;
-  void communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label);
+  void communicator(const perfield_communicator& described);
   // is_last: at the end.
   void sites(bool is_last = false);
   // False for a while after sites_looked_at.

@@ -35,6 +35,12 @@ void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
   }
 }
 
+bool StepValues::look_at_closed() noexcept {
+  body_ = last_.data();
+  bytes_ = last_.size();
+  return !last_.empty();
+}
+
 // A region is known once its definition is in the stream, or in the step that first enters it.
 KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank, int size,
                               const std::vector<std::string>& sources) {
@@ -56,7 +62,8 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   const uint32_t n_regions = recorder.regions.size();
   for (uint32_t id = 0; id < n_regions; ++id) {
     const RegionDefinition& d = recorder.regions[id];
-    if ((d.written || here.count(id)) && named_.insert(id).second) met.insert({d.name, d.place});
+    if ((recorder.is_defined(id) || here.count(id)) && named_.insert(id).second)
+      met.insert({d.name, d.place});
   }
   stems_.add(met);
   facts.stems = stems_.names();
@@ -139,7 +146,7 @@ std::vector<perfield_region_value> StepValues::regions(Recorder& recorder) const
     return rows[found->second];
   };
   for (uint32_t id = 0; id < recorder.regions.size(); ++id)
-    if (recorder.regions[id].written) row_for(recorder.regions[id]);
+    if (recorder.is_defined(id)) row_for(recorder.regions[id]);
   for (const RegionRow row : step.regions) {
     perfield_region_value& of = row_for(recorder.regions[row.id]);
     of.count += row.count;

@@ -29,6 +29,9 @@ class StepValues {
   void closed(const unsigned char* body, size_t bytes) { last_.assign(body, body + bytes); }
   // Selects the open step; the last closed one if nothing was counted since.
   void look(Recorder& recorder, const StepBody& so_far, size_t room);
+  // Selects the step that closed last. False if none has.
+  bool look_at_closed() noexcept;
+  bool none_closed() const noexcept { return last_.empty(); }
 
   // sources: this rank's. The texts live as long as the process.
   std::vector<perfield_value> fields(Recorder& recorder, int rank, int size,

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from perfield import _bridge
 
+BOXES = "boxes"
+"""In the place of a mesh's path, in `mesh_path` and --mesh: boxes, whatever mesh there is."""
+
 
 class _WithInfo(Protocol):
     @property

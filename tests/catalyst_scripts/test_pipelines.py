@@ -181,7 +181,7 @@ result = [[line.split("\\n")[1:] for line in pictures.titles(*names)][:2] for na
     assert machine == [[], []]
 
 
-def test_values_over_steps_name_the_mesh_if_it_changes(pictures):
+def test_values_over_steps_name_the_mesh_if_it_changes_and_how_it_was_found(pictures):
     script = """
 from images import static_line
 from scene import Pictures
@@ -190,6 +190,9 @@ steps = pictures.description["steps"]
 result = [static_line(pictures, "geometry", steps[1])]
 steps[2]["mesh"] = 1
 result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "topology/measurements")]
+pictures.description["mesh_way"] = "mesh from m.vtu"
+result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "topology/measurements")]
 """
     run = pictures.joinpath("run").name
-    assert in_paraview(script, pictures) == [run, f"{run}, on the mesh of step 3 (frame 2)", run]
+    later = f"{run}, on the mesh of step 3 (frame 2)"
+    assert in_paraview(script, pictures) == [run, later, run, f"{later}\nmesh from m.vtu", run]

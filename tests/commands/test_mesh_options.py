@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from mesh_file_writers import row_of_cubes, write_ensight, write_vtu
 
+import perfield
 import twin
 
 RANKS = 3
@@ -77,7 +79,26 @@ def test_a_plain_file_of_no_use_is_told_by_info_and_render(perfield_cli, without
 def test_a_run_without_a_mesh_is_shown_as_boxes_and_every_command_says_so(perfield_cli, without_mesh):
     result = perfield_cli("render", without_mesh)
     assert result.returncode == 0, result.stderr
-    assert "so ranks are boxes placed by messages, not by space." in result.stdout
+    assert "so ranks are boxes." in result.stdout
     assert described(without_mesh)["mesh_way"] == "boxes placed by messages, not by space"
     told = perfield_cli("info", without_mesh).stdout
     assert "\nmesh       boxes placed by messages, not by space\n" in told
+
+
+def test_boxes_are_shown_in_the_place_of_a_described_mesh(perfield_cli, tmp_path):
+    run = twin.write_run(tmp_path / "run", ranks=2, steps=2)
+    result = perfield_cli("render", run, "--mesh", "boxes")
+    assert result.returncode == 0, result.stderr
+    assert described(run)["mesh_way"] == "boxes placed by messages, not by space"
+
+
+def test_a_mesh_that_the_run_wrote_is_found_and_told(perfield_cli, without_mesh, tmp_path):
+    path = write_ensight(tmp_path, {"mpi_rank_id": [0, 2, 1, 1]})
+    begin, end = perfield.open(without_mesh).realtime_ns
+    os.utime(path, ns=(begin + (end - begin) // 2,) * 2)
+    info = json.loads((without_mesh / "run.json").read_text())
+    (without_mesh / "run.json").write_text(json.dumps({**info, "working_directory": str(tmp_path)}))
+    told = perfield_cli("info", without_mesh).stdout
+    assert "\nmesh       from results.case, written during the run, ranks by mpi_rank_id\n" in told
+    os.utime(path, ns=(end + 1,) * 2)
+    assert "\nmesh       boxes" in perfield_cli("info", without_mesh).stdout

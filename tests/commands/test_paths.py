@@ -52,7 +52,18 @@ def test_default_prints_all_paths(perfield_cli):
     result = perfield_cli("paths")
     assert result.returncode == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "fortran", "exec", "pipelines"]
+    assert names == [
+        "cflags",
+        "libs",
+        "cmake",
+        "pkgconfig",
+        "include",
+        "lib",
+        "fortran",
+        "exec",
+        "pipelines",
+        "catalyst",
+    ]
 
 
 def test_own_command_works_in_a_shell(bin_dir, tmp_path, monkeypatch):

@@ -10,9 +10,10 @@ from foam_cases import write_case
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError
-from perfield.pictures.boxes import boxes_by_messages
+from perfield.pictures.boxes import boxes_by_grid, boxes_by_messages, in_blocks
 from perfield.pictures.geometry_picture import GeometryOptions, geometry, ranks_without_mesh
 from perfield.pictures.shown_mesh import shown_pieces
+from perfield.run.collectives import Communicator
 
 
 def without_mesh(path, ranks=4, steps=3):
@@ -34,8 +35,7 @@ def test_ranks_of_a_run_without_a_mesh_are_boxes_placed_by_messages(tmp_path):
     pieces, notes = shown_pieces(run)
     assert pieces.way == "boxes placed by messages, not by space"
     assert notes == [
-        "no rank described a mesh, and none was named (--mesh PATH), so ranks are boxes placed by "
-        "messages, not by space."
+        "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
     ]
     places = middles(pieces, run)
     assert np.allclose(np.diff(places, axis=0), [1, 0, 0], atol=0.05)  # they send in a row
@@ -99,3 +99,81 @@ def test_a_case_beside_the_run_that_does_not_fit_is_told(tmp_path):
     write_case(tmp_path, ranks=2)
     _, notes = shown_pieces(without_mesh(tmp_path))
     assert "holds 2 pieces, but the run has 4 ranks" in notes[0] and "Shown instead: boxes" in notes[0]
+
+
+def grid(dims, members=None, periodic=None, name=1):
+    """A Cartesian communicator; its members are the first ranks of the world, in order."""
+    size = int(np.prod(dims))
+    members = np.arange(size) if members is None else np.asarray(members)
+    periodic = periodic or (False,) * len(dims)
+    return Communicator(name, size, np.arange(size), members, "", "", tuple(dims), tuple(periodic))
+
+
+def with_grids(path, ranks, *grids):
+    """A run without a mesh whose ranks made these grids."""
+    run = without_mesh(path, ranks)
+    run.grids = list(grids)
+    return run
+
+
+def test_boxes_stand_as_the_grid_of_ranks_does(tmp_path):
+    run = with_grids(tmp_path, 6, grid((3, 2), members=[5, 4, 3, 2, 1, 0], periodic=(True, False)))
+    pieces, notes = shown_pieces(run)
+    assert pieces.way == "boxes of a grid of 3 x 2 ranks (MPI_Cart_create), periodic in x"
+    assert notes == [
+        "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
+    ]
+    places = middles(pieces, run)
+    assert np.allclose(places[5], [0, 0, 0]) and np.allclose(places[4], [0, 1, 0])
+    assert np.allclose(places[0], [2, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("dims", "flat"),
+    [((4,), 2), ((2, 2), 2), ((2, 1, 2), 1), ((1, 2, 2), 0), ((2, 2, 2), None), ((4, 1, 1), 2)],
+)
+def test_boxes_are_flat_across_a_plane_of_ranks(tmp_path, dims, flat):
+    run = with_grids(tmp_path, int(np.prod(dims)), grid(dims))
+    ((_, box),) = boxes_by_grid(run).blocks(0, None)
+    sizes = np.ptp(np.reshape(box.GetBounds(), (3, 2)), axis=1)
+    assert [axis for axis in range(3) if sizes[axis] < 0.5] == ([] if flat is None else [flat])
+
+
+def test_axes_beyond_the_third_repeat_the_block_beside_itself(tmp_path):
+    dims = (2, 2, 2, 3, 2)
+    run = with_grids(tmp_path, 48, grid(dims, periodic=(False, False, False, True, False)))
+    pieces, notes = shown_pieces(run)
+    assert pieces.way.endswith("2 x 2 x 2 x 3 x 2 ranks (MPI_Cart_create), periodic in axis 3")
+    assert "The grid has 5 axes" in notes[1]
+    places = middles(pieces, run)
+    assert len(np.unique(places.round(6), axis=0)) == 48
+    coordinates = np.array([[1, 0, 1, 2, 1]])
+    assert in_blocks(coordinates, dims).tolist() == [[1 + 2 * 3, 0 + 1 * 3, 1]]
+
+
+def test_the_largest_grid_counts_and_of_several_the_first(tmp_path):
+    row, first, second = grid((2,), name=1), grid((2, 2), name=2), grid((4, 1), name=3)
+    assert "2 x 2" in boxes_by_grid(with_grids(tmp_path, 4, row, first, second)).way
+
+
+def test_ranks_outside_of_the_grid_have_no_box_and_are_named(tmp_path):
+    run = with_grids(tmp_path, 5, grid((2, 2), members=[4, 2, 1, 0]))
+    pieces, notes = shown_pieces(run)
+    assert notes[1] == "1 rank of 5 has no box (3), as it got no place in that grid."
+    assert ranks_without_mesh(run, run.frame(0), pieces) == [3]
+
+
+def test_a_grid_of_less_than_half_of_the_ranks_is_no_picture_of_all(tmp_path):
+    run = with_grids(tmp_path, 5, grid((2,)))
+    with pytest.raises(MeshMissingError, match=r"no grid of ranks .* has at least half of the ranks"):
+        boxes_by_grid(run)
+    assert shown_pieces(run)[0].way.startswith("boxes placed by messages")
+
+
+@pytest.mark.parametrize("by_setting", [False, True])
+def test_boxes_can_be_had_in_the_place_of_any_mesh(tmp_path, by_setting):
+    run = fake_run.FakeRun(tmp_path, ranks=4)  # described its mesh
+    if by_setting:
+        run.info["configuration"] = {"mesh_path": "boxes"}
+    pieces, notes = shown_pieces(run, None if by_setting else "boxes")
+    assert (pieces.way, notes) == ("boxes placed by messages, not by space", [])

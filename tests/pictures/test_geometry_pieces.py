@@ -14,8 +14,9 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.output.series import Series
 from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
+from perfield.pictures.file_pieces import FilePieces
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, collated_block
-from perfield.pictures.pieces import FilePieces, StoredPieces, choose_pieces
+from perfield.pictures.pieces import StoredPieces, choose_pieces
 
 
 def shown(pieces, rank, frame):
@@ -69,7 +70,7 @@ def test_damaged_piece_is_reported(tmp_path):
     path = write_pvtu(tmp_path, 1)
     piece = tmp_path / "pieces/piece0.vtu"
     piece.write_bytes(piece.read_bytes()[:1500])
-    with pytest.raises(MeshMissingError, match=r"VTK 9.* cannot read piece .*piece0\.vtu: .*damaged"):
+    with pytest.raises(MeshMissingError, match=r"VTK 9.* cannot read .*piece0\.vtu \(.*it is damaged"):
         FilePieces(path, 1).blocks(0, None)
 
 

@@ -6,27 +6,20 @@ from __future__ import annotations
 import fake_run
 import numpy as np
 import pytest
-from mesh_file_writers import row_of_cubes, write_ensight, write_vtu
+from mesh_file_writers import lows, row_of_cubes, write_ensight, write_vtu
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.file_pieces import FilePieces
 from perfield.pictures.geometry_picture import GeometryOptions, geometry, ranks_without_mesh
-from perfield.pictures.pieces import FilePieces, choose_pieces
+from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.rank_array import RankArrayPieces
-
-
-def cells_of(pieces, rank, frame=None):
-    """The low x of each cell of a rank."""
-    found = []
-    for _, dataset in pieces.blocks(rank, frame):
-        found += [dataset.GetCell(n).GetBounds()[0] for n in range(dataset.GetNumberOfCells())]
-    return found
 
 
 def test_each_rank_gets_the_cells_that_a_cell_array_names(tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(5, {"owner": [2, 0, 2, 1, 0]}))
     pieces = RankArrayPieces(path, 3, "owner")
-    assert [cells_of(pieces, rank) for rank in range(3)] == [[1, 4], [3], [0, 2]]
+    assert [lows(pieces, rank) for rank in range(3)] == [[1, 4], [3], [0, 2]]
     assert pieces.way == "mesh from m.vtu, ranks by owner"
     assert not pieces.notes
 
@@ -36,13 +29,13 @@ def test_a_cell_belongs_to_the_rank_of_most_of_its_points(tmp_path):
     of_points = np.array([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 1, 1]]).ravel()
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(3, None, {"RANK": of_points}))
     pieces = RankArrayPieces(path, 2, "RANK")
-    assert [cells_of(pieces, rank) for rank in range(2)] == [[1, 2], [0]]
+    assert [lows(pieces, rank) for rank in range(2)] == [[1, 2], [0]]
 
 
 def test_equal_numbers_of_points_give_the_cell_to_the_lower_rank(tmp_path):
     of_points = np.repeat([1, 0, 1], 4)
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, None, {"rank": of_points}))
-    assert cells_of(RankArrayPieces(path, 2, "rank"), 0) == [0, 1]
+    assert lows(RankArrayPieces(path, 2, "rank"), 0) == [0, 1]
 
 
 def test_usual_names_of_rank_arrays_are_found(tmp_path):
@@ -50,7 +43,7 @@ def test_usual_names_of_rank_arrays_are_found(tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, arrays))
     pieces = RankArrayPieces(path, 2)
     assert pieces.way.endswith("ranks by mpi_rank_id")
-    assert cells_of(pieces, 1) == [0]
+    assert lows(pieces, 1) == [0]
 
 
 def test_fields_of_the_file_stay_on_the_pieces(tmp_path):
@@ -64,10 +57,10 @@ def test_ensight_case_gives_pieces_of_the_newest_time_until_the_frame(tmp_path):
     path = write_ensight(tmp_path, {"mpi_rank_id": ranks}, (0.5, 1.0, 2.0))
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=4)  # at times 0, 0.5, 1.0, 1.5
     pieces = RankArrayPieces(path, 2)
-    assert [cells_of(pieces, 0, run.frame(n)) for n in range(4)] == [[0, 1], [0, 1], [0], [0]]
+    assert [lows(pieces, 0, run.frame(n)) for n in range(4)] == [[0, 1], [0, 1], [0], [0]]
     assert [pieces.older_times(run.frame(n))[1] for n in range(4)] == [0.5, None, None, 1.0]
     run.frame(3).time = float("nan")  # the program told no time
-    assert cells_of(pieces, 0, run.frame(3)) == [2]
+    assert lows(pieces, 0, run.frame(3)) == [2]
     assert pieces.older_times(run.frame(3))[1] == 2.0
 
 
@@ -124,7 +117,7 @@ def test_rank_array_wins_over_the_pieces_of_a_parallel_file(tmp_path):
     )
     run = fake_run.FakeRun(tmp_path, ranks=2)
     assert isinstance(choose_pieces(run, path), FilePieces)
-    assert cells_of(choose_pieces(run, path, "rank"), 0) == [1, 0]
+    assert lows(choose_pieces(run, path, "rank"), 0) == [1, 0]
 
 
 def test_collection_gives_the_file_of_each_time(tmp_path):
@@ -135,7 +128,7 @@ def test_collection_gives_the_file_of_each_time(tmp_path):
     path.write_text(f'<VTKFile type="Collection"><Collection>{files}</Collection></VTKFile>')
     run = fake_run.FakeRun(tmp_path, ranks=2)
     pieces = RankArrayPieces(path, 2)
-    assert [cells_of(pieces, 0, run.frame(n)) for n in (0, 2)] == [[0], [1]]
+    assert [lows(pieces, 0, run.frame(n)) for n in (0, 2)] == [[0], [1]]
 
 
 @pytest.mark.parametrize("name", ["m.vtu", "m.pvd", "m.case", "m.pvtu"])

@@ -104,3 +104,37 @@ def test_sizes_of_messages_are_counted_by_bin(tmp_path):
     assert list(rows.columns) == ["step", "source", "target", "call", *SIZES]
     assert rows["source"].tolist() == [0, 1, 2, 3] and set(rows["call"]) == {"isend"}
     np.testing.assert_array_equal(rows[list(SIZES)], [[2, 0, 0, 0, 1, 0, 0, 0]] * 4)
+
+
+def grid_of(name: int, dims: list[int], ranks: range, **more) -> list[tuple[int, int, dict]]:
+    """What the ranks of a Cartesian communicator say of it."""
+    body = {"size": len(ranks), "dims": dims, "periodic": [0] * len(dims), **more}
+    return [(name, rank, {**body, "rank": place}) for place, rank in enumerate(ranks)]
+
+
+def test_grids_are_told_in_the_order_in_which_they_were_made():
+    first, second = communicators_of([*grid_of(9, [2, 2], range(4)), *grid_of(5, [4], range(4, 8))])
+    assert (first.dims, first.periodic) == ((2, 2), (False, False))
+    assert first.coordinates.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert second.members.tolist() == [4, 5, 6, 7] and second.coordinates.tolist() == [[0], [1], [2], [3]]
+
+
+def test_a_grid_that_was_only_made_is_no_communicator_of_the_run(tmp_path):
+    def described(rank):
+        told = collective_runs.descriptions(rank)
+        made = {"size": 8, "rank": rank, "dims": [4, 2], "periodic": [1, 0], "used": False}
+        return [(99, made), *told, *([(98, {**made, "dims": [2, 4]}), (98, {**made, "used": True})])]
+
+    run = perfield.open(collective_runs.write_run(tmp_path / "run", described))
+    assert [(one.name, one.used) for one in run.grids] == [(99, False)]  # 98 says two things of its axes
+    assert 98 in {one.name for one in run.communicators}
+    assert 99 not in {one.name for one in run.communicators}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"dims": [3, 2]}, {"dims": [4, 0]}, {"dims": "4"}, {"periodic": [1]}, {"dims": []}, {"dims": [2, 2.0]}],
+)
+def test_damaged_axes_of_a_grid_make_it_no_grid(more):
+    (one,) = communicators_of([(9, rank, {**body, **more}) for _, rank, body in grid_of(9, [2, 2], range(4))])
+    assert (one.size, one.dims, one.periodic) == (4, (), ())

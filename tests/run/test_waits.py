@@ -293,7 +293,8 @@ def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monk
     names = ("relax", "assemble", MPI)
     table = np.zeros(6, samples.TABLE)
     table["frame"], table["rank"], table["function"] = 2, np.arange(6) % 2, np.arange(6) // 2
-    table["count"], table["time_s"] = 1, [0.003, 0.105, 0.003, 0.018, 0.1, 0.0]  # of ranks 0 and 1 in each
+    table["time_s"] = [0.003, 0.105, 0.003, 0.018, 0.1, 0.0]  # of ranks 0 and 1 in each
+    table["count"] = 1000 * table["time_s"] + 1
     taken = samples.Samples([samples.Function(name, "") for name in names], table, 0, [])
     monkeypatch.setattr(type(run), "sampled", taken)
     monkeypatch.setattr(type(run), "has_samples", True)
@@ -304,6 +305,12 @@ def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monk
     assert of_rank["assemble"] == pytest.approx(0.015, rel=0.02)
     assert sums.caused_s[1] == pytest.approx(0.12, rel=0.01)
     assert "102 ms of it by its time in function relax" in words.who_costs_most(sums)
+    table["count"] = 1  # one sample may be chance
+    of_rank = waits.wait_sums(run)
+    assert dict(zip(of_rank.parts, of_rank.caused_in_s[:, 1]))["other reasons"] == pytest.approx(
+        0.12, rel=0.01
+    )
+    assert "function" not in words.who_costs_most(of_rank)
 
 
 def test_regions_have_fields_of_what_they_cost(tmp_path):

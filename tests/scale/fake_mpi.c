@@ -387,6 +387,7 @@ int PMPI_Topo_test(MPI_Comm comm, int* kind) { return *kind = of(comm)->topology
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 ALSO(MPI_Topo_test);
 NONE(MPI_Cart_shift, (MPI_Comm comm, int direction, int by, int* from, int* to))
+NONE(MPI_Cart_get, (MPI_Comm comm, int most, int dims[], int periods[], int coordinates[]))
 NONE(MPI_Cartdim_get, (MPI_Comm comm, int* n))
 NONE(MPI_Dist_graph_neighbors,
      (MPI_Comm comm, int n_in, int in[], int weights_in[], int n_out, int out[], int weights_out[]))

@@ -54,11 +54,12 @@ void tell_of_mapping(const char* path, unsigned long bytes) noexcept {
 
 // A line of the list: "55d0-55e0 rw-s 00000000 fe:00 1234    /path".
 void look_at(const char* line) noexcept {
+  const char* rights = strchr(line, ' ');
+  if (!rights || strnlen(rights, 5) < 5 || rights[4] != 's') return;
   char* end = nullptr;
   const unsigned long from = strtoul(line, &end, 16);
   if (*end != '-') return;
   const unsigned long until = strtoul(end + 1, &end, 16);
-  if (strlen(end) < 5 || end[4] != 's') return;
   for (int field = 0; field < 4 && end; ++field) end = strchr(end + 1, ' ');
   if (!end) return;
   tell_of_mapping(end + strspn(end, " "), until - from);

@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "recorder/source.h"
-#include "sources/openfoam/next.hpp"
+#include "sources/next.hpp"
 
 namespace {
 
-using perfield::openfoam::Next;
+using perfield::Next;
 
 perfield_quantity cells, points;
 

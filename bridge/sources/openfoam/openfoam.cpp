@@ -9,12 +9,12 @@
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/source.h"
-#include "sources/openfoam/next.hpp"
+#include "sources/next.hpp"
 #include "sources/openfoam/scopes.hpp"
 
 namespace {
 
-using perfield::openfoam::Next;
+using perfield::Next;
 
 constexpr const char* kSource = "openfoam";
 

@@ -10,11 +10,11 @@
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "sources/openfoam/next.hpp"
+#include "sources/next.hpp"
 
 namespace {
 
-using perfield::openfoam::Next;
+using perfield::Next;
 
 // Of each scope: its region, defined at the first call, and the real function.
 template <class Function>

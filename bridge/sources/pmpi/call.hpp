@@ -25,7 +25,7 @@ class Call {
                                        const void* frame = __builtin_frame_address(0)) noexcept
       : Call(kind, enter(kind, caller, frame)) {}
   [[gnu::always_inline]] ~Call() {
-    if (entered) perfield_call_leave_at(kind, entered, left, bytes_out, bytes_in);
+    if (entered) leave();
     if (__builtin_expect(after_ != 0, 0)) perfield_call_after(after_);
   }
   Call(const Call&) = delete;
@@ -46,23 +46,36 @@ class Call {
   [[gnu::always_inline]] static perfield_entered enter(perfield_call kind, const void* caller,
                                                        const void* frame) noexcept {
     if (__builtin_expect(fortran_frame != nullptr, 0)) return enter_below(kind, caller, frame);
-    if (!library.awake) return {0, 0};
+    if (!library.awake) return asleep();
     return perfield_call_enter(kind, caller, frame);
+  }
+  static perfield_entered asleep() noexcept {
+    pmpi::next();
+    return {0, 0};
   }
   [[gnu::noinline]] static perfield_entered enter_below(perfield_call kind, const void* caller,
                                                         const void* frame) noexcept {
     // A stale value, because its frame is no longer below us: an error handler left the Fortran
     // wrapper by an exception or longjmp.
     if (frame >= fortran_frame) fortran_frame = nullptr;
-    if (!library.awake) return {0, 0};
+    if (!library.awake) return asleep();
     const perfield_entered begun = perfield_call_enter(kind, following() ? caller : nullptr, frame);
     if (begun.stamp) fortran_frame = nullptr;
     return begun;
+  }
+  [[gnu::always_inline]] void leave() const noexcept {
+    if (bytes_out | bytes_in)
+      perfield_call_leave_at(kind, entered, left, bytes_out, bytes_in);
+    else
+      perfield_call_left(kind, entered, left);
   }
   [[gnu::always_inline]] Call(perfield_call kind, perfield_entered begun) noexcept
       : entered(begun.stamp), kind(kind), after_(begun.after) {}
   const uint64_t after_;
 };
+
+// The functions of the program's MPI, which a call has found: while awake they are known.
+inline const NextFunctions& next(const Call&) noexcept { return next_functions; }
 
 // A status to learn the sender from, also if the program ignores its status.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {

@@ -73,45 +73,61 @@ template <typename Status>
 template <typename Request, typename Status>
 class Awaited {
  public:
-  Awaited(int n, const Request* handles, Status*& statuses, bool ignored) noexcept
-      : Awaited(looks() && n > 0 ? n : 0, ignored) {
-    Known* const known = known_.get();
-    Status* const own = own_.get();
-    if (!known || !own) return;
-    int kept = 0;
-    for (int i = 0; i < looked_at_; ++i) {
-      const MPI_Request handle = handles[i];
-      if (handle == library.no_request) continue;
-      if (requests.take_to(handle, known[kept].pending)) known[kept++].i = i;
+  Awaited(const Call& call, int n, const Request* handles, Status*& statuses,
+          bool ignored) noexcept {
+    if (!call.follows() || !requests.any() || n <= 0) return;
+    if (__builtin_expect(n > kFew, 0)) {
+      room_ = room_for(n);
+      if (!room_) return;
+      known_ = end_ = static_cast<Known*>(room_);
+      own_ = reinterpret_cast<Status*>(known_ + n);
     }
-    n_ = kept;
-    if (kept > 0 && ignored) statuses = own;
+    Known* end = known_;
+    for (int i = 0; i < n; ++i) {
+      const MPI_Request handle = handles[i];
+      if (handle == library.no_request || !requests.take_to(handle, end->pending)) continue;
+      end->i = i;
+      ++end;
+    }
+    end_ = end;
+    if (end != known_ && ignored) statuses = own_;
   }
+  ~Awaited() {
+    if (__builtin_expect(room_ != nullptr, 0)) free(room_);
+  }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
 
   void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
-    const Known* const known = known_.get();
-    for (int k = 0, n = n_; k < n; ++k) {
-      if (!succeeded) {
-        let_go(known[k].pending);
-        continue;
-      }
-      const MPI_Status& status = statuses[known[k].i];  // a copy, of one of Fortran
-      count_ended(call, known[k].pending, &status, 0);
+    const Known *known = known_, *const end = end_;
+    if (__builtin_expect(!succeeded, 0)) {
+      for (; known != end; ++known) let_go(known->pending);
+      return;
+    }
+    const bool usually = counts_usually(call);
+    for (; known != end; ++known) {
+      const MPI_Status& status = statuses[known->i];  // a copy, of one of Fortran
+      count_ended(call, known->pending, &status, 0, usually);
     }
   }
 
  private:
-  // The same as for Completion.
-  Awaited(int looked_at, bool ignored) noexcept
-      : looked_at_(looked_at), known_(looked_at), own_(ignored ? looked_at : 0) {}
   struct Known {
     int i;
     Pending pending;
   };
-  int looked_at_;
-  Items<Known> known_;
-  Items<Status> own_;
-  int n_ = 0;
+  static constexpr int kFew = 64;
+  // nullptr without memory.
+  [[gnu::noinline]] static void* room_for(int n) noexcept {
+    return malloc(size_t(n) * (sizeof(Known) + sizeof(Status)));
+  }
+
+  alignas(Known) unsigned char few_known_[kFew * sizeof(Known)];
+  alignas(Status) unsigned char few_own_[kFew * sizeof(Status)];
+  void* room_ = nullptr;  // if there are more
+  Known* known_ = reinterpret_cast<Known*>(few_known_);
+  Known* end_ = known_;
+  Status* own_ = reinterpret_cast<Status*>(few_own_);
 };
 
 // A persistent request has started: a message that is sent or posted now.

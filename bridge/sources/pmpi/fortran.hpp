@@ -55,7 +55,7 @@ extern __thread LastInC<MPI_Datatype> last_types_in_c[kLastInC]
 MPI_Comm find_in_c(MPI_Fint number, LastInC<MPI_Comm>& last) noexcept;
 MPI_Datatype find_in_c(MPI_Fint number, LastInC<MPI_Datatype>& last) noexcept;
 template <typename InC>
-InC in_c(MPI_Fint number, LastInC<InC>* lasts) noexcept {
+[[gnu::always_inline]] inline InC in_c(MPI_Fint number, LastInC<InC>* lasts) noexcept {
   LastInC<InC>& last = lasts[number & (kLastInC - 1)];
   const bool kept = last.number == number && last.handle &&
                     last.age == library.freed_age.load(std::memory_order_acquire);
@@ -168,6 +168,7 @@ class FortranCall : public Call {
       : Call(kind, caller, frame) {
     if (!ierror) ierror = &own_error_;
   }
+  [[gnu::always_inline]] ~FortranCall() {}
 
  private:
   MPI_Fint own_error_ = MPI_SUCCESS;

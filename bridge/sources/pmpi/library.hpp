@@ -27,7 +27,7 @@ namespace perfield::pmpi {
 // Functions that counting itself calls, always by the PMPI_ name so that no other tool sees it.
 // clang-format off
 #define PERFIELD_USED_FUNCTIONS(X) \
-  X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) \
+  X(Cart_get) X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) \
   X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) \
   X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Get_elements_x) \
   X(Get_library_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) \

@@ -16,6 +16,7 @@ namespace {
 constexpr int kSampled = 32;           // ranks of a group that are not in line
 constexpr uint32_t kGroups = 1024;     // with names, a power of two
 constexpr uint32_t kDescribed = 4096;  // communicators: programs may make one in each step
+constexpr int kMostDims = 16;          // of a grid that is described as one
 
 pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
 struct Named {
@@ -74,8 +75,7 @@ uint32_t ordinal(uint64_t ranks) noexcept {
   return ++groups[slot].n_made;
 }
 
-void describe(MPI_Comm comm, Peers& peers) noexcept {
-  if (peers.met.exchange(true) || peers.name == kNoName) return;
+void describe_now(MPI_Comm comm, const Peers& peers, bool is_used) noexcept {
   {
     Locked locked;
     if (n_described >= kDescribed) return;
@@ -86,8 +86,26 @@ void describe(MPI_Comm comm, Peers& peers) noexcept {
   char label[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   if (!get_name || get_name(comm, label, &length) != MPI_SUCCESS) label[0] = '\0';
-  const int size = peers.inter ? peers.size + peers.local_size : peers.size;
-  perfield_source_communicator(peers.name, size, peers.me, label);
+  perfield_communicator described{};
+  described.name = peers.name;
+  described.size = peers.inter ? peers.size + peers.local_size : peers.size;
+  described.my_rank = peers.me;
+  described.label = label;
+  described.is_used = is_used;
+  int topology = MPI_UNDEFINED, dims[kMostDims], periodic[kMostDims], coordinates[kMostDims];
+  library.Topo_test(comm, &topology);
+  if (topology == MPI_CART && library.Cartdim_get(comm, &described.n_dims) == MPI_SUCCESS) {
+    if (described.n_dims > kMostDims ||
+        library.Cart_get(comm, described.n_dims, dims, periodic, coordinates) != MPI_SUCCESS)
+      described.n_dims = 0;
+    described.dims = dims;
+    described.periodic = periodic;
+  }
+  perfield_source_communicator(&described);
+}
+
+void describe(MPI_Comm comm, Peers& peers) noexcept {
+  if (!peers.met.exchange(true) && peers.name != kNoName) describe_now(comm, peers, true);
 }
 
 void forget(Peers& peers) noexcept {
@@ -112,6 +130,10 @@ void name_new(MPI_Comm comm, Peers* peers) noexcept {
   if (!n) return;
   const uint32_t name = uint32_t(mixed(ranks, n) >> 32);
   peers->name = name ? name : 1;
+}
+
+void describe_grid(MPI_Comm comm, const Peers* peers) noexcept {
+  if (peers && peers->name != kNoName) describe_now(comm, *peers, false);
 }
 
 uint32_t name_of_window(uint32_t communicator, uint32_t nth) noexcept {

@@ -3,8 +3,8 @@
 // names.hpp - names communicators by numbers that are equal on all their ranks, without messages:
 // a name follows from the ranks of a communicator and from how many with these ranks this process
 // has made before, which all its ranks know alike. A communicator is named when it is made and
-// described when it is first used. A duplicate has a name of its own. A window's name follows from
-// that of its communicator. Any thread, under a lock.
+// described when it is first used, a Cartesian one already when it is made. A duplicate has a name
+// of its own. A window's name follows from that of its communicator. Any thread, under a lock.
 #pragma once
 
 #include "peers.hpp"
@@ -22,6 +22,10 @@ void prepare_names() noexcept;
 // Names a communicator that has just been made, with these peers. comm: for an intercommunicator,
 // whose own group it asks for.
 void name_new(MPI_Comm comm, Peers* peers) noexcept;
+
+// Describes a Cartesian communicator that has just been made and named. Programs often only ask it
+// for neighbours, and never use it.
+void describe_grid(MPI_Comm comm, const Peers* peers) noexcept;
 
 // The name of the nth window that was made on the communicator of that name: an even number, while
 // channels of messages are odd. kNoName if the communicator has none.

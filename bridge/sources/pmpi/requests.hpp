@@ -173,9 +173,14 @@ bool identify(Pending& pending, const MPI_Status& status) noexcept;
 // (0: now). Returns that. flags: of the arrival.
 uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
                              const MPI_Status* status, uint32_t flags) noexcept;
+// Whether what a call has completed may be usual.
+inline bool counts_usually(const Call& call) noexcept {
+  return call.entered && library.plain_statuses;
+}
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
-                                               const MPI_Status* status, uint32_t flags) noexcept {
-  if (!call.entered || pending.flags || !library.plain_statuses) {
+                                               const MPI_Status* status, uint32_t flags,
+                                               bool usually) noexcept {
+  if (!usually || pending.flags) {
     call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
   } else if (pending.kind == Pending::send) {
     call.left = perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
@@ -188,6 +193,10 @@ uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
   } else {
     call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
   }
+}
+[[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
+                                               const MPI_Status* status, uint32_t flags) noexcept {
+  count_ended(call, pending, status, flags, counts_usually(call));
 }
 
 }  // namespace perfield::pmpi

@@ -289,6 +289,11 @@ inline void follow_child(Call&, const MPI_Comm* child) {
   name_new(*child, peers);
 }
 
+inline void follow_grid(Call& call, const MPI_Comm* child) {
+  follow_child(call, child);
+  if (*child != library.comm_null) describe_grid(*child, find_new_peers(*child));
+}
+
 inline void follow_duplicate(Call&, const MPI_Comm* child) {
   if (*child != library.comm_null) name_new(*child, find_new_peers(*child));
 }

@@ -55,7 +55,7 @@ PERFIELD_BODY wait(Next next, FortranRequest* request, FortranStatus* status, MP
 PERFIELD_BODY wait_all(Next next, const MPI_Fint* count, FortranRequest* handles,
                        FortranStatus* statuses, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_waitall, ierror);
-  Awaited<FortranRequest, FortranStatus> awaited(*count, handles, statuses,
+  Awaited<FortranRequest, FortranStatus> awaited(call, *count, handles, statuses,
                                                  ignored_all<binding>(statuses));
   next(count, handles, statuses, ierror);
   awaited.ended(call, *ierror == MPI_SUCCESS, statuses);

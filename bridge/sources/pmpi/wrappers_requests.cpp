@@ -18,10 +18,10 @@ bool ignored(const MPI_Status* statuses) { return statuses == MPI_STATUSES_IGNOR
                                  int* flag, MPI_Status* status) {
   Call call(PERFIELD_CALL_test, caller, frame);
   const Handle handle = *request;
-  if (!following() || !requests.knows(handle)) return next().Test(request, flag, status);
+  if (!following() || !requests.knows(handle)) return next(call).Test(request, flag, status);
   MPI_Status own;
   status = own_if_ignored(status, &own);
-  const int result = next().Test(request, flag, status);
+  const int result = next(call).Test(request, flag, status);
   if (result != MPI_SUCCESS && Handle(*request) != handle) let_go(requests.take(handle));
   if (result == MPI_SUCCESS && *flag) count_ended(call, requests.take(handle), status, 0);
   return result;
@@ -32,14 +32,14 @@ bool ignored(const MPI_Status* statuses) { return statuses == MPI_STATUSES_IGNOR
 // --- starting ------------------------------------------------------------------------------------
 PERFIELD_WRAPPER(MPI_Start, (MPI_Request * request)) {
   Call call(PERFIELD_CALL_start);
-  const int result = next().Start(request);
+  const int result = next(call).Start(request);
   if (call.follows(result)) started(call, *request);
   return result;
 }
 
 PERFIELD_WRAPPER(MPI_Startall, (int count, MPI_Request array_of_requests[])) {
   Call call(PERFIELD_CALL_start);
-  const int result = next().Startall(count, array_of_requests);
+  const int result = next(call).Startall(count, array_of_requests);
   if (call.follows(result))
     for (int i = 0; i < count; ++i) started(call, array_of_requests[i]);
   return result;
@@ -48,17 +48,17 @@ PERFIELD_WRAPPER(MPI_Startall, (int count, MPI_Request array_of_requests[])) {
 PERFIELD_WRAPPER(MPI_Request_free, (MPI_Request * request)) {
   Call call(PERFIELD_CALL_request_free);
   if (following()) count_freed(call, *request);
-  return next().Request_free(request);
+  return next(call).Request_free(request);
 }
 
 // --- completing all ------------------------------------------------------------------------------
 PERFIELD_WRAPPER(MPI_Wait, (MPI_Request * request, MPI_Status* status)) {
   Call call(PERFIELD_CALL_wait);
   const Pending taken = call.follows() ? requests.take(*request) : Pending{};
-  if (taken.kind == Pending::none) return next().Wait(request, status);
+  if (taken.kind == Pending::none) return next(call).Wait(request, status);
   MPI_Status own;
   status = own_if_ignored(status, &own);
-  const int result = next().Wait(request, status);
+  const int result = next(call).Wait(request, status);
   end_wait(call, taken, result == MPI_SUCCESS, status);
   return result;
 }
@@ -66,9 +66,9 @@ PERFIELD_WRAPPER(MPI_Wait, (MPI_Request * request, MPI_Status* status)) {
 PERFIELD_WRAPPER(MPI_Waitall,
                  (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])) {
   Call call(PERFIELD_CALL_waitall);
-  Awaited<MPI_Request, MPI_Status> awaited(count, array_of_requests, array_of_statuses,
+  Awaited<MPI_Request, MPI_Status> awaited(call, count, array_of_requests, array_of_statuses,
                                            ignored(array_of_statuses));
-  const int result = next().Waitall(count, array_of_requests, array_of_statuses);
+  const int result = next(call).Waitall(count, array_of_requests, array_of_statuses);
   awaited.ended(call, result == MPI_SUCCESS, array_of_statuses);
   return result;
 }
@@ -78,7 +78,7 @@ PERFIELD_WRAPPER(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status
     return test_known(__builtin_return_address(0), __builtin_frame_address(0), request, flag,
                       status);
   Call call(PERFIELD_CALL_test);
-  return next().Test(request, flag, status);
+  return next(call).Test(request, flag, status);
 }
 
 PERFIELD_WRAPPER(MPI_Testall, (int count, MPI_Request array_of_requests[], int* flag,
@@ -86,7 +86,7 @@ PERFIELD_WRAPPER(MPI_Testall, (int count, MPI_Request array_of_requests[], int* 
   Call call(PERFIELD_CALL_testall);
   CompletionInC completion(call, count, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
-  const int result = next().Testall(count, array_of_requests, flag, array_of_statuses);
+  const int result = next(call).Testall(count, array_of_requests, flag, array_of_statuses);
   if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *flag)
     for (int i = 0; i < count; ++i) completion.ended(i, i);
@@ -98,7 +98,7 @@ PERFIELD_WRAPPER(MPI_Waitany,
                  (int count, MPI_Request array_of_requests[], int* index, MPI_Status* status)) {
   Call call(PERFIELD_CALL_waitany);
   CompletionInC completion(call, count, array_of_requests, status, ignored(status));
-  const int result = next().Waitany(count, array_of_requests, index, status);
+  const int result = next(call).Waitany(count, array_of_requests, index, status);
   if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *index != MPI_UNDEFINED) completion.ended(*index, 0);
   return result;
@@ -108,7 +108,7 @@ PERFIELD_WRAPPER(MPI_Testany, (int count, MPI_Request array_of_requests[], int* 
                                MPI_Status* status)) {
   Call call(PERFIELD_CALL_testany);
   CompletionInC completion(call, count, array_of_requests, status, ignored(status));
-  const int result = next().Testany(count, array_of_requests, index, flag, status);
+  const int result = next(call).Testany(count, array_of_requests, index, flag, status);
   if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) completion.ended(*index, 0);
   return result;
@@ -119,8 +119,8 @@ PERFIELD_WRAPPER(MPI_Waitsome, (int incount, MPI_Request array_of_requests[], in
   Call call(PERFIELD_CALL_waitsome);
   CompletionInC completion(call, incount, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
-  const int result =
-      next().Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  const int result = next(call).Waitsome(incount, array_of_requests, outcount, array_of_indices,
+                                         array_of_statuses);
   if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) completion.ended(array_of_indices[k], k);
@@ -132,8 +132,8 @@ PERFIELD_WRAPPER(MPI_Testsome, (int incount, MPI_Request array_of_requests[], in
   Call call(PERFIELD_CALL_testsome);
   CompletionInC completion(call, incount, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
-  const int result =
-      next().Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  const int result = next(call).Testsome(incount, array_of_requests, outcount, array_of_indices,
+                                         array_of_statuses);
   if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) completion.ended(array_of_indices[k], k);

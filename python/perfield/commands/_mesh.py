@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.configuration import BOXES
 
 if TYPE_CHECKING:
     from perfield.pictures.pieces import Pieces
     from perfield.run import Run
 
 MESH_HELP = """\
-a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .pvd, ...), pieces of all ranks
-(.pvtu), or an OpenFOAM case; docs/meshes.md lists all"""
+a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .cgns, ...), pieces of all ranks
+(.pvtu, .pvd, .e.4.0 of Exodus), or an OpenFOAM case; docs/meshes.md lists all. `boxes` shows a box for each
+rank, whatever mesh there is"""
 RANK_ARRAY_HELP = """\
 the array of the file in --mesh that holds the rank of each cell or point (default: one with a usual
 name, as mpi_rank_id)"""
@@ -36,7 +38,7 @@ def mesh_words(arguments: argparse.Namespace) -> list[str]:
 
 def check_path(arguments: argparse.Namespace) -> None:
     """Raises CommandError if nothing is where --mesh says: a slip, not a mesh that cannot be used."""
-    if arguments.mesh and not Path(arguments.mesh).exists():
+    if arguments.mesh and arguments.mesh != BOXES and not Path(arguments.mesh).exists():
         raise CommandError(
             f"--mesh {arguments.mesh} does not exist; give a mesh file, as results.case or mesh.pvtu, or the "
             "directory of an OpenFOAM case."

@@ -27,7 +27,7 @@ them to the program itself. `<region>` stands for each region of the run, with i
   they stay below the step's time.
 - *absent* says when the field is NaN, which means unknown. 0 means that nothing happened.
 
-Where the program describes its mesh, or its Catalyst adaptor calls `attach`, a run also has the quantities
+Where the program describes its mesh, or has a Catalyst or Ascent adaptor, a run also has the quantities
 `cells`, `points` and `ghost_cells`: how many of each the rank's piece has, in all its blocks. Ghosts do not
 count as cells or points. A mesh that stays keeps its numbers; a rank without a mesh has none (NaN).
 

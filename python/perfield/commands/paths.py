@@ -39,6 +39,7 @@ OPTIONS = {
     "fortran": "the file perfield.f90; compile it with a Fortran program",
     "exec": "the program perfield-exec",
     "pipelines": "folder of perfield's ParaView pipelines (docs/pipelines.md)",
+    "catalyst": "folder of libcatalyst-perfield.so (docs/catalyst.md)",
 }
 
 
@@ -163,6 +164,7 @@ def all_paths(mpi: str | None = None) -> dict[str, str]:
         "fortran": str(include / "perfield.f90"),
         "exec": str(perfield_exec()),
         "pipelines": str(root / "catalyst_scripts"),
+        "catalyst": str(lib / "catalyst"),
     }
 
 

@@ -29,9 +29,10 @@ import perfield
 from perfield.analysis.words import did_you_mean
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
+from perfield.pictures.blocks import shallow
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.overview import Overview
-from perfield.pictures.pieces import Pieces, shallow
+from perfield.pictures.pieces import Pieces
 from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory

@@ -82,6 +82,13 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
     (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(vtk_array(values, name))
 
 
+def shallow(dataset: vtkDataSet) -> vtkDataSet:
+    """A new dataset that shares the points, cells and arrays of another."""
+    copy = dataset.NewInstance()
+    copy.ShallowCopy(dataset)
+    return copy
+
+
 def is_owned(dataset: vtkDataSet) -> np.ndarray:
     """Which of the dataset's cells are no ghosts, bool (n_cells,)."""
     ghosts = dataset.GetCellData().GetArray(GHOSTS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boxes in the place of a mesh, one for each rank, where nobody knows its pieces.
 
-`boxes_by_messages` places them by who talks to whom.
+`boxes_by_grid` places them as MPI_Cart_create did, `boxes_by_messages` by who talks to whom.
 """
 
 from __future__ import annotations
@@ -55,6 +55,71 @@ class Boxes:
         return [(0, box)]
 
 
+def shown_boxes(run: Run) -> Boxes:
+    """Boxes by grid, else by messages. Raises MeshMissingError if the run has neither."""
+    try:
+        return boxes_by_grid(run)
+    except MeshMissingError:
+        return boxes_by_messages(run)
+
+
+def boxes_by_grid(run: Run) -> Boxes:
+    """Boxes as the program's largest Cartesian communicator places its ranks; of several, the first made.
+
+    Its first three axes are x, y and z; ranks that differ in a further axis only stand in blocks beside one
+    another. Raises MeshMissingError if the run has none of several ranks, and of half of all ranks.
+    """
+    grid = max(getattr(run, "grids", ()), key=lambda one: one.size, default=None)
+    if grid is None or grid.size < 2 or 2 * grid.size < run.n_ranks:
+        raise MeshMissingError(
+            f"no grid of ranks (MPI_Cart_create) has at least half of the ranks of {run.path}."
+        )
+    known = grid.members < run.n_ranks
+    members, coordinates = grid.members[known], grid.coordinates[known]
+
+    def place() -> np.ndarray:
+        places = np.full((run.n_ranks, 3), np.nan)
+        places[members] = in_blocks(coordinates, grid.dims)
+        return places
+
+    far_corner = in_blocks(np.array(grid.dims)[None] - 1, grid.dims)[0]
+    flat = np.flatnonzero(far_corner == 0)  # axes along which there is one box
+    size = np.where(np.arange(3) == flat.max(initial=-1), HEIGHT, SIDE)
+    lengths = " x ".join(map(str, grid.dims))
+    way = f"boxes of a grid of {lengths} ranks (MPI_Cart_create){_ends(grid.dims, grid.periodic)}"
+    notes = _without(run, members, "got no place in that grid")
+    if len(grid.dims) > 3:
+        notes.append(
+            f"The grid has {len(grid.dims)} axes: ranks that differ in another than the first three stand in "
+            "blocks beside one another."
+        )
+    return Boxes(way, place, size.tolist(), notes)
+
+
+def in_blocks(coordinates: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+    """Places (n, 3) of coordinates (n, n_dims) in a grid, neighbours 1 apart.
+
+    Axis 3 repeats the block of the first three along x, axis 4 along y, and so on, with a gap of 1.
+    """
+    places, lengths = np.zeros((len(coordinates), 3)), np.ones(3)
+    for axis, length in enumerate(dims):
+        along = axis % 3
+        pitch = lengths[along] + (axis > 2)
+        places[:, along] += coordinates[:, axis] * pitch
+        lengths[along] += pitch * (length - 1)
+    return places
+
+
+def _ends(dims: Sequence[int], periodic: Sequence[bool]) -> str:
+    """Which axes close on themselves, in words."""
+    axes = [
+        "xyz"[axis] if axis < 3 else f"axis {axis}"
+        for axis, (length, is_one) in enumerate(zip(dims, periodic))
+        if is_one and length > 1
+    ]
+    return f", periodic in {', '.join(axes)}" if axes else ""
+
+
 def boxes_by_messages(run: Run) -> Boxes:
     """Boxes in the plane; ranks that exchange much stand side by side.
 
@@ -80,8 +145,8 @@ def _without(run: Run, with_box: np.ndarray, why: str) -> list[str]:
     if not len(ranks):
         return []
     some = ", ".join(map(str, ranks[:8].tolist())) + ", ..." * (len(ranks) > 8)
-    verb = "has" if len(ranks) == 1 else "have"
-    return [f"{counted(len(ranks), 'rank')} of {run.n_ranks} {verb} no box ({some}), as they {why}."]
+    have, they = ("has", "it") if len(ranks) == 1 else ("have", "they")
+    return [f"{counted(len(ranks), 'rank')} of {run.n_ranks} {have} no box ({some}), as {they} {why}."]
 
 
 def _messages(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a mesh file of any known format at one of its times: VTK's own formats, EnSight, Exodus, CGNS.
+"""Reads a mesh file of any known format at one of its times.
 
-`FORMATS` has a reader per ending of the name.
+`FORMATS` has a reader of VTK for each ending of the name; `meshio_files` reads others.
 """
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from vtkmodules.vtkCommonCore import vtkLogger, vtkOutputWindow, vtkStringOutputWindow, vtkVersion
@@ -24,7 +26,12 @@ from vtkmodules.vtkIOXML import (
     vtkXMLUnstructuredGridReader,
 )
 
+from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.tried_apart import tried_apart
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
 
 READERS = {
     ".vtu": vtkXMLUnstructuredGridReader,
@@ -34,6 +41,9 @@ READERS = {
     ".vts": vtkXMLStructuredGridReader,
 }
 PARALLEL = (".pvtu", ".pvtp", ".pvti", ".pvtr", ".pvts")
+EXODUS = (".e", ".exo", ".ex2", ".exii", ".g", ".gen")
+SPREAD = re.compile(rf"(.+(?:{'|'.join(map(re.escape, EXODUS))})(?:-s\d+)?)\.(\d+)\.(\d+)")
+"""Name of a piece of Exodus: the whole file's, the number of pieces, and its own number, from 0."""
 
 
 class MeshFile:
@@ -45,13 +55,14 @@ class MeshFile:
     def __init__(self, path: Path):
         if not path.is_file():
             raise MeshMissingError(f"mesh {path} is not a file; name one of {_known()}.")
-        if path.suffix.lower() not in FORMATS:
+        format_of = format_for(path)
+        if format_of is None:
             raise MeshMissingError(
                 f"mesh {path} ends in '{path.suffix}'; known are {_known()}. Convert it to .vtu."
             )
-        self._path = path
+        self.path = path
         with self._telling():
-            self._content = FORMATS[path.suffix.lower()](path)
+            self._content = format_of(path)
             self.times: list[float] = self._content.times
 
     def datasets(self, time: float | None) -> list[vtkDataSet]:
@@ -69,6 +80,11 @@ class MeshFile:
         reason = ""
         try:
             yield
+        except ImportError as error:
+            raise MeshMissingError(
+                f"reading {self.path} needs a module that Python does not find ({error}); Debian's ParaView "
+                f"has all of VTK's, and others come with {meshio_files.INSTALL}."
+            ) from error
         except (OSError, ValueError, KeyError, ElementTree.ParseError) as error:
             reason = str(error) or type(error).__name__
         finally:
@@ -78,14 +94,24 @@ class MeshFile:
         if reason:
             reason = reason.split("): ")[-1].strip()
             raise MeshMissingError(
-                f"VTK {vtkVersion.GetVTKVersion()} cannot read {self._path} ({reason}): it is "
+                f"VTK {vtkVersion.GetVTKVersion()} cannot read {self.path} ({reason}): it is "
                 "damaged, is still being written, or is not what its name says. Write it again, or convert "
                 "it to .vtu with inline data."
             )
 
 
+def format_for(path: Path) -> Callable[[Path], Any] | None:
+    """What opens a file with this name; None for an unknown ending."""
+    if SPREAD.fullmatch(path.name):
+        return _exodus
+    found = FORMATS.get(path.suffix.lower())
+    return found or (meshio_files.MeshioContent if meshio_files.knows(path) else None)
+
+
 def _known() -> str:
-    return ", ".join(sorted(FORMATS))
+    others = f"those of meshio, as {', '.join(meshio_files.SOME)}"
+    needs = "" if meshio_files.is_installed() else f" ({meshio_files.INSTALL})"
+    return f"{', '.join(sorted(FORMATS))}, and {others}{needs}"
 
 
 class _ByReader:
@@ -110,10 +136,7 @@ class _Collection:
     """A .pvd file: one file or several for each time."""
 
     def __init__(self, path: Path):
-        self._files: dict[float, list[Path]] = {}
-        for entry in ElementTree.parse(path).iter("DataSet"):
-            time = float(entry.get("timestep", 0))
-            self._files.setdefault(time, []).append(path.parent / str(entry.get("file")))
+        self._files = files_by_time(path)
         if not self._files:
             raise ValueError("it lists no DataSet")
         self.times = sorted(self._files)
@@ -134,6 +157,20 @@ class _Parallel:
         return [block for piece in self._pieces for block in MeshFile(piece).datasets(None)]
 
 
+def files_by_time(path: Path) -> dict[float, list[Path]]:
+    """The files that a .pvd file lists for each time, in the order of their parts.
+
+    Raises OSError, ValueError or ElementTree.ParseError.
+    """
+    found: dict[float, list[tuple[int, Path]]] = {}
+    for entry in ElementTree.parse(path).iter("DataSet"):
+        time, part = float(entry.get("timestep", 0)), int(entry.get("part", 0))
+        found.setdefault(time, []).append((part, path.parent / str(entry.get("file"))))
+    return {
+        time: [file for _, file in sorted(files, key=lambda one: one[0])] for time, files in found.items()
+    }
+
+
 def piece_files(path: Path) -> list[Path]:
     """The files that a .pvtu file and its like lists. Raises OSError or ElementTree.ParseError."""
     return [path.parent / str(piece.get("Source")) for piece in ElementTree.parse(path).iter("Piece")]
@@ -145,12 +182,54 @@ def _xml(path: Path) -> _ByReader:
     return _ByReader(reader)
 
 
+def _named(module: str, reader: str, path: Path) -> Any:
+    """One of VTK's readers, loaded only now. Raises ImportError where VTK lacks it."""
+    made = getattr(import_module(f"vtkmodules.{module}"), reader)()
+    made.SetFileName(str(path))
+    return made
+
+
+def _plain(module: str, reader: str) -> Callable[[Path], _ByReader]:
+    """Opens what needs no preparation."""
+    return lambda path: _ByReader(_named(module, reader, path))
+
+
 def _ensight(path: Path) -> _ByReader:
     from vtkmodules.vtkIOEnSight import vtkGenericEnSightReader
 
     reader = vtkGenericEnSightReader()
     reader.SetCaseFileName(str(path))
     return _ByReader(reader)
+
+
+def _exodus(path: Path) -> _ByReader:
+    with path.open("rb") as file:
+        if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
+            raise ValueError("it is no file of netCDF")
+    reader = _named("vtkIOExodus", "vtkExodusIIReader", path)
+    reader.SetGenerateObjectIdCellArray(0)
+    reader.UpdateInformation()
+    for kind in (reader.NODAL, reader.ELEM_BLOCK):
+        reader.SetAllArrayStatus(kind, 1)
+    return _ByReader(reader)
+
+
+def _cgns(path: Path) -> _ByReader:
+    tried_apart(path)
+    reader = _named("vtkIOCGNSReader", "vtkCGNSReader", path)
+    reader.UpdateInformation()
+    reader.EnableAllBases()
+    reader.EnableAllPointArrays()
+    reader.EnableAllCellArrays()
+    return _ByReader(reader)
+
+
+def _xdmf(path: Path) -> _ByReader:
+    tried_apart(path)
+    try:
+        return _ByReader(_named("vtkIOXdmf3", "vtkXdmf3Reader", path))
+    except ImportError:  # pip's VTK
+        return _ByReader(_named("vtkIOXdmf2", "vtkXdmfReader", path))
 
 
 def _leaves(data: vtkDataObject | None) -> list[vtkDataSet]:
@@ -170,17 +249,31 @@ FORMATS: dict[str, Callable[[Path], Any]] = {
     ".pvd": _Collection,
     ".case": _ensight,
     ".encas": _ensight,
+    **dict.fromkeys(EXODUS, _exodus),
+    ".cgns": _cgns,
+    ".xdmf": _xdmf,
+    ".xmf": _xdmf,
+    ".vtm": _plain("vtkIOXML", "vtkXMLMultiBlockDataReader"),
+    ".vtk": _plain("vtkIOLegacy", "vtkGenericDataObjectReader"),
 }
 
 
-def newest_time(times: list[float], time: float) -> float:
-    """The newest of the times at or before `time`; the first if there is none, the last if `time` is NaN.
+def newest_time(times: list[float], frame: Frame | None) -> float:
+    """The newest of the times at or before the frame's; the first if there is none, the last without a frame
+    or if it tells no time.
 
     times : ascending; 0 is returned if there are none.
     """
     if not times:
         return 0.0
+    time = float("nan") if frame is None else float(frame.time)
     if np.isnan(time):
         return times[-1]
     before = [written for written in times if written <= time + 1e-9 * max(1.0, abs(time))]
     return before[-1] if before else times[0]
+
+
+def time_if_other(written: float | None, frame: Frame) -> float | None:
+    """The time of what was written, where that is not the frame's own; None if it is, or tells none."""
+    is_same = written is None or np.isclose(written, float(frame.time), rtol=1e-9, atol=0)
+    return None if is_same else written

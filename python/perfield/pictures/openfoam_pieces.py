@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkIOGeometry import vtkOpenFOAMReader
 
-from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.blocks import MeshMissingError, shallow
 from perfield.pictures.mesh_files import newest_time
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class OpenFoamPieces:
 
         The first written time if all are later; 0 if none was written.
         """
-        return newest_time(sorted(written_times(self._sources[0].directory)), float(frame.time))
+        return newest_time(sorted(written_times(self._sources[0].directory)), frame)
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """The times of the mesh and of the fields that the frame shows, where they are older than the frame.
@@ -73,12 +73,12 @@ class OpenFoamPieces:
         measured.
         """
         times = written_times(self._sources[rank].directory)
-        time = newest_time(sorted(times), float(frame.time))
+        time = newest_time(sorted(times), frame)
         if (rank, time) not in self._read:
             self._read = {key: grids for key, grids in self._read.items() if key[0] != rank}
             self._read[rank, time] = self._load(rank, times, time)
             self._check(rank, frame, self._read[rank, time])
-        return [(number, _shared(grid)) for number, grid in self._read[rank, time]]
+        return [(number, shallow(grid)) for number, grid in self._read[rank, time]]
 
     def _check(self, rank: int, frame: Frame, grids: list[tuple[int, vtkUnstructuredGrid]]) -> None:
         """Raises MeshMissingError if a mesh that stays has more cells than the rank had.
@@ -313,15 +313,9 @@ def _grids(reader: vtkOpenFOAMReader) -> list[tuple[int, vtkUnstructuredGrid]]:
         dataset = iterator.GetCurrentDataObject()
         if isinstance(dataset, vtkUnstructuredGrid):
             if dataset.GetNumberOfCells():
-                grid = _shared(dataset)
+                grid = shallow(dataset)
                 grid.GetFieldData().Initialize()
                 grids.append((number, grid))
             number += 1
         iterator.GoToNextItem()
     return grids
-
-
-def _shared(grid: vtkUnstructuredGrid) -> vtkUnstructuredGrid:
-    copy = vtkUnstructuredGrid()
-    copy.ShallowCopy(grid)
-    return copy

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds a run's mesh: stored in the run, or as pieces on disk.
+"""Finds a run's mesh: stored in the run, or on disk.
 
 Every source answers one question: which blocks does this rank own in this frame, and which of the
-simulation's own fields are on them? This module has two sources: meshes that a program described to perfield,
-and the pieces of a parallel VTK file. `openfoam_pieces` and `rank_array` have others.
+simulation's own fields are on them? This module has meshes that a program described to perfield;
+`file_pieces`, `openfoam_pieces` and `rank_array` have those on disk.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.configuration import setting
-from perfield.pictures.blocks import MeshError, MeshMissingError, MeshUnknownError, attach, dataset_of
-from perfield.pictures.mesh_files import FORMATS, PARALLEL, READERS, piece_files
+from perfield.pictures.blocks import (
+    MeshError,
+    MeshMissingError,
+    MeshUnknownError,
+    attach,
+    dataset_of,
+    shallow,
+)
+from perfield.pictures.file_pieces import FilePieces, is_of_pieces
+from perfield.pictures.mesh_files import FORMATS
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
 
@@ -114,59 +120,6 @@ class SomePieces:
         return self.pieces.blocks(rank, frame) if rank in self.ranks else []
 
 
-class FilePieces:
-    """Pieces of a parallel VTK file (.pvtu, .pvtp, .pvti, .pvtr, .pvts): piece n belongs to rank n."""
-
-    def __init__(self, path: Path, n_ranks: int):
-        self.origin, self.way = str(path), f"mesh from {path.name}, a piece per rank"
-        try:
-            self._files = piece_files(path)
-        except (OSError, ElementTree.ParseError) as error:
-            raise MeshMissingError(
-                f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, "
-                ".pvtr or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
-            ) from error
-        if len(self._files) != n_ranks:
-            raise MeshMissingError(
-                f"{path} lists {len(self._files)} pieces, but the run has {n_ranks} ranks; expected one "
-                "piece per rank, in rank order. Write the mesh with as many pieces as the program has ranks, "
-                "or name an array that holds the rank of each cell with --rank-array."
-            )
-        self._read: dict[int, vtkDataSet] = {}
-
-    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
-        """The one block of this rank, the same in every frame."""
-        if rank not in self._read:
-            self._read[rank] = self._load(self._files[rank])
-        return [(0, shallow(self._read[rank]))]
-
-    @staticmethod
-    def _load(path: Path) -> vtkDataSet:
-        if path.suffix not in READERS or not path.is_file():
-            raise MeshMissingError(
-                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it to the place that the "
-                "parallel file names."
-            )
-        reader = READERS[path.suffix]()
-        errors: list[str] = []
-        reader.AddObserver("ErrorEvent", lambda *_: errors.append(path.name))
-        reader.SetFileName(str(path))
-        reader.Update()
-        if errors:
-            raise MeshMissingError(
-                f"VTK {vtkVersion.GetVTKVersion()} cannot read piece {path}: it is damaged, or holds raw "
-                "appended data, which some builds of VTK cannot read; write it again with inline data."
-            )
-        return reader.GetOutput()
-
-
-def shallow(dataset: vtkDataSet) -> vtkDataSet:
-    """A new dataset that shares the points, cells and arrays of another."""
-    copy = dataset.NewInstance()
-    copy.ShallowCopy(dataset)
-    return copy
-
-
 def choose_pieces(
     run: Run, mesh: str | Path | None = None, rank_array: str | None = None, named: bool = True
 ) -> Pieces:
@@ -179,10 +132,9 @@ def choose_pieces(
     passes over `mesh_path`.
     Raises MeshMissingError, with what to do, if there is none.
     """
-    started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
     configured = setting(run, "mesh_path") if named else ""
     if mesh is not None or configured:
-        path = Path(mesh) if mesh is not None else started_in / configured
+        path = Path(mesh) if mesh is not None else started_in(run) / configured
         return _on_disk(path, run, rank_array)
     if rank_array:
         raise MeshMissingError(
@@ -190,7 +142,7 @@ def choose_pieces(
         )
     if any((frame.mesh_version > 0).any() for frame in _first_and_last(run)):
         return StoredPieces(run)
-    case = (started_in / openfoam_case(run)).resolve()
+    case = (started_in(run) / openfoam_case(run)).resolve()
     if is_openfoam_case(case):
         return OpenFoamPieces(case, run.n_ranks)
     raise MeshUnknownError(
@@ -199,6 +151,11 @@ def choose_pieces(
         "render --mesh PATH`, or as mesh_path in perfield.toml. The picture of the machine needs no mesh "
         "(`perfield render --topology`)."
     )
+
+
+def started_in(run: Run) -> Path:
+    """The directory in which the program started."""
+    return (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
 
 
 def openfoam_case(run: Run) -> str:
@@ -223,9 +180,14 @@ def _on_disk(path: Path, run: Run, rank_array: str | None) -> Pieces:
         )
     if path.is_dir() or path.suffix == ".foam":
         return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)
-    if path.suffix in PARALLEL and not rank_array:
-        return FilePieces(path, run.n_ranks)
-    return RankArrayPieces(path, run.n_ranks, rank_array)
+    return pieces_of_file(path, run.n_ranks, rank_array)
+
+
+def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> Pieces:
+    """The pieces that a file lists, else those that an array in it tells. Raises MeshMissingError."""
+    if not rank_array and is_of_pieces(path, n_ranks):
+        return FilePieces(path, n_ranks)
+    return RankArrayPieces(path, n_ranks, rank_array)
 
 
 def _first_and_last(run: Run) -> list[Frame]:

@@ -13,8 +13,8 @@ from vtkmodules.vtkCommonCore import vtkIdList
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkExtractCells
 
-from perfield.pictures.blocks import MeshMissingError
-from perfield.pictures.mesh_files import MeshFile, newest_time
+from perfield.pictures.blocks import MeshMissingError, shallow
+from perfield.pictures.mesh_files import MeshFile, newest_time, time_if_other
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 # Names under which programs write ranks, in small letters and without other signs.
 USUAL = (
     *("mpirankid", "mpirank", "rank", "rankid", "procid", "processid", "processor", "processorid"),
-    *("vtkprocessid", "partition", "partitionid", "part", "subdomain"),
+    *("vtkprocessid", "partition", "partitionid", "partitionnumber", "part", "subdomain", "subdomainid"),
+    *("gmshpartition", "proc", "pid"),
 )
+FROM_ONE = ("gmshpartition",)  # these count from 1
 LISTED = 20  # arrays that a sentence names
 
 
@@ -31,27 +33,28 @@ class RankArrayPieces:
     """The cells of a global mesh file, each at the rank that an array names.
 
     array : its name; None takes the one with a usual name. A cell without a rank of its own belongs to the
-    rank of most of its points, among equals to the lowest. way, notes : for titles, and for
-    the user. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
+    rank of most of its points, among equals to the lowest. Numbers that are all of 1 to `n_ranks` count from
+    1. way, notes : for titles, and for the user. is_exact : whether the numbers are those of all ranks and no
+    others. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
     ranks that the run does not have.
     """
 
     def __init__(self, path: Path, n_ranks: int, array: str | None = None):
-        self.origin = str(path)
+        self.origin, self.name = str(path), path.name
         self.notes: list[str] = []
         self._n_ranks, self._file = n_ranks, MeshFile(path)
         self._time: float | None = None
         self._blocks: list[tuple[vtkDataSet, np.ndarray]] = []
         self._of_rank: dict[int, list[tuple[int, vtkUnstructuredGrid]]] = {}
-        datasets = self._file.datasets(self._newest(float("nan")))
+        datasets = self._file.datasets(self._newest(None))
         self._array = array or _usual_array(path, datasets)
         self.way = f"mesh from {path.name}, ranks by {self._array}"
-        self._split(datasets, self._newest(float("nan")))
+        self._split(datasets, self._newest(None))
         self._tell_missing()
 
     def blocks(self, rank: int, frame: Frame | None) -> list[tuple[int, vtkDataSet]]:
         """The cells of this rank in each block of the file, from the newest time at or before the frame's."""
-        time = self._newest(self._time_of(frame))
+        time = self._newest(frame)
         if time != self._time:
             self._split(self._file.datasets(time), time)
         if rank not in self._of_rank:
@@ -60,20 +63,14 @@ class RankArrayPieces:
                 for number, (dataset, ranks) in enumerate(self._blocks)
                 if (ranks == rank).any()
             ]
-        return [(number, _shallow(dataset)) for number, dataset in self._of_rank[rank]]
+        return [(number, shallow(dataset)) for number, dataset in self._of_rank[rank]]
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """None, and the time of the fields that the frame shows where that is not the frame's own."""
-        written = self._newest(self._time_of(frame))
-        is_same = written is None or np.isclose(written, float(frame.time), rtol=1e-9, atol=0)
-        return None, (None if is_same else written)
+        return None, time_if_other(self._newest(frame), frame)
 
-    def _newest(self, time: float) -> float | None:
-        return newest_time(self._file.times, time) if self._file.times else None
-
-    @staticmethod
-    def _time_of(frame: Frame | None) -> float:
-        return float("nan") if frame is None else float(frame.time)
+    def _newest(self, frame: Frame | None) -> float | None:
+        return newest_time(self._file.times, frame) if self._file.times else None
 
     def _split(self, datasets: list[vtkDataSet], time: float | None) -> None:
         ranks = [(dataset, self._ranks(dataset)) for dataset in datasets]
@@ -83,8 +80,16 @@ class RankArrayPieces:
                 f"{self.origin} has no array '{self._array}'; it has {_listed(datasets)}. Name the one that "
                 "holds the rank of each cell or point with --rank-array."
             )
-        self._check(np.unique(np.concatenate([of_cells for _, of_cells in known])))
-        self._blocks, self._time, self._of_rank = known, time, {}
+        present = np.unique(np.concatenate([of_cells for _, of_cells in known]))
+        first = self._first_number(present)
+        self._check(present, first)
+        self._blocks = [(dataset, np.maximum(of_cells - first, -1)) for dataset, of_cells in known]
+        self._time, self._of_rank = time, {}
+
+    def _first_number(self, present: np.ndarray) -> int:
+        """The number that stands for rank 0: 1 where all numbers fit then and only then, else 0."""
+        is_all = present[0] == 1 and present[-1] == self._n_ranks == len(present)
+        return int(is_all or _plain(self._array) in FROM_ONE)
 
     def _ranks(self, dataset: vtkDataSet) -> np.ndarray | None:
         """The rank of each cell, int64; None if the block does not have the array."""
@@ -105,14 +110,24 @@ class RankArrayPieces:
             )
         return rounded.astype(np.int64)
 
-    def _check(self, present: np.ndarray) -> None:
-        if present[-1] >= self._n_ranks:
+    def _check(self, present: np.ndarray, first: int) -> None:
+        if present[-1] >= self._n_ranks + first:
             raise MeshMissingError(
                 f"array '{self._array}' of {self.origin} names ranks {present[0]} to {present[-1]}, but the "
-                f"run has {self._n_ranks} ranks, 0 to {self._n_ranks - 1}: the file is of another run, or "
-                "counts otherwise. Name the file that this run wrote."
+                f"run has {self._n_ranks} ranks, {first} to {self._n_ranks - 1 + first}: the file is of "
+                "another run, or counts otherwise. Name the file that this run wrote."
             )
-        self._present = present
+        self._present = present - first
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each rank has a cell, and all cells belong to ranks."""
+        return self._present.tolist() == list(range(self._n_ranks))
+
+    @property
+    def dimension(self) -> int:
+        """The highest dimension of cells."""
+        return max(dataset.GetCell(0).GetCellDimension() for dataset, _ in self._blocks)
 
     def _tell_missing(self) -> None:
         missing = sorted(set(range(self._n_ranks)) - set(self._present.tolist()))
@@ -131,7 +146,7 @@ class RankArrayPieces:
 
 def _usual_array(path: Path, datasets: list[vtkDataSet]) -> str:
     names = _names(datasets)
-    plain = {re.sub(r"[^a-z]", "", name.lower()): name for name in reversed(names)}
+    plain = {_plain(name): name for name in reversed(names)}
     for usual in USUAL:
         if usual in plain:
             return plain[usual]
@@ -139,6 +154,11 @@ def _usual_array(path: Path, datasets: list[vtkDataSet]) -> str:
         f"{path} has no array with a usual name of ranks, as mpi_rank_id or partition; it has "
         f"{_listed(datasets)}. Name the one that holds the rank of each cell or point with --rank-array."
     )
+
+
+def _plain(name: str) -> str:
+    """A name in small letters, without other signs."""
+    return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _names(datasets: list[vtkDataSet]) -> list[str]:
@@ -186,15 +206,9 @@ def _cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
     extract.SetInputData(dataset)
     extract.SetCellList(ids)
     extract.Update()
-    grid = _shallow(extract.GetOutput())
+    grid = shallow(extract.GetOutput())
     for data in (grid.GetCellData(), grid.GetPointData()):
         data.RemoveArray("vtkOriginalCellIds")
         data.RemoveArray("vtkOriginalPointIds")
     grid.GetFieldData().Initialize()
     return grid
-
-
-def _shallow(grid: vtkDataSet) -> vtkUnstructuredGrid:
-    copy = vtkUnstructuredGrid()
-    copy.ShallowCopy(grid)
-    return copy

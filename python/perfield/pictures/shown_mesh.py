@@ -6,14 +6,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.configuration import BOXES, setting
 from perfield.pictures.blocks import MeshMissingError, MeshUnknownError
-from perfield.pictures.boxes import boxes_by_messages
-from perfield.pictures.pieces import Pieces, choose_pieces
+from perfield.pictures.boxes import shown_boxes
+from perfield.pictures.found_mesh import found_mesh
+from perfield.pictures.pieces import Pieces, choose_pieces, started_in
 
 if TYPE_CHECKING:
     from perfield.run import Run
 
-NOBODY = "no rank described a mesh, and none was named (--mesh PATH), so ranks are {way}."
+NOBODY = "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
+FOUND = "no rank described a mesh, so perfield looked for one on disk; --mesh names another, or boxes."
+USELESS = "The run wrote {files}, where nothing says which rank owns what; see --rank-array."
+NAMED = 3  # files that a sentence names
 
 
 def shown_pieces(
@@ -21,23 +26,49 @@ def shown_pieces(
 ) -> tuple[Pieces, list[str]]:
     """What pictures of the mesh show of a run, and what the user should know of it.
 
-    Takes the first of: what `choose_pieces` finds, what it finds without the mesh that was named, and boxes
-    placed by messages.
+    Takes the first of: what `choose_pieces` finds, what it finds without the mesh that was named, what the
+    program wrote while it was measured, and boxes. With BOXES for `mesh` or `mesh_path`, boxes at once.
     Raises MeshMissingError, with what to do, if there is nothing to show, or nothing at the place `mesh`.
     """
+    if BOXES in (str(mesh), mesh is None and setting(run, "mesh_path")):
+        return _with_notes(shown_boxes(run))
     try:
-        pieces = choose_pieces(run, mesh, rank_array)
-        return pieces, list(getattr(pieces, "notes", ()))
+        return _with_notes(choose_pieces(run, mesh, rank_array))
     except MeshMissingError as error:
         first = error
     if mesh is not None and not Path(mesh).exists():  # a slip
         raise first
-    for way in (lambda: choose_pieces(run, named=False), lambda: boxes_by_messages(run)):
+    useless: list[str] = []
+    for way in (choose_without_name, lambda run: _found(run, useless), shown_boxes):
         try:
-            pieces = way()
+            pieces = way(run)
         except MeshMissingError:
             continue
-        is_nobody = isinstance(first, MeshUnknownError)
-        told = NOBODY.format(way=pieces.way) if is_nobody else f"{first} Shown instead: {pieces.way}."
-        return pieces, [told, *getattr(pieces, "notes", ())]
+        if not isinstance(first, MeshUnknownError):
+            told = [f"{first} Shown instead: {pieces.way}."]
+        else:
+            told = [FOUND] if way is not shown_boxes else [NOBODY, *_told(useless)]
+        return _with_notes(pieces, told)
     raise first
+
+
+def choose_without_name(run: Run) -> Pieces:
+    """What `choose_pieces` finds where nobody named a mesh."""
+    return choose_pieces(run, named=False)
+
+
+def _found(run: Run, useless: list[str]) -> Pieces:
+    pieces, others = found_mesh(run, started_in(run))
+    useless += others
+    if pieces is None:
+        raise MeshUnknownError("the run wrote no mesh")
+    return pieces
+
+
+def _with_notes(pieces: Pieces, told: list[str] | None = None) -> tuple[Pieces, list[str]]:
+    return pieces, [*(told or ()), *getattr(pieces, "notes", ())]
+
+
+def _told(useless: list[str]) -> list[str]:
+    some = ", ".join(useless[:NAMED]) + ", ..." * (len(useless) > NAMED)
+    return [USELESS.format(files=some)] if useless else []

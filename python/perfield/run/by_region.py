@@ -54,21 +54,24 @@ def without_waiting(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
     return found
 
 
-def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The sampled functions that matter, without MPI's, and (n_functions, n_ranks) s that ranks were in each
-    in the frames at some positions. A step alone has too few samples. Empty for runs without samples."""
+def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The sampled functions that matter, without MPI's; (n_functions, n_ranks) s that ranks were in each in
+    the frames at some positions, and the variance of these times, s^2. A step alone has too few samples.
+    Empty for runs without samples."""
     from perfield.run.sampled_frames import functions_that_matter
     from perfield.symbols.functions import MPI
 
     if not run.has_samples:
-        return [], np.zeros((0, run.n_ranks))
+        return [], np.zeros((0, run.n_ranks)), np.zeros((0, run.n_ranks))
     found = run.sampled
     chosen = functions_that_matter(found, run.n_ranks)
     chosen = chosen[[found.functions[number].name != MPI for number in chosen.tolist()]]
     rows = found.table[np.isin(found.table["frame"], positions)]
-    times = np.zeros((len(found.functions), run.n_ranks))
-    np.add.at(times, (rows["function"], rows["rank"]), rows["time_s"])
-    return [found.functions[number].name for number in chosen.tolist()], times[chosen]
+    times, variances = np.zeros((2, len(found.functions), run.n_ranks))
+    where = rows["function"], rows["rank"]
+    np.add.at(times, where, rows["time_s"])
+    np.add.at(variances, where, rows["time_s"] ** 2 / rows["count"])  # n samples are sure within sqrt(n)
+    return [found.functions[number].name for number in chosen.tolist()], times[chosen], variances[chosen]
 
 
 def in_pieces(run: RunDirectory, n_positions: int) -> Iterator[slice]:

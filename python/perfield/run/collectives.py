@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,9 @@ class Communicator:
     name : the number by which all its ranks know it. size : its number of ranks. places, members : int64 (n,)
     each, the places that are known, ascending, and the world rank of each; ranks without perfield are
     missing. label : the name that the program gave it, or "". clash : why this is not one communicator, as a
-    sentence; "" if it is one.
+    sentence; "" if it is one. dims, periodic : of a Cartesian one (MPI_Cart_create), the ranks along
+    each axis and whether the last is a neighbour of the first; () of others. used : some rank used
+    it, and did not only make it.
     """
 
     name: int
@@ -45,6 +48,14 @@ class Communicator:
     members: np.ndarray
     label: str
     clash: str = ""
+    dims: tuple[int, ...] = ()
+    periodic: tuple[bool, ...] = ()
+    used: bool = True
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """Where the members of a Cartesian one stand, int (n, n_dims): MPI counts row-major (MPI 3.1, 7)."""
+        return np.stack(np.unravel_index(self.places, self.dims), axis=1)
 
     @property
     def in_words(self) -> str:
@@ -52,26 +63,59 @@ class Communicator:
         return self.label or f"ranks {_listed(np.sort(self.members))}"
 
 
+class _Told(NamedTuple):
+    """What one rank says of a communicator."""
+
+    place: int
+    rank: int
+    size: int
+    label: str
+    dims: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    used: bool
+
+
 def communicators_of(described: Iterable[tuple[int, int, dict]]) -> list[Communicator]:
-    """The communicators of a run, the largest first. described : (name, world rank, body) of the entries."""
-    told: dict[int, list[tuple[int, int, int, str]]] = {}
+    """The communicators of a run, in the order in which they were made or first used.
+
+    described : (name, world rank, body) of the entries.
+    """
+    told: dict[int, list[_Told]] = {}
     for name, rank, body in described:
         size, place = (whole(body.get(what), -1) for what in ("size", "rank"))
         if 0 < name < 1 << 32 and rank >= 0 and 0 <= place < size <= _MOST_MEMBERS:
-            told.setdefault(name, []).append((place, rank, size, str(body.get("label") or "")))
-    found = [_joined(name, rows) for name, rows in told.items()]
-    return sorted(found, key=lambda one: (-one.size, int(one.members.min(initial=0)), one.name))
+            label, used = str(body.get("label") or ""), body.get("used") is not False
+            told.setdefault(name, []).append(_Told(place, rank, size, label, *_grid(body, size), used))
+    return [_joined(name, rows) for name, rows in told.items()]
 
 
-def _joined(name: int, rows: list[tuple[int, int, int, str]]) -> Communicator:
-    """A communicator from what its ranks say: (place, world rank, size, label)."""
+def largest_first(communicators: Iterable[Communicator]) -> list[Communicator]:
+    """The communicators by size, then by their lowest rank."""
+    return sorted(communicators, key=lambda one: (-one.size, int(one.members.min(initial=0)), one.name))
+
+
+def _grid(body: dict, size: int) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """dims and periodic of a Cartesian communicator; () of others, and where they cannot be true."""
+    dims, periodic = body.get("dims"), body.get("periodic")
+    if not isinstance(dims, list) or not isinstance(periodic, list) or len(dims) != len(periodic):
+        return (), ()
+    lengths = tuple(whole(length, 0) for length in dims)
+    if not lengths or min(lengths) < 1 or math.prod(lengths) != size:
+        return (), ()
+    return lengths, tuple(bool(is_one) for is_one in periodic)
+
+
+def _joined(name: int, rows: list[_Told]) -> Communicator:
+    """A communicator from what its ranks say."""
+    used = any(row.used for row in rows)
     rows = sorted(set(rows))
-    size = max(row[2] for row in rows)
-    label = next((row[3] for row in rows if row[3]), "")
+    size = max(row.size for row in rows)
+    label = next((row.label for row in rows if row.label), "")
+    grids = {(row.dims, row.periodic) for row in rows}
     members: dict[int, int] = {}
     places: dict[int, int] = {}
     clash = ""
-    for place, rank, own_size, _ in rows:
+    for place, rank, own_size, *_ in rows:
         what = ""
         if own_size != size:
             what = f"rank {rank} says that it has {own_size:,} ranks, and others say {size:,}"
@@ -89,7 +133,8 @@ def _joined(name: int, rows: list[tuple[int, int, int, str]]) -> Communicator:
     else:
         pairs = sorted(members.items())
     known = np.array(pairs, np.int64).reshape(-1, 2)
-    return Communicator(name, size, known[:, 0], known[:, 1], label, clash)
+    dims, periodic = grids.pop() if len(grids) == 1 and not clash else ((), ())
+    return Communicator(name, size, known[:, 0], known[:, 1], label, clash, dims, periodic, used)
 
 
 def collective_rows(entries: Rows, rows: np.ndarray, step: np.ndarray) -> np.ndarray:

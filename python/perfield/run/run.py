@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -19,7 +20,13 @@ from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
-from perfield.run.collectives import Communicator, collective_rows, communicators_of, of_one_frame
+from perfield.run.collectives import (
+    Communicator,
+    collective_rows,
+    communicators_of,
+    largest_first,
+    of_one_frame,
+)
 from perfield.run.definitions import read_definitions
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
@@ -437,13 +444,34 @@ class RunDirectory:
 
     @property
     def communicators(self) -> list[Communicator]:
-        """The communicators that ranks described so far, the largest first; empty for older versions."""
+        """The communicators that ranks used so far, the largest first; empty for older versions."""
+        return largest_first(one for one in self._described if one.used)
+
+    @property
+    def grids(self) -> list[Communicator]:
+        """The Cartesian communicators that ranks made so far (MPI_Cart_create and those made of them), in
+        this order; empty for older versions."""
+        return [one for one in self._described if one.dims]
+
+    @property
+    def _described(self) -> list[Communicator]:
         if self._communicators is None:
             rows = self._streams.of_type("communicator")
             names = self._streams.places["index"][rows].tolist()
             described = zip(names, self._streams.json("communicator"))
             self._communicators = communicators_of((name, *of_rank) for name, of_rank in described)
-        return list(self._communicators)
+        return self._communicators
+
+    @property
+    def realtime_ns(self) -> tuple[int, int] | None:
+        """CLOCK_REALTIME when the first rank checked in and when the last one ended; of a run that goes on,
+        now; of a killed one, when a rank last closed a step. None where that is not known."""
+        begins = [whole(entry.get("realtime_ns")) for entry in self.rank_entries if entry]
+        ends = [*(whole(end.get("realtime_ns")) for end in self.ends.values()), *self._newest_ns.values()]
+        begin, end = min(begins, default=0), max(ends, default=0)
+        if begin <= 0:
+            return None
+        return begin, time.time_ns() if self.state == "running" else end
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
@@ -677,7 +705,7 @@ class RunDirectory:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
-        taken._communicators = self.communicators
+        taken._communicators = self._described
         taken._sampled = self._sampled
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])

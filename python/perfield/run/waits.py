@@ -17,6 +17,7 @@ from perfield.analysis.waits.costs import (
     NO_REGION,
     OTHER_REASONS,
     bound_costs,
+    by_function,
     by_region,
     costs_in_all,
     delay_costs,
@@ -158,14 +159,14 @@ def _by_function(
     """Names of functions and what is in none, and (n_functions + 2, n_ranks) s of others' waiting that began
     in each; None where the run was not sampled. costs, bounds : COST of all these frames, a row for each
     pair of ranks."""
-    names, times_s = in_functions(run, positions)
+    names, times_s, variances = in_functions(run, positions)
     if not names:
         return None
     caused_s = np.zeros((len(names) + 2, run.n_ranks))
     for rows in (costs, bounds):
-        parts, left = by_region(rows, np.zeros(len(rows)), times_s[np.newaxis] * 1e9, by_time=False)
-        caused_s[:-2] += parts[0] * 1e-9
-        caused_s[-1] += left[0] * 1e-9
+        parts, left = by_function(rows, times_s * 1e9, variances * 1e18)
+        caused_s[:-2] += parts * 1e-9
+        caused_s[-1] += left * 1e-9
     return [*names, NO_REGION, OTHER_REASONS], caused_s
 
 

@@ -27,7 +27,9 @@ from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThres
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
+from perfield.configuration import BOXES
 from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
+from perfield.pictures.boxes import shown_boxes
 from perfield.pictures.own_fields import name_own_fields, own_fields
 from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
 from perfield.run import Frame
@@ -125,8 +127,14 @@ def _own(view: View, field: str, position: int) -> bytes:
 def _pieces(view: View) -> Pieces:
     key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
     if view.mesh_path is not None:
-        return view.shapes.get(key, lambda: choose_pieces(view.run, view.mesh_path, view.rank_array))
+        return view.shapes.get(key, lambda: _named(view))
     return StoredPieces(view.run)
+
+
+def _named(view: View) -> Pieces:
+    if str(view.mesh_path) == BOXES:
+        return shown_boxes(view.run)
+    return choose_pieces(view.run, view.mesh_path, view.rank_array)
 
 
 def _surface(view: View, version: int) -> _Surface:

@@ -28,6 +28,7 @@ from perfield.analysis.waits import (
     EVENT,
     EXACT,
     STATE,
+    by_function,
     by_region,
     critical_path,
     delay_costs,
@@ -313,3 +314,17 @@ def test_costs_of_ranks_that_regions_do_not_have_are_refused():
         by_region(costs, [], np.zeros((1, 1, 3)))
     with pytest.raises(ValueError, match=r"expected perfield\.analysis\.waits\.COST"):
         by_region(np.zeros(1), [0], np.zeros((1, 1, 3)))
+
+
+def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
+    """Rank 0 waits 100 for rank 1, whose samples show 60 more in f, 30 +- 20 more in g, and less in h."""
+    costs = np.zeros(1, COST)
+    costs["rank"], costs["waiting"] = 1, 0
+    costs["computing_ns"], costs["longer_ns"], costs["communicating_ns"] = 100, 120, 7
+    times = np.array([[10.0, 70], [50, 80], [9, 3]])
+    variances = np.array([[50.0, 50], [200, 200], [1, 1]])
+    parts, left = by_function(costs, times, variances)
+    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0]]))
+    assert left == pytest.approx([0, 57])
+    parts, left = by_function(np.zeros(0, COST), times, variances)
+    assert not parts.any() and not left.any()

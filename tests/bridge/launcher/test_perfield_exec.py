@@ -13,7 +13,7 @@ import pytest
 from conftest import exports
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
-ALWAYS = ["libperfield_io.so", "libperfield_memory.so"]
+ALWAYS = ["libperfield_io.so", "libperfield_memory.so", "libperfield_adaptors.so"]
 BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
@@ -50,8 +50,8 @@ def preloaded(result: subprocess.CompletedProcess) -> list[str]:
     """Names of the libraries that `perfield-exec --print` would preload before those for all programs."""
     assert result.returncode == 0, result.stderr
     names = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
-    assert names[-2:] == ALWAYS
-    return names[:-2]
+    assert names[-len(ALWAYS) :] == ALWAYS
+    return names[: -len(ALWAYS)]
 
 
 def test_program_gets_libraries_and_run_directory(execute, here):

@@ -30,7 +30,9 @@ EVENTS = f"""
   uint64_t perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin, uint64_t end);
   uint64_t perfield_arrived(const Arrival*);
   uint64_t perfield_collective_done(const Collective*);
-  void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label);
+  typedef struct {{ uint32_t name; int32_t size, my_rank; const char* label; int32_t is_used, n_dims;
+                   const int32_t *dims, *periodic; }} Communicator;
+  void perfield_source_communicator(const Communicator*);
   static uint32_t isend(int peer, uint64_t bytes, uint32_t number) {{
     uint64_t entered = perfield_call_enter(ISEND, 0, 0).stamp;
     uint32_t token = 0;
@@ -405,12 +407,18 @@ def test_communicators_beyond_the_table_add_up_and_are_told(recorded):
 def test_communicators_are_described(recorded):
     body = r"""
       perfield_initialize();
-      perfield_source_communicator(4000000001u, 12, 3, "ocean \"west\"");
+      int32_t dims[] = {4, 3}, periodic[] = {0, 1};
+      Communicator ocean = {4000000001u, 12, 3, "ocean \"west\"", 1}, grid = ocean;
+      perfield_source_communicator(&ocean);
+      grid.name = 5, grid.is_used = 0, grid.n_dims = 2, grid.dims = dims, grid.periodic = periodic;
+      perfield_source_communicator(&grid);
       perfield_step(0, 0);
     """
-    (entry,) = (e for e in recorded(body).entries if e["type"] == "communicator")
-    assert entry["index"] == 4_000_000_001
-    assert entry["body"] == {"name": 4_000_000_001, "size": 12, "rank": 3, "label": 'ocean "west"'}
+    ocean, grid = (e for e in recorded(body).entries if e["type"] == "communicator")
+    assert ocean["index"] == 4_000_000_001
+    assert ocean["body"] == {"name": 4_000_000_001, "size": 12, "rank": 3, "label": 'ocean "west"'}
+    of_grid = {"name": 5, "used": False, "dims": [4, 3], "periodic": [0, 1]}
+    assert grid["body"] == {**ocean["body"], **of_grid}
 
 
 VARIED = """

@@ -39,8 +39,8 @@ std::string wrapper(const Function& function) {
     if (rule[0] == "take") text += "  Pending taken = take_message(" + rule[1] + ");\n";
   for (std::vector<std::string> rule : function.rules)
     if (is_before(rule[0])) text += "  " + called(rule) + ";\n";
-  text += "  const int result = next()." + function.short_name() + "(" + joined(arguments, ", ") +
-          ");\n";
+  text += "  const int result = next(call)." + function.short_name() + "(" +
+          joined(arguments, ", ") + ");\n";
   for (std::vector<std::string> rule : function.rules) {
     if (rule[0] == "time" || rule[0] == "take" || is_before(rule[0])) continue;
     text += std::string("  if (call.") + (is_follower(rule[0]) ? "follows" : "counts") +

@@ -199,6 +199,7 @@ bool is_follower(const std::string& rule) {
                                                   "neighbor_alltoallv",
                                                   "neighbor_alltoallw",
                                                   "child",
+                                                  "grid",
                                                   "duplicate",
                                                   "idup",
                                                   "window",

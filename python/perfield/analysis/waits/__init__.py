@@ -8,6 +8,7 @@ from perfield.analysis.waits.costs import (
     OTHER_REASONS,
     DelayCosts,
     bound_costs,
+    by_function,
     by_region,
     delay_costs,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "TransferSums",
     "Waits",
     "bound_costs",
+    "by_function",
     "by_region",
     "critical_path",
     "delay_costs",

@@ -14,6 +14,7 @@ from perfield.analysis.waits.states import BOUND
 
 COST: np.dtype = _bridge.WAIT_COST
 FOLLOWED = 64  # steps
+SURE = 2  # standard deviations
 # In place of a region. Costs have other reasons where a rank communicated longer, or it is not known why it
 # was late; the critical path lies in MPI where it is not in a rank's computation.
 NO_REGION, OTHER_REASONS, IN_MPI = "no region", "other reasons", "in MPI"
@@ -84,6 +85,31 @@ def by_region(
     of_regions = np.nan_to_num(np.asarray(of_regions_ns, dtype=float))
     found = _bridge.divide_costs(costs, np.asarray(frame, dtype=np.int64), of_regions, by_time)
     return found["of_regions_ns"], found["left_ns"]
+
+
+def by_function(
+    costs: NDArray, times_ns: ArrayLike, variances: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Divides costs among sampled functions in which the rank was longer than the one that waited for it, as
+    `by_region` does, but only among those where samples tell so: by more than SURE standard deviations.
+
+    costs : (n_costs,) COST. times_ns : (n_functions, n_ranks) ns that ranks were in each, as samples tell it.
+    variances : of these, ns^2. Returns the costs by function, as times_ns, and what is left, (n_ranks,) ns.
+    """
+    times, variances = np.asarray(times_ns, dtype=float), np.asarray(variances, dtype=float)
+    ranks, waiting = costs["rank"], costs["waiting"]
+    longer = times[:, ranks] - times[:, waiting]
+    sure = longer > SURE * np.sqrt(variances[:, ranks] + variances[:, waiting])
+    longer = np.where(sure, longer, 0.0)
+    in_all = longer.sum(axis=0)
+    # As much of the delay as these functions explain.
+    share = np.minimum(1.0, in_all / np.maximum(costs["longer_ns"], 1.0))
+    explained = costs["computing_ns"] * share
+    parts, left = np.zeros_like(times), np.zeros(times.shape[1])
+    of_function = longer * (explained / np.where(in_all > 0, in_all, 1.0))
+    np.add.at(parts, (slice(None), ranks), of_function)
+    np.add.at(left, ranks, costs["computing_ns"] - explained + costs["communicating_ns"])
+    return parts, left
 
 
 def bound_costs(states: NDArray) -> NDArray:

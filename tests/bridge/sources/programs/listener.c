@@ -9,7 +9,7 @@
  *   arrived PEER FLAGS BYTES POSTED WAIT_BEGIN WAIT_END CHANNEL NUMBER
  *   collective CALL NAME NUMBER FLAGS OUT IN BEGUN WAIT_BEGIN WAIT_END
  *   synchronised CALL PEER FLAGS ENTERED LEFT CHANNEL NUMBER
- *   communicator NAME SIZE RANK LABEL
+ *   communicator NAME SIZE RANK LABEL, with "made " before the label if it was not used yet
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,6 +32,13 @@ typedef struct {
   uint32_t communicator, number, flags;
   uint64_t bytes_out, bytes_in, begun, wait_begin, wait_end;
 } Collective;
+typedef struct {
+  uint32_t name;
+  int32_t size, my_rank;
+  const char* label;
+  int32_t is_used, n_dims;
+  const int32_t *dims, *periodic;
+} Communicator;
 typedef struct {
   uint16_t call;
   int32_t peer;
@@ -119,7 +126,8 @@ uint64_t perfield_synchronised(const Synchronisation* s) {
   return left;
 }
 
-void perfield_source_communicator(uint32_t name, int32_t size, int32_t my_rank, const char* label) {
-  NEXT(perfield_source_communicator)(name, size, my_rank, label);
-  TELL("communicator %u %d %d %s\n", name, size, my_rank, label);
+void perfield_source_communicator(const Communicator* c) {
+  NEXT(perfield_source_communicator)(c);
+  TELL("communicator %u %d %d %s%s\n", c->name, c->size, c->my_rank, c->is_used ? "" : "made ",
+       c->label);
 }

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pieces of all ranks in files: of a parallel VTK file, of a .pvd file that lists such, or of Exodus."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vtkmodules.vtkCommonDataModel import vtkDataSet
+
+from perfield.pictures.blocks import MeshMissingError, shallow
+from perfield.pictures.mesh_files import (
+    PARALLEL,
+    SPREAD,
+    MeshFile,
+    files_by_time,
+    newest_time,
+    piece_files,
+    time_if_other,
+)
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
+
+
+class FilePieces:
+    """Piece n belongs to rank n: of a parallel VTK file (.pvtu, ...), of the files that a .pvd file lists for
+    one time, or of Exodus (mesh.e.4.0, mesh.e.4.1, ...).
+
+    Raises MeshMissingError, with what to do, if the pieces cannot be found or are not one for each rank.
+    """
+
+    def __init__(self, path: Path, n_ranks: int):
+        self.origin = str(path)
+        self._files = pieces_by_time(path)
+        for files in self._files.values():
+            if len(files) != n_ranks:
+                raise MeshMissingError(
+                    f"{path} lists {len(files)} pieces, but the run has {n_ranks} ranks; expected one "
+                    "piece per rank, in rank order. Write the mesh with as many pieces as the program has "
+                    "ranks, or name an array that holds the rank of each cell with --rank-array."
+                )
+        spread = SPREAD.fullmatch(path.name)
+        self.name = f"{spread[1]}.{spread[2]}.*" if spread else path.name
+        self.way = f"mesh from {self.name}, a piece per rank"
+        self._read: dict[int, tuple[Path, float | None, list[vtkDataSet]]] = {}  # of each rank, the last
+        self._opened: dict[int, MeshFile] = {}
+
+    def blocks(self, rank: int, frame: Frame | None) -> list[tuple[int, vtkDataSet]]:
+        """The blocks of this rank's piece, from the newest time at or before the frame's."""
+        file, time = self._piece(rank, frame)
+        if self._read.get(rank, ())[:2] != (file, time):
+            self._read[rank] = file, time, self._open(rank, file).datasets(time)
+        return [(number, shallow(dataset)) for number, dataset in enumerate(self._read[rank][2])]
+
+    @property
+    def files(self) -> list[Path]:
+        """The pieces of all times."""
+        return [file for files in self._files.values() for file in files]
+
+    @property
+    def dimension(self) -> int:
+        """The highest dimension of cells in the last pieces; 0 without cells."""
+        last = range(len(next(iter(self._files.values()))))
+        cells = (dataset.GetCell(0) for rank in last for _, dataset in self.blocks(rank, None))
+        return max((cell.GetCellDimension() for cell in itertools.islice(cells, 1)), default=0)
+
+    def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
+        """None, and the time of the fields that the frame shows where that is not the frame's own."""
+        of_set = self._time_of_set(frame)
+        return None, time_if_other(self._piece(0, frame)[1] if of_set is None else of_set, frame)
+
+    def _time_of_set(self, frame: Frame | None) -> float | None:
+        times = [time for time in self._files if time is not None]
+        return newest_time(sorted(times), frame) if times else None
+
+    def _piece(self, rank: int, frame: Frame | None) -> tuple[Path, float | None]:
+        """The file of a rank's piece, and the time to read in it."""
+        file = self._files[self._time_of_set(frame)][rank]
+        times = self._open(rank, file).times
+        return file, newest_time(times, frame) if times else None
+
+    def _open(self, rank: int, path: Path) -> MeshFile:
+        if rank not in self._opened or self._opened[rank].path != path:
+            if not path.is_file():
+                raise MeshMissingError(
+                    f"piece {path} is missing; copy it to the place that {self.origin} names."
+                )
+            self._opened[rank] = MeshFile(path)
+        return self._opened[rank]
+
+
+def is_of_pieces(path: Path, n_ranks: int) -> bool:
+    """Whether the file lists pieces that must be those of ranks; a .pvd file does if their number fits."""
+    if path.suffix.lower() != ".pvd":
+        return path.suffix.lower() in PARALLEL or SPREAD.fullmatch(path.name) is not None
+    try:
+        return {len(files) for files in pieces_by_time(path).values()} == {n_ranks}
+    except MeshMissingError:
+        return False
+
+
+def pieces_by_time(path: Path) -> dict[float | None, list[Path]]:
+    """The files of the pieces, in their order, for each time that `path` tells; None if it tells none.
+
+    Raises MeshMissingError if they cannot be listed.
+    """
+    try:
+        if spread := SPREAD.fullmatch(path.name):
+            return {None: _spread(path.parent, spread[1], spread[2])}
+        if path.suffix.lower() == ".pvd":
+            return {
+                time: [piece for file in files for piece in _of_parallel(file)]
+                for time, files in files_by_time(path).items()
+            }
+        return {None: piece_files(path)}
+    except (OSError, ValueError, ElementTree.ParseError) as error:
+        raise MeshMissingError(
+            f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, "
+            ".pvtr or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
+        ) from error
+
+
+def _of_parallel(file: Path) -> list[Path]:
+    return piece_files(file) if file.suffix.lower() in PARALLEL else [file]
+
+
+def _spread(folder: Path, whole: str, count: str) -> list[Path]:
+    """The pieces of Exodus of one file, of which there must be so many. count : may have zeros before it."""
+    found = {}
+    for path in folder.iterdir():
+        name = SPREAD.fullmatch(path.name)
+        if name and name[1] == whole and int(name[2]) == int(count):
+            found[int(name[3])] = path
+    missing = sorted(set(range(int(count))) - set(found))
+    if missing:
+        raise MeshMissingError(
+            f"{folder / whole}.{count}.* has {len(found)} of {int(count)} pieces; number {missing[0]} is "
+            "missing. Copy all of them into one folder."
+        )
+    return [found[number] for number in range(int(count))]

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs with their own adaptor for legacy Catalyst, of the real ParaView, without a line of perfield."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfield
+
+VTK = Path("/usr/include/paraview-5.11")
+HOST = Path(__file__).resolve().parent / "adaptor_host"
+MODULES = ("PVCatalyst", "CommonCore", "CommonDataModel", "CommonExecutionModel")
+NAMED = {"PERFIELD_CATALYST_FIELDS": "compute_time_s"}
+
+
+def links(*modules: str) -> list[str]:
+    """Words of the compiler for a program with ParaView, which needs its Python."""
+    libraries = [f"-lvtk{name}-pv5.11" for name in modules]
+    python = f"-l:libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+    return [f"-I{VTK}", "-DOMPI_SKIP_MPICXX", *libraries, "-lvtksys-pv5.11", "-Wl,--no-as-needed", python]
+
+
+@pytest.fixture(scope="module")
+def adaptor(build_c) -> Path:
+    if not VTK.is_dir():
+        pytest.skip("ParaView's headers are not installed (Debian: paraview-dev)")
+    return build_c(HOST / "legacy.cpp", *links(*MODULES))
+
+
+class Ran:
+    """What an adaptor's program did: its output, its run, and the arrays that its pipeline saw."""
+
+    def __init__(self, result):
+        assert result.returncode == 0, result.stdout + result.stderr
+        self.out, self.err = result.stdout, result.stderr
+        self.said = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+        self.folder = result.cwd / "perfield-run"
+
+    @property
+    def run(self):
+        return perfield.open(self.folder)
+
+    def seen(self, name: str) -> list[tuple[str, int, float, float]]:
+        """(where, tuples, first value, last value) each time that a pipeline saw an array of this name."""
+        rows = re.findall(rf"^seen (\w+) {name} (\d+) (\S+) (\S+)$", self.out, re.M)
+        return [(where, int(n), float(first), float(last)) for where, n, first, last in rows]
+
+
+@pytest.fixture
+def process(adaptor, mpirun, bin_dir):
+    """process(what, n=1, env={}): runs the adaptor's program under perfield-exec."""
+
+    def run(what: str, n: int = 1, env=NAMED) -> Ran:
+        return Ran(mpirun(n, bin_dir / "perfield-exec", adaptor, what, env=env))
+
+    return run
+
+
+def test_pipeline_sees_the_values_of_the_step_before_and_the_grid_stays_as_it_was(process):
+    ran = process("image")
+    assert not ran.said
+    seen = ran.seen("compute_time_s")
+    assert [row[:2] for row in seen] == [("points", 27)] * 5
+    frames = [frame.values["compute_time_s"][0] for frame in ran.run.frames()]
+    np.testing.assert_array_equal([first for *_, first, _ in seen], [np.nan, np.nan, *frames])
+    assert "arrays were left" not in ran.out
+
+
+def test_steps_regions_and_sizes_come_from_the_adaptor(process):
+    frames = list(process("image", n=2).run.frames())
+    assert [frame.label for frame in frames] == [20, 30, 40]
+    assert [frame.time for frame in frames] == [1.0, 1.5, 2.0]
+    for frame in frames:
+        np.testing.assert_array_equal(frame.values["catalyst_count"], [2, 2])  # request and process
+        np.testing.assert_array_equal(frame.values["points"], [27, 27])
+        np.testing.assert_array_equal(frame.values["cells"], [8, 8])
+
+
+def test_nothing_is_added_unless_it_is_named(process):
+    assert not process("image", env={}).seen("compute_time_s")
+
+
+def test_pipeline_may_name_a_field_in_its_request(process):
+    assert len(process("by_name", env={}).seen("compute_time_s")) == 5
+
+
+@pytest.mark.parametrize(("where", "tuples"), [("cells", 8), ("field", 1)])
+def test_settings_choose_where_values_sit(process, where, tuples):
+    ran = process("image", env={"PERFIELD_CATALYST_ATTACH": "all", "PERFIELD_CATALYST_ASSOCIATION": where})
+    assert [row[:2] for row in ran.seen("step_time_s")] == [(where, tuples)] * 5
+    assert ran.seen("rank")[0] == (where, tuples, 0, 0)
+
+
+def test_long_arrays_hold_the_value_throughout(process):
+    rows = process("large").seen("compute_time_s")
+    assert [row[:2] for row in rows] == [("points", 125000)] * 5
+    assert all(first == last for _, _, first, last in rows[2:])
+
+
+def test_array_of_the_program_with_the_same_name_stays(process):
+    assert [row[2:] for row in process("own").seen("compute_time_s")] == [(7, 7)] * 5
+
+
+@pytest.mark.parametrize(
+    ("what", "points"), [("blocks", (8, 27, 0)), ("partitions", (8, 64)), ("inputs", (27, 125))]
+)
+def test_all_grids_of_composites_and_inputs_get_the_field(process, what, points):
+    assert [row[1] for row in process(what).seen("compute_time_s")] == list(points) * 5
+
+
+@pytest.mark.parametrize("what", ["none", "table", "empty"])
+def test_adaptor_without_a_grid_runs_on(process, what):
+    ran = process(what)
+    assert not ran.said
+    assert ran.out.count("processed 1") == 5
+
+
+def test_unknown_composite_is_told_and_left_alone(process):
+    ran = process("amr")
+    (said,) = ran.said
+    assert "AMR" in said
+    assert ran.out.count("processed 1") == 5
+
+
+def test_failing_pipeline_is_told_and_the_program_goes_on(process):
+    ran = process("fail")
+    assert ran.out.count("processed 0") == 5
+    (said,) = ran.said
+    assert "CoProcess returned 0" in said and "goes on" in said
+
+
+def test_exception_of_a_pipeline_reaches_the_program_and_later_calls_work(process):
+    ran = process("throw")
+    assert ran.out.count("caught thrown on purpose") == 5
+    assert [frame.label for frame in ran.run.frames()] == [20, 30, 40]
+
+
+def test_program_that_processes_on_some_ranks_only_ends(process):
+    ran = process("some", n=2)
+    assert ran.run.state == "finished"
+    assert len(ran.seen("compute_time_s")) == 5
+
+
+def test_forked_child_processes_without_perfield(process):
+    ran = process("fork")
+    assert ran.out.count("processed 1") == 6
+    assert len(ran.seen("compute_time_s")) == 5
+
+
+SCRIPT = """# script-version: 2.0
+import paraview.simple as pv
+from paraview import catalyst
+
+options = catalyst.Options()
+options.GlobalTrigger = "TimeStep"
+grid = pv.PVTrivialProducer(registrationName="input")
+
+
+def catalyst_execute(info):
+    grid.UpdatePipeline()
+    values = grid.PointData.GetArray("compute_time_s")
+    print(f"seen points compute_time_s 0 {values.GetRange()[0]} {values.GetRange()[1]}", flush=True)
+    if info.cycle == 40:
+        raise ValueError("wrong on purpose")
+"""
+
+PROGRAM = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from paraview.catalyst import bridge
+from vtkmodules.vtkCommonDataModel import vtkImageData
+
+bridge.initialize()
+bridge.add_pipeline(sys.argv[1], 2)
+for step in range(5):
+    np.sqrt(np.arange(300_000)).sum()
+    MPI.COMM_WORLD.Barrier()
+    grid = vtkImageData()
+    grid.SetDimensions(3, 3, 3)
+    bridge.coprocess(0.5 * step, 10 * step, grid, "input")
+    assert grid.GetPointData().GetNumberOfArrays() == 0
+bridge.finalize()
+print("the program is through")
+"""
+
+
+@pytest.fixture
+def script(tmp_path) -> Path:
+    for name in ("paraview", "mpi4py"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"Python's {name} is not installed")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path / "script.py"
+
+
+def test_script_names_a_field_and_python_program_hands_it_over(script, mpirun, bin_dir, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [bin_dir / "perfield-exec", sys.executable, tmp_path / "program.py", script]
+    ran = Ran(mpirun(2, *command, cwd=tmp_path, env={"DISPLAY": None}))
+    assert ran.out.count("the program is through") == 2  # though the script failed in the last step
+    assert ran.err.count("CoProcess returned 0") == 1  # Python's own words may stand on the same line
+    seen = ran.seen("compute_time_s")
+    assert len(seen) >= 5
+    run = ran.run
+    assert [frame.label for frame in run.frames()] == [20, 30, 40]
+    shown = [value for *_, value in seen if abs(value) < 1e200]  # NaN has no range
+    assert set(shown) <= {value for frame in run.frames() for value in frame.values["compute_time_s"]}
+    assert shown
+
+
+def test_script_of_a_compiled_program_names_a_field(script, build_c, mpirun, bin_dir, tmp_path):
+    if not VTK.is_dir():
+        pytest.skip("ParaView's headers are not installed (Debian: paraview-dev)")
+    adaptor = build_c(HOST / "legacy.cpp", "-DWITH_PYTHON", *links(*MODULES, "PVPythonCatalyst"))
+    ran = Ran(
+        mpirun(1, bin_dir / "perfield-exec", adaptor, "image", script, cwd=tmp_path, env={"DISPLAY": None})
+    )
+    assert ran.out.count("processed") == 5
+    assert len([row for row in ran.seen("compute_time_s") if row[1] == 27]) == 5  # by the pipeline in C++

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pieces of all ranks in files: Exodus, and .pvd files that list parallel files or parts."""
+
+from __future__ import annotations
+
+import fake_run
+import pytest
+from mesh_file_writers import row_of_cubes, write_exodus, write_vtu
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.file_pieces import FilePieces
+from perfield.pictures.pieces import choose_pieces
+from perfield.pictures.rank_array import RankArrayPieces
+
+
+def values(pieces, rank, name, frame=None):
+    """An array on the cells of a rank's only block."""
+    ((_, dataset),) = pieces.blocks(rank, frame)
+    return vtk_to_numpy(dataset.GetCellData().GetArray(name)).tolist()
+
+
+def write_spread(folder, ranks, times=(), name="mesh.e"):
+    """Pieces of Exodus: piece r has r + 1 cells, and the number r on them."""
+    for rank in range(ranks):
+        write_exodus(
+            folder / f"{name}.{ranks}.{rank}", row_of_cubes(rank + 1, {"n": [rank] * (rank + 1)}), times
+        )
+    return folder / f"{name}.{ranks}.0"
+
+
+def test_piece_n_of_exodus_is_that_of_rank_n(tmp_path):
+    pieces = choose_pieces(fake_run.FakeRun(tmp_path, ranks=3), write_spread(tmp_path, 3))
+    assert isinstance(pieces, FilePieces)
+    assert pieces.way == "mesh from mesh.e.3.*, a piece per rank"
+    assert [values(pieces, rank, "n") for rank in range(3)] == [[0], [1, 1], [2, 2, 2]]
+
+
+@pytest.mark.parametrize("name", ["out.exo", "out.ex2", "out.e-s002"])
+def test_endings_and_adapted_meshes_of_exodus_are_known(tmp_path, name):
+    assert values(FilePieces(write_spread(tmp_path, 2, name=name), 2), 1, "n") == [1, 1]
+
+
+def test_numbers_of_pieces_may_have_zeros_before_them(tmp_path):
+    write_spread(tmp_path, 2)
+    for number in range(2):
+        (tmp_path / f"mesh.e.2.{number}").rename(tmp_path / f"mesh.e.002.00{number}")
+    assert values(FilePieces(tmp_path / "mesh.e.002.000", 2), 1, "n") == [1, 1]
+
+
+def test_exodus_gives_the_newest_time_until_the_frame(tmp_path):
+    pieces = FilePieces(write_spread(tmp_path, 2, (0.5, 1.0, 2.0)), 2)
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=4)  # at times 0, 0.5, 1.0, 1.5
+    assert [values(pieces, 0, "time", run.frame(n)) for n in range(4)] == [[0.5], [0.5], [1.0], [1.0]]
+    assert [pieces.older_times(run.frame(n))[1] for n in range(4)] == [0.5, None, None, 1.0]
+    run.frame(3).time = float("nan")  # the program told no time
+    assert values(pieces, 0, "time", run.frame(3)) == [2.0]
+
+
+def test_missing_piece_of_exodus_is_named(tmp_path):
+    path = write_spread(tmp_path, 3)
+    (tmp_path / "mesh.e.3.1").unlink()
+    with pytest.raises(MeshMissingError, match=r"mesh\.e\.3\.\* has 2 of 3 pieces; number 1 is missing"):
+        FilePieces(path, 3)
+
+
+def test_pieces_of_exodus_of_another_number_of_ranks_are_refused(tmp_path):
+    with pytest.raises(MeshMissingError, match=r"lists 3 pieces, but the run has 2 ranks"):
+        FilePieces(write_spread(tmp_path, 3), 2)
+
+
+def test_damaged_piece_of_exodus_is_told(tmp_path, capfd):
+    path = write_spread(tmp_path, 2)
+    (tmp_path / "mesh.e.2.1").write_bytes(b"nothing")
+    pieces = FilePieces(path, 2)
+    with pytest.raises(MeshMissingError, match=r"cannot read .*mesh\.e\.2\.1 \(.+\): it is damaged"):
+        pieces.blocks(1, None)
+    assert capfd.readouterr().err == ""
+
+
+def write_collection(folder, listed):
+    """listed : (time, part, file)."""
+    rows = (f'<DataSet timestep="{time}" part="{part}" file="{file}"/>' for time, part, file in listed)
+    path = folder / "out.pvd"
+    path.write_text(f'<VTKFile type="Collection"><Collection>{"".join(rows)}</Collection></VTKFile>')
+    return path
+
+
+def write_series(folder, ranks=2, steps=2):
+    """Files of pieces: n is 10 * step + rank."""
+    for step in range(steps):
+        for rank in range(ranks):
+            write_vtu(folder / f"p{rank}_{step}.vtu", row_of_cubes(1, {"n": [10 * step + rank]}))
+
+
+def test_collection_of_parallel_files_gives_the_pieces_of_each_time(tmp_path):
+    write_series(tmp_path)
+    for step in range(2):
+        pieces = "".join(f'<Piece Source="p{rank}_{step}.vtu"/>' for rank in range(2))
+        (tmp_path / f"u{step}.pvtu").write_text(
+            f'<VTKFile type="PUnstructuredGrid"><PUnstructuredGrid>{pieces}</PUnstructuredGrid></VTKFile>'
+        )
+    path = write_collection(tmp_path, [(0, 0, "u0.pvtu"), (0.5, 0, "u1.pvtu")])
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=3)
+    pieces = choose_pieces(run, path)
+    assert [values(pieces, 1, "n", run.frame(n)) for n in range(3)] == [[1], [11], [11]]
+    assert [pieces.older_times(run.frame(n))[1] for n in range(3)] == [None, None, 0.5]
+    assert pieces.way == "mesh from out.pvd, a piece per rank"
+
+
+def test_parts_of_a_collection_are_pieces_in_their_order(tmp_path):
+    write_series(tmp_path, steps=1)
+    path = write_collection(tmp_path, [(0, 1, "p1_0.vtu"), (0, 0, "p0_0.vtu")])
+    assert [values(FilePieces(path, 2), rank, "n") for rank in range(2)] == [[0], [1]]
+
+
+def test_collection_with_another_number_of_pieces_is_taken_by_its_array(tmp_path):
+    write_vtu(tmp_path / "all.vtu", row_of_cubes(2, {"rank": [0, 1]}))
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    pieces = choose_pieces(run, write_collection(tmp_path, [(0, 0, "all.vtu")]))
+    assert isinstance(pieces, RankArrayPieces)
+
+
+def test_missing_file_of_a_piece_is_named(tmp_path):
+    path = write_collection(tmp_path, [(0, 0, "p0_0.vtu"), (0, 1, "p1_0.vtu")])
+    with pytest.raises(MeshMissingError, match=r"piece .*p1_0\.vtu is missing"):
+        FilePieces(path, 2).blocks(1, None)
