@@ -50,6 +50,7 @@ struct Steps {
   Rows<perfield::CallRow> calls;
   Rows<perfield::QuantityRow> quantities;
   Rows<perfield::CollectiveRow> collectives;
+  Rows<perfield::PathRow> paths;
 
   explicit Steps(size_t count) : count_(count) {
     fixed.reserve(count);
@@ -71,6 +72,7 @@ struct Steps {
     calls.append(view.calls, n, count_);
     quantities.append(view.quantities, n, count_);
     collectives.append(view.collectives, n, count_);
+    paths.append(view.paths, n, count_);
   }
 
  private:
@@ -93,6 +95,8 @@ py::dict to_tables(Steps&& steps) {
   result["quantity_start"] = to_array(std::move(steps.quantities.start));
   result["collectives"] = to_array(std::move(steps.collectives.rows));
   result["collective_start"] = to_array(std::move(steps.collectives.start));
+  result["paths"] = to_array(std::move(steps.paths.rows));
+  result["path_start"] = to_array(std::move(steps.paths.start));
   result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
   return result;
 }
@@ -347,6 +351,8 @@ void bind_reading(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
   PYBIND11_NUMPY_DTYPE(QuantityRow, region, quantity, zero, value);
+  PYBIND11_NUMPY_DTYPE(PathRow, path, region, count, inclusive_sum_ns, inclusive_max_ns,
+                       self_sum_ns, mpi_ns, file_ns);
 
   module.def(
       "crc32c",
@@ -407,7 +413,7 @@ void bind_reading(py::module_& module) {
              "references : of each, `reference_offset` of its place in the index.\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities',\n"
-             "'collectives' of all entries one\n"
+             "'collectives', 'paths' of all entries one\n"
              "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin. "
              "'stamped'\n"
              "(bool per entry): whether its messages have stamps, channels and sizes; those of "
@@ -418,7 +424,9 @@ void bind_reading(py::module_& module) {
       "Where threads were, from `samples` entries at these offsets of a stream file.\n\n"
       "Returns a dict: 'samples': structured rows (time_ns on CLOCK_MONOTONIC, period_ns that "
       "it\nstands for, first: where its addresses begin, rank, thread, depth: how many "
-      "there are);\n'addresses': uint64, of instructions, innermost first; 'lost': samples "
+      "there are, path: on which it was taken, or 0, region: -1, or that of the other paths "
+      "on which\nit was taken, or -2 if that is not known);\n"
+      "'addresses': uint64, of instructions, innermost first; 'lost': samples "
       "without room;\n'damaged': entries.");
   module.def("read_events", &read_events, py::arg("path"), py::arg("offsets"),
              "What `events` entries at these offsets of a stream file keep of logged steps.\n\n"
