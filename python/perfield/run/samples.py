@@ -13,19 +13,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
+from perfield.run.paths import NO_PATH
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from perfield.run.paths import Paths
     from perfield.run.run import RunDirectory, Steps
     from perfield.run.streams import Streams
 
 OUTSIDE = -1  # position of samples outside of all frames: setup, teardown, steps that were not measured
-# A row for each frame, rank, thread and function. function : index in Samples.functions.
+IN_NO_REGION, NOT_KNOWN = -1, -2  # in place of a path
+WORDS_OF = {IN_NO_REGION: "no region", NOT_KNOWN: "not known"}
+# A row for each frame, rank, thread, function and path. function : index in Samples.functions. path : in
+# which region it ran, an index in RunDirectory.known_paths.all, or IN_NO_REGION or NOT_KNOWN.
 TABLE = np.dtype(
-    [("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("count", "u8"), ("time_s", "f8")]
+    [("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("path", "i4")]
+    + [("count", "u8"), ("time_s", "f8")]
 )
 _ENTRIES_AT_ONCE = 4096  # of some hundred samples each
+_ON_PATH = -1  # in place of the region of other paths
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Function:
 class Samples:
     """CPU time in user mode of a run's ranks, by function.
 
-    table : structured (TABLE), sorted by frame, rank, thread and function. `frame` is a position in the run,
+    table : structured (TABLE), sorted by frame, rank, thread, function and path. `frame` is a position in the run,
     or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so that
     their functions have no names.
     """
@@ -107,6 +114,7 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
         rows["rank"], rows["thread"], rows["count"] = rank, known["thread"], 1
         rows["function"] = np.array(numbers, np.int32)[which.ravel()]
         rows["frame"] = intervals.of(rank, known["time_ns"])
+        rows["path"] = _paths_of(run.known_paths, rank, known)
         rows["time_s"] = known["period_ns"] * 1e-9
         parts.append(_added_up(rows))
     functions, of_key, changed = _named(keys, files)
@@ -132,15 +140,34 @@ def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
             "thread": table["thread"],
             "function": names[table["function"]],
             "module": modules[table["function"]],
+            "region": words_of_paths(run)[table["path"]],
             "count": table["count"],
             "time_s": table["time_s"],
         }
     )
 
 
+def words_of_paths(run: RunDirectory) -> np.ndarray:
+    """What paths of samples are called, by their number; the last two are NOT_KNOWN and IN_NO_REGION."""
+    names = {region.field: region.name for region in run.known_regions}
+    words = [*run.known_paths.words(names), WORDS_OF[NOT_KNOWN], WORDS_OF[IN_NO_REGION]]
+    return np.array(words, dtype=object)
+
+
+def _paths_of(paths: Paths, rank: int, samples: np.ndarray) -> np.ndarray:
+    """On which path each sample was taken."""
+    ranks = np.full(len(samples), rank)
+    found = paths.of(ranks, samples["path"])
+    others = samples["region"] >= 0
+    found[others] = paths.others(ranks[others], samples["region"][others].astype(np.int64))
+    found[found == NO_PATH] = NOT_KNOWN
+    found[(samples["region"] == _ON_PATH) & (samples["path"] == 0)] = IN_NO_REGION
+    return found
+
+
 def _added_up(rows: np.ndarray) -> np.ndarray:
-    """Rows of a TABLE with the same frame, rank, thread and function as one."""
-    names = ("frame", "rank", "thread", "function")
+    """Rows of a TABLE with the same frame, rank, thread, function and path as one."""
+    names = ("frame", "rank", "thread", "function", "path")
     order = np.lexsort([rows[name] for name in reversed(names)])
     rows = rows[order]
     first = np.zeros(len(rows), dtype=bool)
