@@ -62,7 +62,8 @@ class Path:
 class Paths:
     """All paths of a run, and what the ranks' own numbers of paths and regions mean.
 
-    all : each Path once, those around it before it.
+    all : each Path once, those around it before it. Reading steps may add some: of `other paths`, and where
+    definitions are lost.
     """
 
     def __init__(self, streams: Streams, regions: RegionTable, n_ranks: int):
@@ -214,8 +215,9 @@ def _of_entries(
     keys = _key(of, own["id"])
     divided = np.isin(keys, _key(entry, told["region"])[~empty])
     alone = dict(zip(_key(entry, told["region"])[empty].tolist(), number[empty].tolist()))
-    path = paths.outside(ranks[of], own["id"].astype(np.int64))
-    path = np.array([alone.get(key, usual) for key, usual in zip(keys.tolist(), path.tolist())], np.int64)
+    path = np.array([alone.get(key, NO_PATH) for key in keys.tolist()], np.int64)
+    rest = (path == NO_PATH) & ~divided
+    path[rest] = paths.outside(ranks[of[rest]], own["id"][rest].astype(np.int64))
     part = np.zeros(len(own), ROWS)
     part["step"], part["rank"], part["path"], part["count"] = steps[of], ranks[of], path, own["count"]
     for name, column in zip(_VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns")):

@@ -401,6 +401,12 @@ class RunDirectory:
             self._sampled = read_samples(self, self._streams)
         return self._sampled
 
+    def sampled_calls(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...], float]]:
+        """The calls that samples tell in frames, see `perfield.run.samples.sampled_calls`."""
+        from perfield.run.samples import sampled_calls
+
+        return sampled_calls(self, self._streams, np.asarray(positions, np.int64))
+
     def with_functions(self) -> SampledFrames:
         """The run with more fields in its frames: the CPU time of the functions that matter, as samples tell
         it. Frames of `self` stay without them."""

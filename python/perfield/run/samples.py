@@ -123,6 +123,41 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
     return Samples(functions, _added_up(table), lost, changed)
 
 
+def sampled_calls(
+    run: RunDirectory, streams: Streams, positions: np.ndarray
+) -> Iterator[tuple[int, tuple[str, ...], float]]:
+    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there; not what
+    MPI and perfield do. Calls are known as far as functions keep frame pointers."""
+    from perfield.symbols.functions import MPI, PERFIELD
+
+    files: dict[tuple[str, str], int] = {}
+    intervals = _Intervals(run)
+    keys: dict[tuple[int, int], int] = {}
+    chains: dict[tuple[int, tuple[int, ...]], float] = {}
+    for rank, modules, read in _by_rank(run, streams, files):
+        samples, addresses = read["samples"], read["addresses"]
+        known = samples[(samples["depth"] > 0) & np.isin(intervals.of(rank, samples["time_ns"]), positions)]
+        # A caller's address is that behind its call.
+        callers = np.ones(len(addresses), np.uint64)
+        callers[samples["first"][samples["depth"] > 0]] = 0
+        file, inside = modules.places(addresses - callers)
+        pairs, which = np.unique(np.stack([file, inside.astype(np.int64)]), axis=1, return_inverse=True)
+        numbers = np.array([keys.setdefault((int(f), int(a)), len(keys)) for f, a in pairs.T.tolist()], int)
+        places = numbers[which.ravel()].tolist()
+        there = (file >= 0).tolist()
+        for first, depth, period_ns in known[["first", "depth", "period_ns"]].tolist():
+            end = first + 1
+            while end < first + depth and there[end]:  # behind a function without frame pointers is nothing
+                end += 1
+            chain = rank, tuple(places[first:end])
+            chains[chain] = chains.get(chain, 0.0) + period_ns * 1e-9
+    names = _names_of(keys, files)
+    for (rank, chain), time_s in chains.items():
+        calls = tuple(name for place in reversed(chain) for name in reversed(names[place]))
+        if calls[-1] not in (MPI, PERFIELD):
+            yield rank, calls, time_s
+
+
 def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
     """See `RunDirectory.samples`."""
     import pandas as pd
@@ -239,20 +274,32 @@ def _named(
     keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]
 ) -> tuple[list[Function], np.ndarray, list[str]]:
     """The functions of places (number of a file, address in it), and which of them each place is in."""
-    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, functions_at, is_changed
+    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, is_changed
 
     of_key = np.zeros(len(keys), np.int32)
     functions: dict[Function, int] = {}
-    changed = []
+    known = [("", ""), *files]
+    used = sorted({file for file, _ in keys})
+    changed = [known[file + 1][0] for file in used if is_changed(*known[file + 1])]
+    names = _names_of(keys, files)
+    for (file, _), number in keys.items():
+        name = names[number][0]
+        path = "" if name in (KERNEL_CLOCK, MPI, PERFIELD) else known[file + 1][0]
+        of_key[number] = functions.setdefault(Function(name, path), len(functions))
+    return [*functions], of_key, changed
+
+
+def _names_of(keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]) -> list[list[str]]:
+    """The functions at places, by their number: innermost first, as `functions_at` says."""
+    from perfield.symbols.functions import functions_at
+
+    found: list[list[str]] = [[]] * len(keys)
     by_file: dict[int, list[int]] = {}
     for file, address in keys:
         by_file.setdefault(file, []).append(address)
     known = [*files]
     for file, addresses in by_file.items():
         path, build_id = known[file] if file >= 0 else ("", "")
-        if is_changed(path, build_id):
-            changed.append(path)
         for address, names in zip(addresses, functions_at(path, build_id, addresses)):
-            function = Function(names[0], "" if names[0] in (KERNEL_CLOCK, MPI, PERFIELD) else path)
-            of_key[keys[file, address]] = functions.setdefault(function, len(functions))
-    return [*functions], of_key, changed
+            found[keys[file, address]] = names
+    return found

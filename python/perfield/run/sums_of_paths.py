@@ -30,15 +30,17 @@ class SumsOfPaths:
     def __init__(self, run: RunDirectory, positions: np.ndarray):
         """positions : of the frames to add up."""
         self.all = run.known_paths.all
-        n_paths, n_ranks = shape = len(self.all), run.n_ranks
-        self.time_s, self.self_time_s, self.mpi_time_s, self.file_time_s = np.zeros((4, *shape))
-        self.entered, self.count = np.zeros(shape, np.int64), np.zeros(n_paths, np.int64)
-        self.longest_s, self.mean_s, self.peak_s = np.zeros((3, n_paths))
-        self.peak_rank, self.peak_frame = np.full((2, n_paths), -1)
-        at_once = max(1, NUMBERS_PER_CHUNK // max(1, 10 * n_paths * n_ranks))
-        for begin in range(0, len(positions) if n_paths else 0, at_once):
+        self.time_s, self.self_time_s, self.mpi_time_s, self.file_time_s = np.zeros((4, 0, run.n_ranks))
+        self.entered, self.count = np.zeros((0, run.n_ranks), np.int64), np.zeros(0, np.int64)
+        self.longest_s, self.mean_s, self.peak_s = np.zeros((3, 0))
+        self.peak_rank, self.peak_frame = np.full((2, 0), -1)
+        self._make_room()
+        at_once = max(1, NUMBERS_PER_CHUNK // max(1, 10 * len(self.all) * run.n_ranks))
+        for begin in range(0, len(positions) if self.all else 0, at_once):
             here = positions[begin : begin + at_once]
-            self._add(here, run.path_rows(here))
+            rows = run.path_rows(here)
+            self._make_room()
+            self._add(here, rows)
 
     @property
     def saved_s(self) -> np.ndarray:
@@ -50,6 +52,15 @@ class SumsOfPaths:
         there = np.flatnonzero(self.entered.any(axis=1))
         regions = [self.all[path].region for path in there.tolist()]
         return there[[regions.count(region) > 1 for region in regions]]
+
+    def _make_room(self) -> None:
+        """For paths that reading has added."""
+        more = len(self.all) - len(self.count)
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray):
+                unknown = -1 if name in ("peak_rank", "peak_frame") else 0
+                room = [(0, more), *[(0, 0)] * (values.ndim - 1)]
+                setattr(self, name, np.pad(values, room, constant_values=unknown))
 
     def _add(self, positions: np.ndarray, rows: np.ndarray) -> None:
         where = rows["path"], rows["rank"]
