@@ -200,8 +200,10 @@ def _of_entries(
     number = np.where(
         told["path"] > 0,
         paths.of(ranks[entry], told["path"]),
-        paths.others(ranks[entry], told["region"].astype(np.int64)),
+        NO_PATH,
     )
+    unknown = number == NO_PATH  # without room in the table, or the definition is lost
+    number[unknown] = paths.others(ranks[entry[unknown]], told["region"][unknown].astype(np.int64))
     part = np.zeros(len(told), ROWS)
     part["step"], part["rank"], part["path"] = steps[entry], ranks[entry], number
     part["count"] = told["count"]
