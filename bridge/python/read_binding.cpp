@@ -50,6 +50,7 @@ struct Steps {
   Rows<perfield::CallRow> calls;
   Rows<perfield::QuantityRow> quantities;
   Rows<perfield::CollectiveRow> collectives;
+  Rows<perfield::SynchronisationRow> synchronisations;
   Rows<perfield::PathRow> paths;
 
   explicit Steps(size_t count) : count_(count) {
@@ -72,6 +73,7 @@ struct Steps {
     calls.append(view.calls, n, count_);
     quantities.append(view.quantities, n, count_);
     collectives.append(view.collectives, n, count_);
+    synchronisations.append(view.synchronisations, n, count_);
     paths.append(view.paths, n, count_);
   }
 
@@ -95,6 +97,8 @@ py::dict to_tables(Steps&& steps) {
   result["quantity_start"] = to_array(std::move(steps.quantities.start));
   result["collectives"] = to_array(std::move(steps.collectives.rows));
   result["collective_start"] = to_array(std::move(steps.collectives.start));
+  result["synchronisations"] = to_array(std::move(steps.synchronisations.rows));
+  result["synchronisation_start"] = to_array(std::move(steps.synchronisations.start));
   result["paths"] = to_array(std::move(steps.paths.rows));
   result["path_start"] = to_array(std::move(steps.paths.start));
   result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
@@ -344,6 +348,8 @@ void bind_reading(py::module_& module) {
                        wait_begin_sum, wait_end_sum, number, channel, sizes);
   PYBIND11_NUMPY_DTYPE(CollectiveRow, communicator, call, flags, count, bytes_out, bytes_in,
                        begun_sum, wait_begin_sum, wait_end_sum, number, zero);
+  PYBIND11_NUMPY_DTYPE(SynchronisationRow, peer, call, zero, count, begun_sum, wait_begin_sum,
+                       wait_end_sum, number, channel);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
                        begun, wait_begin, wait_end);
   PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, path, region, zero);
@@ -413,9 +419,8 @@ void bind_reading(py::module_& module) {
              "references : of each, `reference_offset` of its place in the index.\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities',\n"
-             "'collectives', 'paths' of all entries one\n"
-             "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin. "
-             "'stamped'\n"
+             "'collectives', 'synchronisations', 'paths' of all entries one after another, and\n"
+             "'region_start' (n + 1,), ...: where an entry's rows begin. 'stamped'\n"
              "(bool per entry): whether its messages have stamps, channels and sizes; those of "
              "older\n"
              "versions are 0. docs/stream.md explains the columns.");

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import locale
 import shutil
 import subprocess
 import sys
@@ -41,10 +42,13 @@ def write_xdmf(path):
 
 
 def write_legacy(path):
-    """VTK's old format."""
+    """VTK's old format, whose writer leaves another locale behind."""
     from vtkmodules.vtkIOLegacy import vtkUnstructuredGridWriter
 
-    return written_by(vtkUnstructuredGridWriter(), path, row_of_cubes(3, {"rank": RANKS}))
+    before = locale.setlocale(locale.LC_ALL)
+    written_by(vtkUnstructuredGridWriter(), path, row_of_cubes(3, {"rank": RANKS}))
+    locale.setlocale(locale.LC_ALL, before)
+    return path
 
 
 def write_blocks(path):
@@ -73,6 +77,17 @@ def test_each_rank_gets_its_cells_of_any_format(tmp_path, name):
     pieces = RankArrayPieces(WRITERS[name](tmp_path / name), 2)
     assert [lows(pieces, rank) for rank in range(2)] == [[1], [0, 2]]
     assert pieces.way.lower() == f"mesh from {name}, ranks by rank"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_reading_any_format_leaves_the_locale_as_it_is(tmp_path, name):
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        other = locale.setlocale(locale.LC_ALL, "C.UTF-8")
+        RankArrayPieces(WRITERS[name](tmp_path / name), 2)
+        assert locale.setlocale(locale.LC_ALL) == other
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -9,7 +9,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,16 +186,11 @@ size_t take_from(Thread* thread, uint64_t* words, size_t most, uint64_t* lost) n
 
 bool follow_threads(uint64_t period_ns, int* error) noexcept {
   static int directory = -2;  // -2: not yet opened
-  static uint64_t links = 0;
   if (directory == -2) directory = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat about;
-  if (directory < 0 || fstat(directory, &about) != 0) {
+  if (directory < 0) {
     *error = errno;
     return n_used > 0;
   }
-  static bool is_read = false;
-  if (is_read && about.st_nlink == links) return true;
-  links = about.st_nlink;
   for (int k = 0; k < n_used; ++k) threads[k].is_there = false;
   alignas(dirent64) char room[4096];
   lseek(directory, 0, SEEK_SET);
@@ -212,7 +206,6 @@ bool follow_threads(uint64_t period_ns, int* error) noexcept {
       *error = refused;
       if (!n_used) return false;
     }
-  is_read = true;
   for (int k = 0; k < n_used; ++k) {
     Thread& thread = threads[k];
     if (!thread.id || thread.is_there || head_of(thread.dense) != thread.dense.page->data_tail)

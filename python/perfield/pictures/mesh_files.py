@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import locale
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -114,9 +115,20 @@ def _known() -> str:
     return f"{', '.join(sorted(FORMATS))}, and {others}{needs}"
 
 
+@contextmanager
+def _same_locale() -> Iterator[None]:
+    """The process keeps its locale: VTK's reader of `.vtk` files leaves it at C."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        yield
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+
+
 class _ByReader:
     """What one of VTK's readers gives."""
 
+    @_same_locale()
     def __init__(self, reader: Any):
         reader.UpdateInformation()
         self._reader = reader
@@ -124,6 +136,7 @@ class _ByReader:
         known = [about.Get(key, number) for number in range(about.Length(key))] if about.Has(key) else []
         self.times = sorted(float(time) for time in known)
 
+    @_same_locale()
     def read(self, time: float | None) -> list[vtkDataSet]:
         if time is None:
             self._reader.Update()

@@ -23,7 +23,7 @@ NOT_WRAPPED = {
         r"(Comm|Win|Type)_(create|free)_keyval|(Attr|Keyval)_\w+|(Comm|Win|File)_(create|call)_errhandler",
         r"File_(get|set)_errhandler|Errhandler_(create|free|get|set)|Error_\w+|Add_error_\w+",
         r"Comm_(compare|group|rank|size|remote_group|remote_size|test_inter|get_parent)|Win_get_group",
-        r"Group_(?!c2f|f2c)\w+|Info_(?!c2f|f2c)\w+|Op_(commutative|create(_c)?|free)|Type_\w+|Address|Get_address",
+        r"Group_(?!c2f|f2c|free)\w+|Info_(?!c2f|f2c)\w+|Op_(commutative|create(_c)?|free)|Type_\w+|Address|Get_address",
         r"(Cart|Graph)_(coords|get|map|rank|shift|neighbors|neighbors_count)|(Cartdim|Graphdims)_get",
         r"Topo_test|Dims_create|Dist_graph_neighbors(_count)?",
     ],

@@ -77,6 +77,12 @@ def test_a_second_thread_has_a_number_of_its_own(shares):
     assert "aside" not in of_thread[0] and any("aside" in found for found in of_thread[1:])
 
 
+def test_a_thread_that_takes_the_place_of_another_is_sampled(shares):
+    run, _ = shares(400, "", "relay")
+    of_thread = run.samples().groupby("thread")["function"].agg(set)
+    assert any("relayed" in found for found in of_thread[1:])
+
+
 def test_stripped_programs_name_the_place_where_a_function_begins(shares):
     run, _ = shares(150, strip=True)
     named = [name for name in times(run).index if name.startswith("shares+0x")]

@@ -89,7 +89,9 @@ static void begin_and_end(pthread_t* threads, int n, void* (*function)(void*)) {
 static void forks(int step) {
   const pid_t child = fork();
   if (child == 0) {
+    perfield_region_begin(inside);
     of_pressure();
+    perfield_region_end(inside);
     if (step % 2) execl("/bin/true", "true", (char*)NULL);
     _exit(0);
   }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shares - `shares STEPS LIBRARY`: computes with known shares in five functions. Of the main
- * thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a second
- * thread spends as much in aside; `plugged` of LIBRARY, opened after three steps, takes as long as
- * dear from then on. At the end it prints the CPU time in s that its thread spent in cheap, middle
- * and dear, since turns last longer on a core that others use, too.
+ * shares - `shares STEPS LIBRARY [thread|relay]`: computes with known shares in functions. Of the
+ * main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a second
+ * thread spends as much in aside; with `relay`, a third one in relayed, which begins when the
+ * second one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps, takes
+ * as long as dear from then on. At the end it prints the CPU time in s that its thread spent in
+ * cheap, middle and dear, since turns last longer on a core that others use, too.
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -54,13 +55,20 @@ static void* second(void* unused) {
   while (!ends) aside();
   return NULL;
 }
+static __attribute__((noinline)) void relayed(void) { SPIN(kUnit); }
+static void* third(void* unused) {
+  (void)unused;
+  while (!ends) relayed();
+  return NULL;
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   perfield_initialize();
   const int steps = argc > 1 ? atoi(argv[1]) : 10;
   const char* library = argc > 2 ? argv[2] : "";
-  const int with_thread = argc > 3 && !strcmp(argv[3], "thread");
+  const int with_relay = argc > 3 && !strcmp(argv[3], "relay");
+  const int with_thread = with_relay || (argc > 3 && !strcmp(argv[3], "thread"));
   void (*plugged)(long) = NULL;
   pthread_t thread;
   if (with_thread) pthread_create(&thread, NULL, second, NULL);
@@ -69,6 +77,12 @@ int main(int argc, char** argv) {
       void* opened = dlopen(library, RTLD_NOW);
       if (!opened) MPI_Abort(MPI_COMM_WORLD, 1);
       *(void**)&plugged = dlsym(opened, "plugged");
+    }
+    if (with_relay && step == steps / 2) {
+      ends = 1;
+      pthread_join(thread, NULL);
+      ends = 0;
+      pthread_create(&thread, NULL, third, NULL);
     }
     work();
     if (plugged) plugged(6 * kUnit);
