@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ FROM_ABOVE = math.radians(8)  # of the view on several nodes
 COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
 WARNING, LINE = 0.075, 0.018  # height of the warning above two lines of words, and of each further line
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
-NAMED = 3  # ranks that carry names
+NAMED = 3  # ranks, and devices, that carry names
 REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
 KEPT_FREE = 256  # labels may cover the cells of more ranks
 PIECES = 16  # in which names avoid a switch
@@ -49,7 +49,8 @@ WITH_COLLECTIVES = (*FREE[:2], 0.21, 0.81)  # with more words, and names of the 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
     """Shows all layers: one coloured by a field, and the others plain.
 
-    Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
+    Parts of the machine take the colours of their ranks' mean, devices those of their own values. Returns all
+    proxies, the picture itself last.
     """
     layers = Layers(pictures, view)
     layers.colour(layer, field)
@@ -306,7 +307,7 @@ class Names:
         if is_overview(self._pictures):
             names, avoid = self._frames.around(names, camera)
         else:
-            names += [*_hosts(layers["planes"]), *_switches(switches)]
+            names += [*_hosts(layers["planes"]), *_switches(switches), *self._devices(layers["devices"])]
             avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
             avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
@@ -322,23 +323,21 @@ class Names:
         about = self._pictures.arrays("topology/measurements").get(self._field)
         if values is None or about is None:
             return
-        known = np.flatnonzero(np.isfinite(values)).tolist()
-        order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
+        order = _dearest(values)
         if not len(order):
             return
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         if rank is None:  # a frame says that a node stands out
             order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]
         hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
-        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        for place, n in enumerate(order[values[order] != 0].tolist()):
+        for place, n in enumerate(order.tolist()):
             name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
             name += f", {switches[n]}" if switches and switches[n] else ""
             if rank is not None:
                 name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
-                name += f":{what} {amount(values[n] * scale)} {unit}".rstrip()
+                name += f":{what}{_in_unit(values[n], about)}"
             corners = _corners(measurements, n)
             is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
             at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge
@@ -347,10 +346,27 @@ class Names:
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
             yield Label(name, tuple(at.tolist()), 1000.0 - place, towards)
 
+    def _devices(self, devices: Any) -> Iterator[Label]:
+        """The names of devices with their values of a field that is theirs: of all if they are few, else of
+        those with the largest values."""
+        values = _column(devices, self._shown)
+        about = self._pictures.arrays("topology/devices").get(self._shown)
+        if not (self._is_shown and self._shown.startswith("device_")) or values is None or about is None:
+            return
+        names, hosts = devices.GetCellData().GetAbstractArray("device"), _texts(devices, "host_name")
+        few = np.flatnonzero(np.isfinite(values))
+        for n in (few if len(few) <= NAMED else _dearest(values)).tolist():
+            name = f"{names.GetValue(n)}, {hosts[n]}:{_in_unit(values[n], about)}"
+            at = _corners(devices, n)[1:3].mean(axis=0)  # the middle of its right edge
+            yield Label(name, tuple(at.tolist()), 500.0, (1.0, 0.0))
+
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
             shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
-            parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
+            added_up = self._shown in _all_words(layers["devices"], "added_up") and "devices" in shown
+            averaged = [name for name in shown if not (added_up and name == "devices")]
+            parts = " and ".join(["parts of the machine", *averaged]) + ": mean of their ranks"
+            parts += "; devices: sum over the ranks that use them" * added_up
             has_means = self._shown in self._pictures.arrays("topology/machine")
             told = _words(layers["measurements"], "explained")
             yield (told or parts) if has_means else told.partition(";")[0]
@@ -373,6 +389,19 @@ class Names:
         display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
         display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
         return text
+
+
+def _dearest(values: np.ndarray) -> np.ndarray:
+    """The cells with the largest values, the largest first, as far as they stand out; none that are 0."""
+    known = np.flatnonzero(np.isfinite(values)).tolist()
+    order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
+    return order[values[order] != 0]
+
+
+def _in_unit(value: float, about: Mapping[str, Any]) -> str:
+    """A value after a space, in the unit that suits its array: " 12 ms"."""
+    factor, unit = unit_for(about["unit"], max(map(abs, about["range"])))
+    return f" {amount(value * factor)} {unit}".rstrip()
 
 
 def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:
@@ -463,8 +492,13 @@ def _texts(data: Any, name: str) -> list[str]:
 
 def _words(data: Any, name: str) -> str:
     """A sentence in the field data; "" if there is none."""
+    return next(iter(_all_words(data, name)), "")
+
+
+def _all_words(data: Any, name: str) -> list[str]:
+    """The texts of an array in the field data."""
     texts = data.GetFieldData().GetAbstractArray(name)
-    return texts.GetValue(0) if texts is not None and texts.GetNumberOfValues() else ""
+    return [texts.GetValue(n) for n in range(texts.GetNumberOfValues())] if texts is not None else []
 
 
 def selector(reader: Any, layer: str) -> str:

@@ -21,7 +21,7 @@ SENDS = {5: "isend", 28: "get"}  # of all calls those that the tests use
 READS, WRITES = {94, 96}, {95, 97}
 FILES = ("file_time", "file_read_count", "file_write_count", "file_read", "file_write")
 MPI_TIMES = [f"mpi_{name}_time" for name in CLASSES]
-UNITS = {"1": ("", 1), "B": ("_bytes", 1), "ns": ("_s", 1e-9), "uJ": ("_J", 1e-6)}
+UNITS = {"1": ("", 1), "B": ("_bytes", 1), "ns": ("_s", 1e-9), "uJ": ("_J", 1e-6), "ppm": ("_share", 1e-6)}
 NAN = math.nan
 
 

@@ -23,6 +23,7 @@ import json
 import os
 import struct
 import time
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -460,6 +461,7 @@ def write_run(
     hosts: tuple[str, ...] = ("node0",),
     regions: tuple[str | tuple[str, int], ...] = ("solve", "exchange"),
     quantities: tuple[tuple, ...] = QUANTITIES,
+    without_quantities: Collection[int] = (),
     ended: bool = True,
     mesh: bool = True,
     blocks: tuple[int, int, int] | None = None,
@@ -475,8 +477,9 @@ def write_run(
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
-    regions : names, or (name, block of the mesh). blocks : numbers of ranks along x, y and z, if the mesh is
-    cut in cubes rather than in slabs. sum_every : how many steps each of the `steps` entries says it adds up.
+    regions : names, or (name, block of the mesh). without_quantities : ranks that define none. blocks :
+    numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs. sum_every : how many
+    steps each of the `steps` entries says it adds up.
     change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
     place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
     of `clock` entries. packed : of 64 steps, 63 are stated as differences to the first. Returns path.
@@ -506,7 +509,7 @@ def write_run(
             definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": block}
             definition["armed_at"] = 0
             writers[rank].add("region", json_body(definition), index=number)
-        for number, definition in enumerate(quantities):
+        for number, definition in enumerate(() if rank in without_quantities else quantities):
             writers[rank].add("quantity", quantity_body(number, *definition), index=number)
         writers[rank].add("step", outside_body(1, 10_000_000))
         if mesh:

@@ -16,9 +16,12 @@ struct Unit {
 };
 
 inline constexpr Unit kUnits[] = {
-    {"1", "1", "1", "", 1},           {"B", "B", "B", "_bytes", 1},
+    {"1", "1", "1", "", 1},
+    {"B", "B", "B", "_bytes", 1},
     {"ticks", "ns", "s", "_s", 1e-9},  // of perfield's clock
-    {"ns", "ns", "s", "_s", 1e-9},    {"uJ", "uJ", "J", "_J", 1e-6},
+    {"ns", "ns", "s", "_s", 1e-9},
+    {"uJ", "uJ", "J", "_J", 1e-6},
+    {"ppm", "ppm", "1", "_share", 1e-6},
 };
 
 // The unit of that name; nullptr if there is none.

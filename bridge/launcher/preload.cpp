@@ -16,6 +16,7 @@
 #include "launcher/elf_program.hpp"
 #include "launcher/sanitizers.hpp"
 #include "launcher/score_p.hpp"
+#include "platform/devices.hpp"
 #include "platform/preload_list.hpp"
 
 namespace perfield {
@@ -113,6 +114,7 @@ constexpr Source kSources[] = {
        return p.hooks == Hooks::none &&
               Selection(p.config.regions, p.config.step_region).any_function();
      }},
+    {"libperfield_nvml.so", [](const Program& p) { return p.config.nvml && has_nvidia_driver(); }},
     {"libperfield_io.so", [](const Program& p) { return p.config.io; }},
     {"libperfield_memory.so", [](const Program&) { return true; }},
     {"libperfield_adaptors.so", [](const Program&) { return true; }},

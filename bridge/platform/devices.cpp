@@ -89,10 +89,14 @@ std::string pci_of(const char* file, dev_t device) {
 }  // namespace
 
 bool has_devices() {
-  for (const char* file :
-       {"/dev/nvidiactl", "/dev/dri", kAmd, "/dev/infiniband", "/dev/hfi1_0", "/dev/cxi0"})
+  for (const char* file : {"/dev/dri", kAmd, "/dev/infiniband", "/dev/hfi1_0", "/dev/cxi0"})
     if (access(file, F_OK) == 0) return true;
-  return false;
+  return has_nvidia_driver();
+}
+
+// The first program that uses a device may make its file.
+bool has_nvidia_driver() {
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/proc/driver/nvidia/version", F_OK) == 0;
 }
 
 std::vector<OpenDevice> open_devices() {

@@ -17,6 +17,9 @@ struct OpenDevice {
 // Whether this node has any such devices, as far as their drivers' files show.
 bool has_devices();
 
+// Whether NVIDIA's driver is on this node.
+bool has_nvidia_driver();
+
 // Each open device once, in the order of the files' names.
 std::vector<OpenDevice> open_devices();
 

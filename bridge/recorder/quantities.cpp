@@ -47,7 +47,7 @@ int Quantities::define(const char* name, const char* unit, perfield_scope scope,
     const Unit* known = find_unit(unit);
     if (!known)
       return refused(std::string("its unit is '") + unit +
-                     "'; expected is one of 1, B, ticks, ns and uJ");
+                     "'; expected is one of 1, B, ticks, ns, uJ and ppm");
     if (threads == PERFIELD_THREADS_LONGEST &&
         (std::string(known->stored) != "ns" || scope != PERFIELD_PER_REGION ||
          steps != PERFIELD_STEPS_SUM))

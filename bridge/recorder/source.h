@@ -255,9 +255,10 @@ enum perfield_over_threads : uint8_t {
 // Defines a quantity. Returns 0 if it is refused, with a warning, or if perfield itself reads the
 // same counter from the kernel. Locks; call it once, best before waking.
 // unit: of the whole numbers that are added: "1", "B" (bytes), "ticks" (of perfield's clock) and
-// "ns" (both shown in s), "uJ" (shown in J). help: one sentence, or NULL.
-// The field's name joins the region (if any), the name and the shown unit: <region>_<name>_s,
-// <name>_bytes, <name>_J, <name>. Two sources that make the same definition share one quantity.
+// "ns" (both shown in s), "uJ" (shown in J), "ppm" (a share, shown as a number up to 1). help: one
+// sentence, or NULL. The field's name joins the region (if any), the name and the shown unit:
+// <region>_<name>_s, <name>_bytes, <name>_J, <name>_share, <name>. Two sources that make the same
+// definition share one quantity.
 perfield_quantity perfield_quantity_define(const char* name, const char* unit,
                                            enum perfield_scope scope,
                                            enum perfield_over_steps steps,

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from device_runs import kernel_s, write_device_run
 from in_paraview import in_paraview
 
 import perfield
@@ -91,6 +92,30 @@ result = [list(shown.ColorArrayName), [text.Text for text in names.proxies if ge
     assert coloured == ["CELLS", "solve_time_s"]
     assert {"left", "right", "spine"} <= set(texts)
     assert any("parts of the machine and switches: mean of their ranks" in text for text in texts)
+
+
+def test_devices_carry_their_names_and_values_of_their_own_fields(tmp_path):
+    run = perfield.open(write_device_run(tmp_path / "run"))
+    PictureSeries(run, [0, 1, 2], tmp_path, None, topology_scene(run)).write()
+    script = f"""{VIEW}
+made = machine_picture.show_layers(pictures, view, "measurements", "device_kernel_time_s")
+names = machine_picture.Names(pictures, view, "measurements", "device_kernel_time_s", made[-1])
+shown_at = pictures.description["steps"][1]["shown_at"]
+result = {{}}
+for field in ("device_kernel_time_s", "device_utilisation_share", "solve_time_s"):
+    names.show("measurements", field)
+    names.at(shown_at)
+    texts = [text for text in names.proxies if getattr(text, "Text", "")]
+    result[field] = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Visibility]
+"""
+    shown = in_paraview(script, tmp_path)
+    of_devices = {field: {text for text in shown[field] if text.startswith("nvidia")} for field in shown}
+    several, one = kernel_s(0, 1) + kernel_s(1, 1), kernel_s(2, 1)
+    assert of_devices == {
+        "device_kernel_time_s": {f"nvidia{n}, node0: {s * 1e3:.3g} ms" for n, s in enumerate((several, one))},
+        "device_utilisation_share": {"nvidia0, node0: 0.75", "nvidia1, node0: 0.75"},  # though they are equal
+        "solve_time_s": set(),
+    }
 
 
 def test_picture_is_shown_without_the_layers_that_were_left_out(tmp_path):

@@ -6,11 +6,9 @@ Hosts, machines and device files are faked; what opens, records and reads them i
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-from pathlib import Path
-
 import pytest
 from c_programs import mpi_program
+from device_runs import machine_with_devices
 from hosts import faked_machines, run_on_hosts, why_no_hosts
 
 import perfield
@@ -19,12 +17,6 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 
 from perfield.pictures import topology
 
-MACHINE = Path(__file__).resolve().parents[1] / "fixtures/machines/two-packages-4-cores.xml"
-# PCI class and kernel's name of the devices of each package.
-DEVICES = {
-    0: (("0000:3b:00.0", "0302", ""), ("0000:3c:00.0", "0207", "mlx5_0")),
-    1: (("0000:af:00.0", "0302", ""),),
-}
 # Rank n of a host opens GPU n; rank 0 also the network card.
 PROGRAM = mpi_program(
     """
@@ -56,28 +48,6 @@ FAKE_DEVICES = """
 """
 
 
-def with_devices(machine: Path) -> str:
-    """The text of a machine's file with DEVICES in it."""
-    tree = ElementTree.parse(machine)
-    packages = [part for part in tree.iter("object") if part.get("type") == "Package"]
-    for number, package in enumerate(packages):
-        for at, (address, kind, name) in enumerate(DEVICES[number]):
-            index = 1000 + 100 * number + 10 * at
-            bus = address[5:7]
-            about = {"bridge_type": "0-1", "depth": "0", "bridge_pci": f"0000:[{bus}-{bus}]"}
-            bridge = ElementTree.SubElement(package, "object", type="Bridge", gp_index=str(index), **about)
-            about = {
-                "pci_busid": address,
-                "pci_type": f"{kind} [15b3:101b] [15b3:0007] 00",
-                "pci_link_speed": "0",
-            }
-            card = ElementTree.SubElement(bridge, "object", type="PCIDev", gp_index=str(index + 1), **about)
-            if name:
-                about = {"gp_index": str(index + 2), "name": name, "osdev_type": "3"}
-                ElementTree.SubElement(card, "object", type="OSDev", **about)
-    return ElementTree.tostring(tree.getroot(), encoding="unicode")
-
-
 @pytest.fixture(scope="module")
 def run(bin_dir, build_c, tmp_path_factory):
     """A run of 4 ranks on 2 hosts; each rank holds a GPU, and the first of each host a network card."""
@@ -86,7 +56,7 @@ def run(bin_dir, build_c, tmp_path_factory):
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("devices")
     for host in ("n1", "n2"):
-        (folder / f"{host}.xml").write_text(with_devices(MACHINE))
+        (folder / f"{host}.xml").write_text(machine_with_devices())
     for number, address in enumerate(("0000:3b:00.0", "0000:af:00.0")):
         card = folder / "driver/nvidia/gpus" / address
         card.mkdir(parents=True)
@@ -105,6 +75,11 @@ def test_ranks_record_the_devices_that_they_hold(run):
         {"file": f"/dev/nvidia{n}", "pci": pci} for n, pci in enumerate(("0000:3b:00.0", "0000:af:00.0"))
     )
     assert [run.ends[rank]["devices"] for rank in range(4)] == [[card, first], [second]] * 2
+
+
+def test_ranks_on_hosts_with_the_driver_watch_for_devices_that_compute(run):
+    assert all("nvml" in run.ends[rank]["sources"] for rank in range(4))
+    assert not [name for name in run.frame(0).values if name.startswith("device_")]  # none does
 
 
 def test_description_of_the_machine_holds_them(run):

@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+from device_runs import GB, kernel_s, write_device_run
 from driven_chromium import Tab, opened_tab
 from matplotlib import colormaps
 from matplotlib.image import imread
@@ -257,6 +258,19 @@ def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
         tab.until("document.getElementById('panel').innerText.startsWith('Rank 7')")
         tab.value("document.querySelector('#mesh button').click()")
         tab.until("!!perfield.pictures.mesh?.surface && perfield.pictures.mesh.view.cells.length === 1")
+    assert not tab.told
+
+
+def test_device_shows_the_sum_of_its_ranks_and_says_so(tab, tmp_path):
+    hit = "{part: perfield.pictures.machine.layers.get('devices').cells, cell: 0}"
+    with served(write_device_run(tmp_path / "run")) as client:
+        show(tab, client, "frame=1&field=device_kernel_time_s")
+        told = tab.value(f"perfield.pictures.machine.partAt({hit})")
+        assert (told["name"], told["nRanks"], told["joined"]) == ("nvidia0 on node0", 2, "sum")
+        assert told["value"] == pytest.approx(kernel_s(0, 1) + kernel_s(1, 1))
+        show(tab, client, "frame=1&field=device_memory_bytes")
+        told = tab.value(f"perfield.pictures.machine.partAt({hit})")
+        assert told["joined"] == "mean" and told["value"] == pytest.approx(9 * GB)
     assert not tab.told
 
 

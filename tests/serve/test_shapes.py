@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
+from device_runs import GB, kernel_s, write_device_run
 from foam_cases import write_case
 from served import served
 
@@ -194,6 +195,20 @@ def test_switches_are_cells_with_the_ranks_below(tmp_path):
         4
     }
     assert "links" in [layer["name"] for layer in header["layers"]]
+
+
+def test_devices_are_cells_that_add_up_what_the_ranks_on_them_do(tmp_path):
+    with served(write_device_run(tmp_path / "perfield-run")) as client:
+        arrays, header = client.packed("/api/machine")
+        fields = {field["name"]: field for field in client.json("/api/run")["fields"]}
+    layers = {layer["name"]: layer for layer in header["layers"]}
+    assert layers["devices"]["names"] == ["nvidia0 on node0", "nvidia1 on node0"]
+    assert "device_kernel_time_s" in layers["devices"]["added_up"] and not layers["machine"]["added_up"]
+    begin, below = arrays["devices/below_begin"], arrays["devices/below"]
+    assert [below[begin[n] : begin[n + 1]].tolist() for n in range(2)] == [[0, 1], [2]]
+    assert fields["device_kernel_time_s"]["scale"][1] >= kernel_s(0, 2) + kernel_s(1, 2)
+    assert fields["device_memory_bytes"]["scale"] == [0, 10 * GB]
+    assert {fields[name]["group"] for name in fields if name.startswith("device_")} == {"devices"}
 
 
 def test_missing_vtk_is_told(run, monkeypatch):

@@ -5,7 +5,6 @@
 // works asynchronously, so perfield asks for finished work when a step closes.
 #include <cupti.h>
 #include <dlfcn.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -16,8 +15,13 @@
 
 #include "recorder/source.h"
 #include "sources/cupti/activity.hpp"
+#include "sources/find_symbol.hpp"
+#include "sources/now.hpp"
 
 namespace {
+
+using perfield::find_symbol;
+using perfield::now_ns;
 
 constexpr const char* kSource = "cupti";
 
@@ -34,24 +38,19 @@ struct Cupti {
 };
 Cupti cupti;
 
-template <class Function>
-bool find(void* library, const char* name, Function* function) noexcept {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function;
-}
-
 bool open_cupti() noexcept {
   char versioned[24];  // CUDA_VERSION is 12090 for 12.9
   snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDA_VERSION / 1000);
   for (const char* name : {static_cast<const char*>(versioned), "libcupti.so",
                            static_cast<const char*>(PERFIELD_CUPTI_LIBRARY)}) {
     void* library = *name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (library && find(library, "cuptiActivityRegisterCallbacks", &cupti.register_callbacks) &&
-        find(library, "cuptiActivityEnable", &cupti.enable) &&
-        find(library, "cuptiActivityFlushAll", &cupti.flush_all) &&
-        find(library, "cuptiActivityGetNextRecord", &cupti.next_record) &&
-        find(library, "cuptiActivityGetNumDroppedRecords", &cupti.dropped_records) &&
-        find(library, "cuptiGetResultString", &cupti.result_string))
+    if (library &&
+        find_symbol(library, "cuptiActivityRegisterCallbacks", &cupti.register_callbacks) &&
+        find_symbol(library, "cuptiActivityEnable", &cupti.enable) &&
+        find_symbol(library, "cuptiActivityFlushAll", &cupti.flush_all) &&
+        find_symbol(library, "cuptiActivityGetNextRecord", &cupti.next_record) &&
+        find_symbol(library, "cuptiActivityGetNumDroppedRecords", &cupti.dropped_records) &&
+        find_symbol(library, "cuptiGetResultString", &cupti.result_string))
       return true;
   }
   return false;
@@ -91,36 +90,52 @@ void CUPTIAPI take_back_buffer(CUcontext context, uint32_t stream, uint8_t* buff
 constexpr uint64_t kFlushEvery_ns = 10'000'000;  // asking costs time, too
 uint64_t flushed_ns = 0;                         // written only by the thread that closes a step
 std::atomic<bool> over{false};
+// What CUPTI has answered last, before the last step: an error stays if the device is gone.
+std::atomic<CUptiResult> last_answer{CUPTI_SUCCESS};
 
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+CUptiResult flush(uint32_t flag) noexcept {
+  perfield_own_begin();
+  const CUptiResult answer = cupti.flush_all(flag);
+  perfield_own_end();
+  return answer;
 }
 
-void flush(uint32_t flag) noexcept {
-  perfield_own_begin();
-  cupti.flush_all(flag);
-  perfield_own_end();
+// The last step gets all remaining work, finished or not.
+void take_all() noexcept {
+  if (!over.exchange(true)) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 void before_close() {
   const uint64_t now = now_ns();
-  if (!over.load(std::memory_order_acquire) && now - flushed_ns >= kFlushEvery_ns) {
-    flush(0);
+  if (perfield_source_is_ending()) {
+    take_all();
+  } else if (!over.load(std::memory_order_acquire) && now - flushed_ns >= kFlushEvery_ns) {
+    last_answer.store(flush(0), std::memory_order_relaxed);
     flushed_ns = now;
   }
   activity.hand_in();
 }
 
-// Runs at the program's end, before CUPTI's own: the last step gets all remaining work, finished or
-// not.
+const char* words_of(CUptiResult answer) noexcept {
+  const char* words = nullptr;
+  cupti.result_string(answer, &words);
+  return words ? words : "unknown error";
+}
+
+// Runs at the program's end, before CUPTI's own: later it has nothing to give.
 void finish() {
-  if (over.exchange(true)) return;
-  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  take_all();
+  char sentence[200];
+  const CUptiResult answer = last_answer.load(std::memory_order_relaxed);
+  if (answer != CUPTI_SUCCESS) {
+    snprintf(sentence, sizeof sentence,
+             "CUPTI gave no records of the last kernels and copies (%s); the device_ fields of "
+             "this run miss them",
+             words_of(answer));
+    perfield_source_tell("cupti-ended", sentence);
+  }
   const uint64_t lost = dropped.load();
   if (!lost) return;
-  char sentence[200];
   snprintf(sentence, sizeof sentence,
            "CUPTI dropped %llu records of kernels and copies for lack of memory; the device_ "
            "fields of this run miss them",
@@ -140,9 +155,7 @@ void leave_out(const char* what, const char* reason) noexcept {
 bool start() noexcept {
   const auto worked = [](const char* what, CUptiResult result) {
     if (result == CUPTI_SUCCESS) return true;
-    const char* reason = nullptr;
-    cupti.result_string(result, &reason);
-    leave_out(what, reason ? reason : "unknown error");
+    leave_out(what, words_of(result));
     return false;
   };
   return worked("CUPTI takes no buffers",

@@ -5,7 +5,6 @@
 // so one rank reads them: the first that closes a step, or its setup.
 #include <dirent.h>
 #include <errno.h>
-#include <time.h>
 
 #include <climits>
 #include <cstdint>
@@ -15,6 +14,7 @@
 
 #include "platform/kept_file.hpp"
 #include "recorder/source.h"
+#include "sources/now.hpp"
 
 namespace {
 
@@ -31,12 +31,6 @@ struct Package {
 };
 Package packages[kMostPackages];
 int n_packages = 0;
-
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 // The text of a file that is read only once; false, with errno set, if it cannot be read.
 bool read_once(const char* path, char* text, size_t room) noexcept {
@@ -128,7 +122,7 @@ void read_packages() noexcept {
 void before_close() {
   static bool is_known = false;
   static uint64_t read_ns = 0;
-  const uint64_t now = now_ns();
+  const uint64_t now = perfield::now_ns();
   if (is_known && (!n_packages || now - read_ns < kReadEvery_ns)) return;
   read_ns = now;
   perfield_own_begin();  // keeps this read out of the program's I/O

@@ -2,7 +2,6 @@
 //
 // memory.cpp - libperfield_memory.so: reads the largest resident memory that the process ever had,
 // from procfs, when a step closes.
-#include <time.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "platform/kept_file.hpp"
 #include "recorder/source.h"
+#include "sources/now.hpp"
 
 namespace {
 
@@ -17,12 +17,6 @@ constexpr const char* kSource = "memory";
 constexpr uint64_t kReadEvery_ns = 10'000'000;
 
 perfield_quantity peak;
-
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 // VmHWM in bytes; 0 if it cannot be read.
 uint64_t read_peak() noexcept {
@@ -35,7 +29,7 @@ uint64_t read_peak() noexcept {
 
 void before_close() {
   static uint64_t read_ns = 0, bytes = 0;
-  const uint64_t now = now_ns();
+  const uint64_t now = perfield::now_ns();
   if (!bytes || now - read_ns >= kReadEvery_ns) {
     perfield_own_begin();  // keeps this read out of the program's I/O
     const uint64_t found = read_peak();

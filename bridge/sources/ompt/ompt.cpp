@@ -5,7 +5,6 @@
 // own times; the thread that closes a step reads all of them.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "recorder/source.h"
+#include "sources/now.hpp"
 #include "sources/ompt/interface.hpp"
 #include "sources/ompt/kernel_threads.hpp"
 
@@ -63,12 +63,6 @@ thread_local Thread* mine = nullptr;
 perfield_quantity total[kIdle + 1], longest, count;
 perfield_quantity of_thread[kNamedThreads][2];
 
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
-
 // --- what each thread keeps
 // ----------------------------------------------------------------------- When a region ended;
 // UINT64_MAX: it has not. 0: so long ago that it is forgotten.
@@ -101,7 +95,7 @@ void refresh(Thread* t) noexcept {
                                                           : kParallel;
   const int state = t->state.load(relaxed);
   if (next == state && next != kBarrier) return;
-  const uint64_t now = now_ns();
+  const uint64_t now = perfield::now_ns();
   uint64_t added[kStates] = {};
   add_time(added, state, t->since_ns.load(relaxed), t->region.load(relaxed), now);
   const uint32_t version = t->version.load(relaxed);
@@ -159,7 +153,7 @@ void parallel_end(Data* region, Data*, int, const void*) {
   Thread* t = mine;
   if (!t || !region || region->value >> 48 != uint64_t(t - threads + 1)) return;
   RegionEnd& end = t->ends[region->value % kEndsKept];
-  end.ns.store(now_ns(), std::memory_order_release);
+  end.ns.store(perfield::now_ns(), std::memory_order_release);
   end.region.store(region->value, std::memory_order_release);
 }
 
@@ -251,7 +245,7 @@ void count_threads() noexcept {
   if (n_defined < 0) define_totals(), n_defined = 0;
   for (; n_defined < known && n_defined < kNamedThreads; ++n_defined) define_for(n_defined);
   perfield_own_end();
-  const uint64_t now = now_ns();
+  const uint64_t now = perfield::now_ns();
   uint64_t most = 0, n_used = 0;
   for (int i = 0; i < known; ++i) {
     Thread& t = threads[i];

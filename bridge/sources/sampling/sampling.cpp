@@ -4,7 +4,6 @@
 // second of their CPU time (`sample`). The kernel looks and keeps it; when steps close, it is
 // handed on, at most every kTakeEvery_ns. Names are found when the run is read.
 #include <errno.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <cstring>
 
 #include "recorder/source.h"
+#include "sources/now.hpp"
 #include "sources/sampling/modules.hpp"
 #include "sources/sampling/rings.hpp"
 
@@ -29,12 +29,6 @@ constexpr double kOutOfStep = 0.98766;
 
 uint64_t period_ns = 0;  // 0: nothing is sampled
 std::atomic<uint64_t> n_lost{0};
-
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 int paranoia() noexcept {
   FILE* file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -128,7 +122,7 @@ void follow() noexcept {
 void before_close() {
   static uint64_t taken_ns = 0;
   if (!period_ns) return;
-  const uint64_t now = now_ns();
+  const uint64_t now = perfield::now_ns();
   if (now - taken_ns < kTakeEvery_ns && !perfield_source_is_ending()) return;
   taken_ns = now;
   perfield_own_begin();

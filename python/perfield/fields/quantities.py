@@ -17,7 +17,7 @@ class Quantity:
     """A quantity as one rank declared it.
 
     id : its number in the rank's entries. scope : "region" or "rank". unit : unit of its rows ("1", "B",
-    "ns", "uJ"). over_steps : "sum", "max" or "last". help : what it means, or "".
+    "ns", "uJ", "ppm"). over_steps : "sum", "max" or "last". help : what it means, or "".
     """
 
     id: int

@@ -12,6 +12,7 @@ import numpy as np
 from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, beside_computing, waiting_of
 from perfield.output.titles import region_titles, title
+from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.topology import Placement, unbound
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def describe(
         for name, about in described.items():
             if name in meanings:
                 about["names"] = {str(value): words for value, words in meanings[name].items()}
-            about["beyond"] = _beyond(noted, name, about)
         layers[layer] = {"bounds": noted.bounds, "spread": noted.spread, "arrays": described}
+    _reach_devices(layers)
+    for layer, noted in arrays.items():
+        for name, about in layers[layer]["arrays"].items():
+            about["beyond"] = _beyond(noted, name, about)
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
@@ -126,6 +130,16 @@ def step_title(
         words += ["the slowest to compute"] * (number == kinds.slowest)
     words += ["latencies injected"] * injected
     return ", ".join(words)
+
+
+def _reach_devices(layers: Mapping[str, Any]) -> None:
+    """Lets a rank's colours reach as far as those of devices, which hold the sums of several ranks."""
+    of_ranks, of_devices = (
+        layers.get(f"topology/{layer}", {}).get("arrays", {}) for layer in ("measurements", "devices")
+    )
+    for name in ADDED_UP_ON_DEVICES & of_ranks.keys() & of_devices.keys():
+        scale = max(of_ranks[name]["scale"], of_devices[name]["scale"])
+        of_ranks[name]["scale"] = of_devices[name]["scale"] = scale
 
 
 def _beyond(noted: Arrays, name: str, about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ NAMES = {
 }
 
 SIGNED = {"phase_steps": 0.1}  # white in the middle; the least end, below which differences are noise
-SHARES = {"order_parameter", "slow_share", "regime_probability"}
+SHARES = {"order_parameter", "slow_share", "regime_probability", "device_utilisation_share"}
 
 
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gives parts of the machine, and switches, the mean, the largest value, ... of their ranks."""
+"""Gives parts of the machine, switches and devices the mean, the largest value, ... of their ranks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from perfield.topology import Cells
 PLACES = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"}
 CLASSES = {"regime_shade", "regime"}  # whose largest value counts
 NOT_AVERAGED = PLACES | CLASSES
+_OF_EACH_RANK = (
+    *("device_kernel_count", "device_kernel_time_s", "device_copy_count", "device_copy_time_s"),
+    *("device_copy_to_bytes", "device_copy_from_bytes", "device_copy_within_bytes"),
+    "device_own_memory_bytes",
+)
+ADDED_UP_ON_DEVICES = frozenset(name + mean for name in _OF_EACH_RANK for mean in ("", "_mean"))
+"""What each rank does and has on its devices, also in the mean of all steps; a device has the sum over the
+ranks that use it."""
 SUFFIXES = {name: f"_rank_{name}" for name in STATISTICS if name != "mean"}
 """Follow a field's name in arrays: `compute_time_s_rank_std` is the standard deviation over ranks."""
 LARGEST = SUFFIXES["max"]
@@ -91,6 +99,20 @@ class RankGroups:
         mean[self._several] = np.where(count, total / np.maximum(count, 1), np.nan)
         largest[self._several] = np.where(count, most, np.nan)
         return mean, largest
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """The sum of the finite values of each group, float32 (n_groups,); NaN without any.
+
+        values : (n places,).
+        """
+        sums = np.full(len(self.n_ranks), np.nan, np.float32)
+        values = np.asarray(values, float)
+        finite = np.isfinite(values)
+        sums[self._alone] = np.where(finite, values, np.nan)[self._alone_place]
+        if len(self._several):
+            total = self._over(np.add, np.where(finite, values, 0.0))
+            sums[self._several] = np.where(self._over(np.maximum, finite.astype(float)), total, np.nan)
+        return sums
 
     def others(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """The other statistics of each group, float32 (n_groups,) by suffix: smallest value, standard

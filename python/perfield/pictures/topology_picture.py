@@ -39,7 +39,14 @@ from perfield.topology import (
 from .collectives import CollectiveBars, clashes, short_name
 from .line_choice import LineChoice
 from .lines import PairSums, line_ends, radii
-from .machine_values import LARGEST, NOT_AVERAGED, RankGroups, ranks_of_parts, ranks_of_switches
+from .machine_values import (
+    ADDED_UP_ON_DEVICES,
+    LARGEST,
+    NOT_AVERAGED,
+    RankGroups,
+    ranks_of_parts,
+    ranks_of_switches,
+)
 from .overview import Overview
 from .row_labels import row_labels
 from .thread_cells import threads_of
@@ -152,7 +159,8 @@ class TopologyPicture:
         switches), and name, id and level of the switch at the upper end.
     devices : a cell per GPU and network card that a rank had open at its end: device_type (a number,
         explained in the field data), device and pci (texts), node_id, host_name, n_ranks (how many ranks use
-        it), ranks (text), and the values of these ranks, as in `machine`.
+        it), ranks (text), and the values of these ranks, as in `machine`. But what ranks do and have on a
+        device (ADDED_UP_ON_DEVICES, and added_up in the field data) is their sum, under the field's own name.
     threads : a cell per thread in the lower half of its rank's measurement; see `threads_of`. None, and no
         layer, if no times of threads were measured.
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
@@ -285,7 +293,7 @@ def topology(
         labels=scene.labels,
         switches=_with_values(scene.switches, scene.switch_ranks, scene, frame),
         links=scene.links,
-        devices=_with_values(scene.devices, scene.device_ranks, scene, frame),
+        devices=_with_values(scene.devices, scene.device_ranks, scene, frame, ADDED_UP_ON_DEVICES),
         collectives=vtkPolyData() if "collectives" in scene.without else scene.collectives.layer(frame),
         threads=None if "threads" in scene.without else threads_of(scene.cells, frame),
         without=scene.without,
@@ -341,11 +349,21 @@ def _devices(used: UsedDevices, places: DeviceCells, placement: Placement) -> vt
     attach_texts(dataset, "pci", (device.pci for device in used.device))
     attach_texts(dataset, "ranks", map(", ".join, ranks))
     attach_names(dataset, "device_type_names", DEVICE_KINDS)
+    attach_names(dataset, "added_up", sorted(ADDED_UP_ON_DEVICES))
     return attach_words(dataset)
 
 
-def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    """A layer with the mean, the largest value and the scene's statistics of the ranks of each cell."""
+def _with_values(
+    layer: vtkPolyData,
+    ranks_of: RankGroups,
+    scene: TopologyScene,
+    frame: Frame,
+    added_up: Collection[str] = (),
+) -> vtkPolyData:
+    """A layer with the mean, the largest value and the scene's statistics of the ranks of each cell.
+
+    added_up : the fields that have the sum in place of the mean.
+    """
     dataset = vtkPolyData()
     dataset.ShallowCopy(layer)
     arrays = {"n_ranks": ranks_of.n_ranks}
@@ -353,7 +371,8 @@ def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene,
         if name not in NOT_AVERAGED:
             of_ranks = column[scene.cells.rank]
             mean, largest = ranks_of.mean_and_largest(of_ranks)
-            arrays |= {name: mean, name + LARGEST: largest}
+            own = ranks_of.sums(of_ranks) if name in added_up else mean
+            arrays |= {name: own, name + LARGEST: largest}
             if scene.statistics is None or name in scene.statistics:
                 others = ranks_of.others(of_ranks)
                 arrays |= {name + suffix: values for suffix, values in others.items()}

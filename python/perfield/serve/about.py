@@ -18,6 +18,7 @@ requests, and the version changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ import numpy as np
 from perfield.catalyst_scripts import palette
 from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
-from perfield.output.scales import NAMES
+from perfield.output.scales import NAMES, round_end
 from perfield.output.survey import COMPUTING
 from perfield.output.titles import region_titles
+from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.serve.followed import View, has_vtk, without_vtk
-from perfield.topology import MOST_PLANES, ranges
+from perfield.topology import MOST_PLANES, ranges, used_devices
 
 MANY_RANKS = 10_000  # above, the machine's overview comes first
 OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
@@ -86,6 +88,7 @@ def _fields(view: View) -> list[dict[str, Any]]:
     titles = region_titles(run.known_regions)
     arrays = {name: dict(found) for name, found in view.ranges.items() if name in set(view.names)}
     name_and_scale(arrays, titles, {}, {})
+    _reach_devices(view, arrays)
     of_region = {
         name: stem
         for kind in columns.kinds
@@ -108,6 +111,18 @@ def _fields(view: View) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _reach_devices(view: View, arrays: Mapping[str, dict[str, Any]]) -> None:
+    """Lets scales reach as far as a device may, which shows the sum of the ranks that use it."""
+    names = ADDED_UP_ON_DEVICES & arrays.keys()
+    used = used_devices(view.placement, view.run.ends) if names else None
+    if used is None or not len(used.user):
+        return
+    n_ranks = int(np.bincount(used.user).max())
+    for name in names:
+        (low, high), unit = arrays[name]["scale"], arrays[name]["unit"]
+        arrays[name]["scale"] = low, round_end(high * n_ranks, whole=unit == "1")
 
 
 def _group(name: str, source: str, unit: str) -> str:

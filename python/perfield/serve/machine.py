@@ -2,7 +2,7 @@
 """The picture of the machine, without values: layers of cells, and which ranks each cell stands for.
 
 Values are joined in the browser: a rank's cell shows its value, a part of the machine what the ranks below it
-have. So the picture is sent once.
+have, a device what the ranks that use it have. So the picture is sent once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
+from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.pictures.overview import EXPLAINED, Overview
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.serve.about import is_overview
@@ -36,7 +37,8 @@ def machine(view: View, overview: bool | None = None) -> bytes:
     line_from, line_to : float32 (n_ranks, 3); a message is a line from line_from[source] to line_to[target],
     NaN for ranks without a place.
     Header: overview, bounds, explained (what an overview shows), notes, and layers: [{"name", "n_parts",
-    "names", "types"}] with a name and a type in words of each part ("" where it has none).
+    "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has none), and
+    the fields of which a part has the sum over its ranks; of others it has the mean.
     """
     coarse = is_overview(view) if overview is None else overview
     # All that places ranks is written when they check in and when they end.
@@ -112,7 +114,8 @@ def _layer(
         f"{name}/below_begin": begin.astype(np.int32),
     }
     names, types = _words(name, dataset)
-    return {"name": name, "n_parts": n_parts, "names": names, "types": types}
+    added_up = sorted(ADDED_UP_ON_DEVICES) if name == "devices" else []
+    return {"name": name, "n_parts": n_parts, "names": names, "types": types, "added_up": added_up}
 
 
 def _quads(dataset: vtkPolyData) -> tuple[np.ndarray, np.ndarray]:

@@ -48,10 +48,28 @@ def here(tmp_path):
 
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:
     """Names of the libraries that `perfield-exec --print` would preload before those for all programs."""
-    assert result.returncode == 0, result.stderr
-    names = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+    names = all_preloaded(result)
     assert names[-len(ALWAYS) :] == ALWAYS
-    return names[: -len(ALWAYS)]
+    # Some machines have NVIDIA's driver.
+    return [name for name in names[: -len(ALWAYS)] if name != "libperfield_nvml.so"]
+
+
+def all_preloaded(result: subprocess.CompletedProcess) -> list[str]:
+    assert result.returncode == 0, result.stderr
+    return [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+
+
+def test_only_nodes_with_nvidia_driver_get_the_source_that_asks_its_library(privately):
+    made = "mkdir -p driver/nvidia; touch driver/nvidia/version; mount --bind driver /proc/driver"
+    asked = "perfield-exec --print true"
+    assert "libperfield_nvml.so" in all_preloaded(privately(f"{made}; {asked}"))
+    off = privately(f"{made}; {asked}", env={"PERFIELD_NVML": "false"})
+    assert "libperfield_nvml.so" not in all_preloaded(off)
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has NVIDIA's driver")
+def test_other_nodes_do_not(execute):
+    assert "libperfield_nvml.so" not in all_preloaded(execute("perfield-exec", "--print", "true"))
 
 
 def test_program_gets_libraries_and_run_directory(execute, here):

@@ -181,7 +181,7 @@ def test_invalid_quantity_is_refused_in_a_sentence(declared):
     """
     )
     assert "the quantity moved is not measured: it is defined already, in B, and another" in result.stderr
-    assert "its unit is 'kg'; expected is one of 1, B, ticks, ns and uJ" in result.stderr
+    assert "its unit is 'kg'; expected is one of 1, B, ticks, ns, uJ and ppm" in result.stderr
     assert "only a time inside regions that adds up over steps can be that of the longest" in result.stderr
     assert series(run, "moved_bytes") == [0]
 

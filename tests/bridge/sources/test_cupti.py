@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from counting import series
+from cuda_stand_ins import cupti_stand_in
 
 import perfield
 
-STAND_IN = Path(__file__).parent / "programs/cupti_host.c"
 LIBRARY = Path(perfield.__file__).parent / "lib/libperfield_cupti.so"
 
 # CUDA's driver, which loads the library when it starts, and the device of the stand-in.
@@ -23,7 +21,7 @@ static void (*device_kernel)(uint64_t, uint64_t), (*device_something_else)(void)
 static void (*device_copy)(int, uint64_t, uint64_t, uint64_t);
 static void (*device_copy_to_other)(uint64_t, uint64_t, uint64_t);
 static void (*device_set)(uint64_t, uint64_t, uint64_t);
-static int *flushes, *watchers;
+static int *flushes, *watchers, *is_gone;
 static void start_driver(void) {
   void* library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
@@ -31,17 +29,10 @@ static void start_driver(void) {
   void* cupti = dlopen("libcupti.so", RTLD_NOW);
 #define FIND(name) *(void**)&name = dlsym(cupti, #name)
   FIND(device_kernel), FIND(device_something_else), FIND(device_copy), FIND(device_copy_to_other);
-  FIND(device_set), FIND(flushes), FIND(watchers);
+  FIND(device_set), FIND(flushes), FIND(watchers), FIND(is_gone);
 }
 enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
 """
-
-
-def cuda_folders() -> list[str]:
-    """Compiler options for the include folders of CUPTI's headers."""
-    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    places = [Path(root) / place for root in roots if root for place in ("include", "extras/CUPTI/include")]
-    return [f"-I{place}" for place in places if place.is_dir()]
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +40,7 @@ def stand_in(tmp_path_factory) -> Path:
     """A folder with the stand-in under each possible name of libcupti."""
     if not LIBRARY.exists():
         pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
-    folder = tmp_path_factory.mktemp("cupti")
-    words = ["gcc", "-shared", "-fPIC", "-w", *cuda_folders(), STAND_IN, "-o", folder / "libcupti.so"]
-    built = subprocess.run(words, capture_output=True, text=True, check=False)
-    if built.returncode:
-        pytest.skip(f"the headers of CUPTI are not found below CUDA_HOME or /usr/local/cuda:\n{built.stderr}")
-    for number in range(10, 20):
-        (folder / f"libcupti.so.{number}").symlink_to("libcupti.so")
-    return folder
+    return cupti_stand_in(tmp_path_factory.mktemp("cupti"))
 
 
 @pytest.fixture
@@ -121,6 +105,20 @@ def test_short_steps_ask_the_device_rarely_and_lose_nothing(device):
     assert 10 <= int(result.stdout) <= 14
 
 
+def test_work_right_before_mpi_finalize_counts(device):
+    run, _ = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 1);
+      perfield_step(0, 0.0);
+      device_kernel(0, 1); device_kernel(0, 1);
+    """,
+        mpi=True,
+    )
+    frames = [run.setup, *run.frames(), run.teardown]
+    assert sum(frame.values["device_kernel_count"][0] for frame in frames) == 3
+
+
 def test_device_work_outside_measured_steps_is_not_counted(device):
     run, _ = device(
         """
@@ -167,6 +165,34 @@ def test_dropped_cupti_records_are_reported(device):
         "perfield_initialize(); device_kernel(0, 1); work(20); perfield_step(0, 0.0);", env={"DROPPING": "1"}
     )
     assert "CUPTI dropped 7 records" in result.stderr
+
+
+def test_device_that_is_taken_away_gives_one_line_and_keeps_what_was_counted(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 5); work(20); perfield_step(0, 0.0);
+      *is_gone = 1;
+      for (int step = 1; step < 4; ++step) { device_kernel(0, 7); work(20); perfield_step(step, step); }
+      puts("done");
+    """
+    )
+    assert result.stdout == "done\n"
+    assert fields(run, "kernel_count") == [1, 0, 0, 0]
+    (line,) = [line for line in result.stderr.splitlines() if "device" in line]
+    assert "CUPTI gave no records of the last kernels and copies (CUPTI_ERROR_UNKNOWN)" in line
+
+
+def test_device_that_answers_again_is_not_told(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      *is_gone = 1; device_kernel(0, 5); work(20); perfield_step(0, 0.0);
+      *is_gone = 0; device_kernel(0, 5); work(20); perfield_step(1, 1.0);
+    """
+    )
+    assert fields(run, "kernel_count") == [0, 2]
+    assert "device" not in result.stderr
 
 
 def test_child_of_a_rank_does_not_measure_the_device(execute, build_c, stand_in):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of the machine: nodes as planes, parts with the mean of their ranks, ranks with their values.
+// The picture of the machine: nodes as planes, parts with the mean of their ranks, devices with what the ranks
+// that use them do there, ranks with their values.
 
 import { packed } from './api.js';
 import { Cells, Lines, View3d, count } from './view3d.js';
@@ -25,8 +26,8 @@ export class MachinePicture {
   async load(signal) {
     this.machine = await packed('api/machine', signal);
     const { arrays, layers } = this.machine;
-    for (const { name, names } of layers) {
-      const layer = { name, names, parts: [] };
+    for (const { name, names, added_up: addedUp } of layers) {
+      const layer = { name, names, addedUp, parts: [] };
       const get = (what) => arrays[`${name}/${what}`];
       const [points, polys, lines] = [get('points'), get('polys'), get('lines')];
       const nLines = count(lines);
@@ -74,14 +75,15 @@ export class MachinePicture {
     );
   }
 
-  /** Colours ranks by their values, and parts by the mean of their ranks. values : of all ranks. */
+  /** Colours ranks by their values, and parts by those of their ranks. values : of all ranks. */
   paint(values, colours) {
     this.values = values;
-    for (const { name, cells, rank, part, below, begin } of this.layers.values()) {
+    for (const layer of this.layers.values()) {
+      const { name, cells, rank, part } = layer;
       if (!cells) continue;
       const rgba = new Uint8Array(4 * rank.length);
       for (let cell = 0; cell < rank.length; cell += 1) {
-        const value = this.#value(name, rank[cell], part[cell], below, begin);
+        const value = this.#value(layer, rank[cell], part[cell]);
         if (value === undefined) rgba.set([...(PLAIN[name] ?? WHITE).map((c) => 255 * c), 255], 4 * cell);
         else colours.put(value, rgba, 4 * cell);
       }
@@ -89,17 +91,25 @@ export class MachinePicture {
     }
   }
 
+  /** How a part's value comes from those of its ranks: the largest, their sum or their mean. */
+  #joined({ name, addedUp }) {
+    // A node of an overview shows the largest value of its ranks, so that none hides.
+    if (name === 'measurements') return 'largest';
+    return addedUp.includes(this.app.about.name) ? 'sum' : 'mean';
+  }
+
   /** What a cell shows; undefined for cells of one plain colour. */
-  #value(name, rank, part, below, begin) {
+  #value(layer, rank, part) {
+    const { name, below, begin } = layer;
     if (name in PLAIN || name === 'ranks') return undefined;
     if (rank >= 0) return this.values[rank];
     const ranks = part < 0 ? [] : below.subarray(begin[part], begin[part + 1]);
     if (!ranks.length) return undefined;
     const known = [...ranks].map((r) => this.values[r]).filter((value) => !Number.isNaN(value));
     if (!known.length) return NaN;
-    // A node of an overview shows the largest value of its ranks, so that none hides.
-    if (name === 'measurements') return known.reduce((most, value) => Math.max(most, value));
-    return known.reduce((sum, value) => sum + value, 0) / known.length;
+    const joined = this.#joined(layer);
+    if (joined === 'largest') return known.reduce((most, value) => Math.max(most, value));
+    return known.reduce((sum, value) => sum + value, 0) / (joined === 'sum' ? 1 : known.length);
   }
 
   /** The rank at a hit of the view; of a part, its rank with the largest value; null for none. */
@@ -113,14 +123,14 @@ export class MachinePicture {
     return ranks.length ? ranks.reduce((best, rank) => (of(rank) > of(best) ? rank : best)) : null;
   }
 
-  /** What a hit shows, in words: {name, value} of a part, or null where a rank is. */
+  /** What a hit shows, in words: {name, value, nRanks, joined} of a part, or null where a rank is. */
   partAt(hit) {
     const layer = hit && [...this.layers.values()].find(({ cells }) => cells === hit.part);
     if (!layer || layer.rank[hit.cell] >= 0 || layer.part[hit.cell] < 0) return null;
     const part = layer.part[hit.cell];
-    const value = this.#value(layer.name, -1, part, layer.below, layer.begin);
+    const value = this.#value(layer, -1, part);
     const nRanks = layer.begin[part + 1] - layer.begin[part];
-    return { name: layer.names[part], value, nRanks, isLargest: layer.name === 'measurements' };
+    return { name: layer.names[part], value, nRanks, joined: this.#joined(layer) };
   }
 
   setLayer(name, isOn) {

@@ -77,7 +77,7 @@ export class Pictures {
     }
     const { about } = this.app;
     const of = `${part.nRanks.toLocaleString('en')} ${part.nRanks === 1 ? 'rank' : 'ranks'}`;
-    const what = part.isLargest ? `largest of ${of}` : `mean of ${of}`;
+    const what = `${part.joined} of ${of}`;
     if (part.value === undefined) return [part.name, 'no rank here'];
     return [part.name, `${about.title}: ${inWords(part.value, about.unit)}`, what];
   }

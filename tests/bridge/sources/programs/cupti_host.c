@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // cupti_host.c - a stand-in for libcupti in tests: hands over records that the test makes, in
-// CUPTI's own types, when its buffers are flushed. With FAILING in the environment nothing can be
-// enabled.
+// CUPTI's own types, when its buffers are full or flushed. With FAILING in the environment nothing
+// can be enabled; once the test sets `is_gone`, nothing can be flushed.
 #include <cupti.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static uint8_t* buffer;
 static size_t room, used;
-int flushes, watchers;
+int flushes, watchers, is_gone;
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
                                            CUpti_BuffersCallbackCompleteFunc completed) {
@@ -27,12 +27,13 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 }
 
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
-  (void)result;
-  *text = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
+  *text = result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+                                                        : "CUPTI_ERROR_UNKNOWN";
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag) {
+  if (is_gone) return CUPTI_ERROR_UNKNOWN;
   if (!(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)) ++flushes;
   if (buffer) complete(NULL, 0, buffer, room, used);
   buffer = NULL;
@@ -72,12 +73,16 @@ static void* record_of(CUpti_ActivityKind kind) {
   CUpti_Activity blank;
   blank.kind = kind;
   const size_t bytes = bytes_of(&blank);
+  if (buffer && used + bytes > room) {
+    complete(NULL, 0, buffer, room, used);
+    buffer = NULL;
+  }
   if (!buffer) {
     size_t most = 0;
     used = 0;
     request(&buffer, &room, &most);
   }
-  if (!buffer || used + bytes > room) abort();
+  if (!buffer) abort();
   CUpti_Activity* record = (CUpti_Activity*)(buffer + used);
   memset(record, 0xEE, bytes);  // what is not set below is no number to add up
   record->kind = kind;
