@@ -48,7 +48,8 @@ bool unpack_samples(const unsigned char* body, size_t bytes, uint16_t version, S
   for (uint32_t n = 0; n < start->n; ++n) {
     uint64_t later, thread, depth, further, where = kWhereUnknown;
     if (!get_varint(&at, end, &later) || !get_varint(&at, end, &thread) ||
-        (version > 1 && !get_varint(&at, end, &where)) || !get_varint(&at, end, &depth) || thread > UINT32_MAX || depth > size_t(end - at))
+        (version > 1 && !get_varint(&at, end, &where)) || !get_varint(&at, end, &depth) ||
+        thread > UINT32_MAX || depth > size_t(end - at))
       return false;
     time += unzigzag(later);
     words->push_back(time);

@@ -352,7 +352,8 @@ void bind_reading(py::module_& module) {
                        wait_end_sum, number, channel);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
                        begun, wait_begin, wait_end);
-  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, path, region, zero);
+  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, path, region,
+                       zero);
   PYBIND11_NUMPY_DTYPE(LogRow, step, rank, n, first, all, lost, lost_begin, lost_end);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);

@@ -17,8 +17,8 @@ struct alignas(64) Activity {
   std::atomic<uint32_t> state{asleep};
   // What an event of a region may take for granted; see usual_region.hpp.
   enum Usual : uint32_t {
-    nothing = 0,     // asleep, or kernel counters are read as well
-    no_time = 1,     // inactive: begins and ends are matched
+    nothing = 0,             // asleep, or kernel counters are read as well
+    no_time = 1,             // inactive: begins and ends are matched
     sampled_given_time = 2,  // as below, but samples need a look
     sampled_counter = 3,
     given_time = 4,  // active; events bring their time

@@ -32,7 +32,7 @@ struct alignas(64) Frame {
   std::atomic<uint64_t> region;  // region_of(handle, id); | kLongWay if it entered so
   std::atomic<uint64_t> entered;
   std::atomic<int32_t>
-      nearest;  // this frame if it counts, else the next outer one that does; or -1
+      nearest;                 // this frame if it counts, else the next outer one that does; or -1
   std::atomic<uint32_t> path;  // row of its path; of that around it if the frame does not count
   // Ticks of inner regions, and which quantities have grown in this frame's frame_amounts, as bits:
   // both in that period alone. So entering a region resets them by one word.

@@ -69,8 +69,8 @@ class Paths {
   uint32_t capacity_ = kUsualRoom, max_regions_ = 0;  // capacity: a multiple of 64
   std::atomic<uint32_t> size_{1};
   std::atomic<bool> is_full_{false};
-  std::atomic<uint64_t>* keys_ = nullptr;  // [capacity_], outer << 32 | region
-  bool* is_outermost_ = nullptr;           // [capacity_]
+  std::atomic<uint64_t>* keys_ = nullptr;   // [capacity_], outer << 32 | region
+  bool* is_outermost_ = nullptr;            // [capacity_]
   std::atomic<uint32_t>* slots_ = nullptr;  // hash table of paths; 0: free
   uint32_t slot_mask_ = 0;
   size_t memory_bytes_ = 0;

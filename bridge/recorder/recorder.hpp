@@ -58,7 +58,8 @@ class Recorder {
   // needed.
   void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
   void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
-  // The thread has entered a region that counts for itself: from now on the usual way, on this path.
+  // The thread has entered a region that counts for itself: from now on the usual way, on this
+  // path.
   void make_usual(Shard& s, uint32_t id) noexcept;
   // The region was armed: from now on no thread enters it the usual way.
   void make_unusual(uint32_t id) noexcept;
@@ -96,7 +97,8 @@ class Recorder {
   void begin_log(uint64_t step) noexcept;
   // What was kept since; its stamps are ns on the rank's clock.
   EventLog::Taken take_log() noexcept;
-  // Where the kernel counts what it writes about a thread: from now on events of regions look there.
+  // Where the kernel counts what it writes about a thread: from now on events of regions look
+  // there.
   void watch_samples(int thread_id, const SampleHeads& heads) noexcept;
   void end_samples(int thread_id) noexcept;
   // In which region the sample was taken that ends at this byte of a ring of the thread, as a

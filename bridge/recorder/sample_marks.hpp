@@ -39,8 +39,9 @@ class SampleMarks {
   // The thread ends.
   void end() noexcept { watch({}); }
 
-  // --- by whoever reads the rings, one thread at a time --------------------------------------------
-  // From now on these are the thread's rings. What was marked before is forgotten.
+  // --- by whoever reads the rings, one thread at a time
+  // -------------------------------------------- From now on these are the thread's rings. What was
+  // marked before is forgotten.
   void begin(const SampleHeads& heads) noexcept {
     n_taken_.store(n_made_.load(std::memory_order_acquire), std::memory_order_relaxed);
     watch(heads);

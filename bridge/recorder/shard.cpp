@@ -46,9 +46,9 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t marks_of_samples = aligned(SampleMarks::kMost * sizeof(SampleMark));
   size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values +
-                 path_values + messages + carry_messages +
-                 kRhythmLevels * rhythms + of_regions + carried + amounts + deep + collectives +
-                 kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
+                 path_values + messages + carry_messages + kRhythmLevels * rhythms + of_regions +
+                 carried + amounts + deep + collectives + kCollectiveSlots * sizeof(uint16_t) +
+                 slots * sizeof(uint32_t);
   for (const uint32_t rows : {max_paths, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
   total += Bits::bytes(max_regions);

@@ -532,7 +532,7 @@ class Shard {
 
   Paths* known_paths;
   SampleMarks samples;
-  std::atomic<int> thread_id{0};  // the kernel's
+  std::atomic<int> thread_id{0};   // the kernel's
   GrowingInCalls* calls_of_paths;  // likewise
   RegionValues* carry_regions;
   PathValues* carry_paths;

@@ -84,10 +84,10 @@ void Shard::fold_paths(Carried& all, uint64_t news, uint32_t n_regions) noexcept
     PathCounters& row = paths[path];
     GrowingInCalls& calls = calls_of_paths[path];
     const bool in_calls = calls.mpi.grown() | calls.files.grown();  // else no page is touched
-    return carry_both(all, path, is_outermost,
-                      {row.count.take(), row.inclusive.take(), row.self.take(),
-                       in_calls ? TicksInCalls{calls.mpi.take(), calls.files.take()}
-                                : TicksInCalls{}});
+    return carry_both(
+        all, path, is_outermost,
+        {row.count.take(), row.inclusive.take(), row.self.take(),
+         in_calls ? TicksInCalls{calls.mpi.take(), calls.files.take()} : TicksInCalls{}});
   };
   if (has(news, News::paths))
     carry_marked(
@@ -231,8 +231,7 @@ void Shard::open(const Counters& counters, uint64_t now, uint64_t gap,
       calls.files.skip();
     }
   };
-  if (has(news, News::paths))
-    for_each_mark<Marks::kept>(touched_paths, known_paths->size(), skip);
+  if (has(news, News::paths)) for_each_mark<Marks::kept>(touched_paths, known_paths->size(), skip);
   const uint32_t other = known_paths->other(0);
   if (has(news, News::other_paths))
     for_each_mark<Marks::kept>(touched_paths + other, n_regions,

@@ -176,7 +176,8 @@ void Shard::fold_frames(Carried& all, const Counters& counters, uint64_t now,
       call_begun = 0;
     }
     const bool outermost = grown && is_outermost(i);
-    if (outermost) for_each_bit(grown, [&](uint16_t q) { carry_of(all, id, q).value += amounts[q]; });
+    if (outermost)
+      for_each_bit(grown, [&](uint16_t q) { carry_of(all, id, q).value += amounts[q]; });
     const uint32_t path = path_of(i);
     if (!grown || (!outermost && known_paths->is_other(path))) continue;
     TicksInCalls in_calls{};

@@ -165,8 +165,8 @@ def _tables(
             found["paths"] = found_paths
             shown = f"{len(found_paths)} of {n_paths} paths" if len(found_paths) < n_paths else "the paths"
             notes["paths"] = (
-                f"{shown} of regions that were entered inside several ones: solve < pEqn is solve inside pEqn;\n"
-                "columns as above, of all threads together"
+                f"{shown} of regions that were entered inside several ones: solve < pEqn is solve\n"
+                "inside pEqn; columns as above, of all threads together"
             )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
@@ -196,8 +196,8 @@ def _tables(
         if in_regions:
             found["functions_in_regions"] = in_regions
             notes["functions_in_regions"] = (
-                "the same by the region in which they ran, or no region; share, error: of the region's samples;\n"
-                "of_all: of all samples"
+                "the same by the region in which they ran, or no region; share, error: of the region's\n"
+                "samples; of_all: of all samples"
             )
     if arguments.by:
         found |= _by(run, arguments, notes, frames)

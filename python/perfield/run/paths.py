@@ -27,8 +27,10 @@ NO_PATH = -1
 # Paths.all. Times are of all threads together, but for longest_s, the sum over the frame's entries of the
 # longest thread's.
 ROWS = np.dtype(
-    [("step", "i8"), ("rank", "i4"), ("path", "i4"), ("count", "i8"), ("time_s", "f8"), ("longest_s", "f8")]
-    + [("self_time_s", "f8"), ("mpi_time_s", "f8"), ("file_time_s", "f8")]
+    [
+        *(("step", "i8"), ("rank", "i4"), ("path", "i4"), ("count", "i8"), ("time_s", "f8")),
+        *(("longest_s", "f8"), ("self_time_s", "f8"), ("mpi_time_s", "f8"), ("file_time_s", "f8")),
+    ]
 )
 _DEFINED = np.dtype([("path", "<u4"), ("outer", "<u4"), ("region", "<u4"), ("zero", "<u4")])
 _VALUES = ("count", "time_s", "longest_s", "self_time_s", "mpi_time_s", "file_time_s")
@@ -161,7 +163,11 @@ def _definitions(streams: Streams, n_ranks: int) -> tuple[np.ndarray, np.ndarray
 
 
 def rows_of_paths(
-    entries: Rows, paths: Paths, quantities: Sequence[tuple[Quantity, ...]], rows: np.ndarray, step: np.ndarray
+    entries: Rows,
+    paths: Paths,
+    quantities: Sequence[tuple[Quantity, ...]],
+    rows: np.ndarray,
+    step: np.ndarray,
 ) -> np.ndarray:
     """What paths cost in step entries: ROWS, sorted by step, rank and path.
 

@@ -423,9 +423,9 @@ class RunDirectory:
         """CPU time of functions: step, rank, thread, function, module, region, count (of samples), time_s.
 
         thread : number of the rank's thread; 0 is the main one. region : in which region it ran, with those
-        around it, as in "solve < pEqn"; "no region", or "not known". A time is a multiple of what a sample stands
-        for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of these
-        steps have no row. Raises KeyError if the run has no such step.
+        around it, as in "solve < pEqn"; "no region", or "not known". A time is a multiple of what a sample
+        stands for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of
+        these steps have no row. Raises KeyError if the run has no such step.
         """
         from perfield.run.samples import samples_table
 

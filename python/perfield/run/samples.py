@@ -28,8 +28,10 @@ WORDS_OF = {IN_NO_REGION: "no region", NOT_KNOWN: "not known"}
 # A row for each frame, rank, thread, function and path. function : index in Samples.functions. path : in
 # which region it ran, an index in RunDirectory.known_paths.all, or IN_NO_REGION or NOT_KNOWN.
 TABLE = np.dtype(
-    [("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("path", "i4")]
-    + [("count", "u8"), ("time_s", "f8")]
+    [
+        *(("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("path", "i4")),
+        *(("count", "u8"), ("time_s", "f8")),
+    ]
 )
 _ENTRIES_AT_ONCE = 4096  # of some hundred samples each
 _ON_PATH = -1  # in place of the region of other paths
@@ -47,9 +49,9 @@ class Function:
 class Samples:
     """CPU time in user mode of a run's ranks, by function.
 
-    table : structured (TABLE), sorted by frame, rank, thread, function and path. `frame` is a position in the run,
-    or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so that
-    their functions have no names.
+    table : structured (TABLE), sorted by frame, rank, thread, function and path. `frame` is a position in the
+    run, or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so
+    that their functions have no names.
     """
 
     functions: list[Function]
@@ -126,8 +128,8 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
 def sampled_calls(
     run: RunDirectory, streams: Streams, positions: np.ndarray
 ) -> Iterator[tuple[int, tuple[str, ...], float]]:
-    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there; not what
-    MPI and perfield do. Calls are known as far as functions keep frame pointers."""
+    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there; not
+    what MPI and perfield do. Calls are known as far as functions keep frame pointers."""
     from perfield.symbols.functions import MPI, PERFIELD
 
     files: dict[tuple[str, str], int] = {}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time of each rank goes, as stacks: regions inside regions, and below them MPI, files and functions.
-
-Flame graphs show them.
+"""Where the time of each rank goes, as stacks: regions inside regions, and inside them MPI, files and
+functions. Flame graphs show them.
 """
 
 from __future__ import annotations

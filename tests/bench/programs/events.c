@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, paths, unguessed,
- * quantities, calls, messages, sendrecv, requests, open_sends, epochs, locks, steps, memory, clock-tsc or
- * clock-monotonic. Rank 0 prints one
- * number per repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the
- * difference is perfield's share. With N, it makes N iterations once, whose instructions a tool
- * counts.
+ * quantities, calls, messages, sendrecv, requests, open_sends, epochs, locks, steps, memory,
+ * clock-tsc or clock-monotonic. Rank 0 prints one number per repetition: nanoseconds per event
+ * (memory: bytes). Run bare and under perfield, the difference is perfield's share. With N, it
+ * makes N iterations once, whose instructions a tool counts.
  */
 #include <mpi.h>
 #include <perfield.h>

@@ -43,8 +43,9 @@ struct Side {
   void enter(uint32_t region, uint64_t now) {
     const bool in_time = recorder->state() == Activity::active;
     const GivenTicks clock{now};
-    if (short_way && (in_time ? shard->enter_usual(region, clock) || shard->enter_found(region, clock)
-                              : shard->enter_unmeasured(region))) {
+    if (short_way &&
+        (in_time ? shard->enter_usual(region, clock) || shard->enter_found(region, clock)
+                 : shard->enter_unmeasured(region))) {
       ++shortened;
       return;
     }

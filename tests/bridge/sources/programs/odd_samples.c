@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * odd_samples - `odd_samples WHAT STEPS`: what makes sampling hard.
- *   nested   solve inside pEqn and inside UEqn, each with functions of its own, and work in no region;
- *            prints the CPU time in s of pEqn, of solve in it, of UEqn, and of solve in it, each
+ *   nested   solve inside pEqn and inside UEqn, each with functions of its own, and work in no
+ * region; prints the CPU time in s of pEqn, of solve in it, of UEqn, and of solve in it, each
  *            without what is inside
  *   brief    threads that live for some microseconds, and enter a region
  *   many     200 threads at once, each now and then in a region of its own
@@ -139,8 +139,10 @@ int main(int argc, char** argv) {
       forks(step);
     } else {
       perfield_region_begin(inside);
-      if (made) made();
-      else in_no_region();
+      if (made)
+        made();
+      else
+        in_no_region();
       perfield_region_end(inside);
       if (!strcmp(what, "many")) usleep(100000);
     }
