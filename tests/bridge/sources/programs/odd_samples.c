@@ -22,18 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kUnit = 400000, kThreads = 200 };
-static volatile double sink;
+#include "spin.h"
+
+enum { kThreads = 200 };
 static volatile int ends;
 static pthread_barrier_t together;
 static perfield_region pEqn, UEqn, solve, inside;
 
-#define SPIN(n)                                         \
-  do {                                                  \
-    double x = 0;                                       \
-    for (long i = 0; i < (n); i++) x += (double)i * .5; \
-    sink = x;                                           \
-  } while (0)
 #define FUNCTION static __attribute__((noinline)) void
 FUNCTION of_pressure(void) { SPIN(6 * kUnit); }
 FUNCTION of_velocity(void) { SPIN(3 * kUnit); }
