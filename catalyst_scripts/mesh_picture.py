@@ -273,12 +273,17 @@ def _faint(mesh: Any, view: Any) -> None:
 
 def _edges(mesh: Any, view: Any, opacity: float, rgb: Any = TEXT, width: float = 1.5) -> list[Any]:
     surface = pv.ExtractSurface(registrationName="surface of the pieces", Input=mesh)
-    edges = pv.FeatureEdges(registrationName="edges of the pieces", Input=surface)
+    oriented = pv.GenerateSurfaceNormals(registrationName="one side of the pieces", Input=surface)
+    oriented.Consistency, oriented.Splitting = (
+        1,
+        0,
+    )  # cells that turn their backs on each other look like edges
+    edges = pv.FeatureEdges(registrationName="edges of the pieces", Input=oriented)
     edges.NonManifoldEdges = 0
     display = pv.Show(edges, view)
     plain(display, rgb, opacity)
     display.LineWidth = width
-    return [edges, surface]
+    return [edges, oriented, surface]
 
 
 def _between(mesh: Any, association: str, field: str, low: float, high: float) -> Any:

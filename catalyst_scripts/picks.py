@@ -271,7 +271,12 @@ def _set_selection(proxy: Any, kind: str, **properties: Sequence[Any]) -> None:
 
 def _is_surface(source: Any) -> bool:
     """Whether a source shows edges of pieces only."""
-    return source.GetXMLName() in ("FeatureEdges", "ExtractSurface", "DataSetSurfaceFilter")
+    return source.GetXMLName() in (
+        "FeatureEdges",
+        "PolyDataNormals",
+        "ExtractSurface",
+        "DataSetSurfaceFilter",
+    )
 
 
 def _blocks(source: Any, ranks: list[int]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from vtkmodules.vtkCommonCore import vtkPoints
-from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData, vtkUnstructuredGrid
 from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridWriter
 
 from perfield.pictures.blocks import attach
@@ -39,6 +39,22 @@ def row_of_cubes(n_cells: int, on_cells: dict | None = None, on_points: dict | N
         for name, values in (arrays or {}).items():
             attach(grid, name, np.asarray(values), association)
     return grid
+
+
+def turned_triangles(n: int) -> vtkPolyData:
+    """A square of n x n squares of two triangles each, of which every other one is seen from behind."""
+    points = vtkPoints()
+    for number in range((n + 1) ** 2):
+        points.InsertNextPoint(number % (n + 1), number // (n + 1), 0)
+    triangles = vtkCellArray()
+    for row in range(n):
+        for low in range(row * (n + 1), row * (n + 1) + n):
+            for corners in ((low, low + 1, low + n + 1), (low + n + 1, low + n + 2, low + 1)):
+                triangles.InsertNextCell(3, corners)
+    made = vtkPolyData()
+    made.SetPoints(points)
+    made.SetPolys(triangles)
+    return made
 
 
 def write_vtu(path: Path, grid: vtkUnstructuredGrid) -> Path:

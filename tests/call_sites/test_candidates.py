@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from perfield.call_sites.candidates import candidates, digits, sites
-from perfield.symbols.source_lines import source_lines
+from perfield.call_sites.names import file_of, names
+from perfield.symbols.source_lines import SourceLine, source_lines
 
 MODULES = ["/opt/code/solver", "/usr/lib/libmpi.so.40"]
 MS = 1_000_000
@@ -202,6 +204,28 @@ def test_iterations_until_convergence_are_no_steps():
 def test_loop_in_a_part_of_the_run_is_proposed_unless_it_is_setup(last_ms, regular):
     (best,) = candidates(run_of([site("Allreduce", "a", 40, last_ms=last_ms)]))
     assert best.is_regular == regular
+
+
+def test_steps_of_ever_more_iterations_are_regular():
+    # FEniCSx: 100 steps, each with some calls more than the one before, as its solver iterates longer.
+    rising = [
+        [100, 98, 98, 1, 96, 1, 35125955, 27547402, 369, 512],
+        [99, 97, 96, 1, 94, 1, 38700970, 27547402, 434, 514],
+        [97, 95, 94, 1, 92, 1, 30272061, 28140662, 462, 515],
+    ]
+    (best,) = candidates(run_of([site("Waitall", "a", 100, rhythm=rising)]))
+    assert best.is_regular and (best.every, best.steps) == (1, 100)
+
+
+def test_names_leave_out_the_interpreter_and_the_versions_of_libraries():
+    (one,) = sites(
+        run_of([site("Wait", "3f2a", 4)], modules=["/usr/lib/cpp.cpython-311-x86_64-linux-gnu.so"])
+    )
+    inside = replace(one, callers=(*one.callers, ("/usr/bin/python3.11", 32)))
+    lines = {("/usr/bin/python3.11", 32): SourceLine("_PyEval_EvalFrameDefault", "", 0)}
+    assert names([inside], lines) == {inside: "Wait@cpp-3f2a"}
+    assert file_of(("/usr/lib/libdolfinx_real.so.0.5", 1)) == "libdolfinx_real"
+    assert file_of(("/opt/solver", 1)) == "solver"
 
 
 def test_ranks_of_a_killed_run_may_differ_in_hits():

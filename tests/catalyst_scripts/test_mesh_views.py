@@ -270,3 +270,20 @@ for time in times:
 """
     two_blocks = ["/Root/rank_5_block_0", "/Root/rank_5_block_1"]
     assert in_paraview(script, path) == [[[2], ["/Root/rank_2"], 27], [[5], two_blocks, 54]]
+
+
+def test_cells_seen_from_behind_have_no_edges_of_their_own(tmp_path):
+    from mesh_file_writers import turned_triangles, written_by
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataWriter
+
+    writer = vtkXMLPolyDataWriter()
+    writer.SetDataModeToAscii()  # Debian's VTK cannot read appended data
+    written_by(writer, tmp_path / "turned.vtp", turned_triangles(6))
+    script = """
+from mesh_picture import _edges
+mesh = pv.XMLPolyDataReader(FileName="turned.vtp")
+edges = _edges(mesh, pv.CreateRenderView(), 1.0)[0]
+edges.UpdatePipeline()
+result = edges.GetDataInformation().GetNumberOfCells()
+"""
+    assert in_paraview(script, tmp_path) == 4 * 6

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which pieces of the mesh touch, for a report's findings about messages."""
 
+import os
 import sys
 
 import pytest
@@ -25,6 +26,26 @@ def test_report_without_a_mesh_does_not_ask_about_neighbours(tmp_path):
         ("neighbours",)
     ]
     assert not any("pieces" in note for note in made.notes)
+
+
+def test_report_counts_the_cells_of_a_mesh_that_the_program_wrote(tmp_path, monkeypatch):
+    pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+    from mesh_file_writers import row_of_cubes, write_vtu
+
+    path = twin.write_run(tmp_path / "run", ranks=3, mesh=False)
+    assert not report(perfield.open(path)).observed.has("cells")
+    files = [write_vtu(tmp_path / f"{n}.vtu", row_of_cubes(n + 1)) for n in range(3)]
+    listed = "".join(f'<DataSet timestep="0" part="{n}" file="{n}.vtu"/>' for n in range(3))
+    (tmp_path / "u.pvd").write_text(f'<VTKFile type="Collection"><Collection>{listed}</Collection></VTKFile>')
+    run = perfield.open(path)
+    monkeypatch.setitem(run.info, "working_directory", "..")
+    begin, _ = run.realtime_ns
+    for file in (*files, tmp_path / "u.pvd"):
+        os.utime(file, ns=(begin, begin + 1))
+    made = report(run)
+    assert made.observed.of("cells").tolist()[0] == [1, 2, 3]
+    assert len(made.observed.of("cells")) == len(made.observed.of("step_time_s"))
+    assert made.observed.neighbours is not None
 
 
 def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch):

@@ -10,10 +10,11 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 
 from device_runs import GB, kernel_s, write_device_run
 from foam_cases import write_case
+from mesh_file_writers import turned_triangles
 from served import served
 
 import twin
-from perfield.serve.surface import looking
+from perfield.serve.surface import edges_of, looking
 
 RANKS = 8
 
@@ -42,6 +43,10 @@ def test_each_face_of_the_surface_belongs_to_the_rank_of_its_piece(client):
     # a slab has 12 edges, 8 of them of 4 segments across, and 4 of 4 segments along
     assert np.bincount(arrays["line_rank"]).tolist() == [48] * RANKS
     assert len(cells(arrays["lines"])) == RANKS * 48
+
+
+def test_cells_seen_from_behind_have_no_edges_of_their_own():
+    assert edges_of(turned_triangles(6)).GetNumberOfCells() == 4 * 6
 
 
 def test_own_field_is_that_of_the_newest_step_with_one(client):

@@ -13,6 +13,7 @@ from perfield.symbols import files
 from perfield.symbols.files import demangled, symbols_of
 from perfield.symbols.functions import KERNEL_CLOCK, MPI, NO_FILE, PERFIELD, functions_at, is_changed
 from perfield.symbols.names import short
+from perfield.symbols.source_lines import source_lines
 
 SOURCE = """
 #include <algorithm>
@@ -21,6 +22,11 @@ struct Solver { double relax(double x, int n); };
 static inline __attribute__((always_inline)) double smooth(double x) { return std::max(x * 1.5, x - 3.0); }
 double Solver::relax(double x, int n) { for (int i = 0; i < n; ++i) x = smooth(x) * x + 1; return x; }
 }
+#ifdef SHOWN_FIRST
+extern "C" double shown(double x) { return x + 1; }
+static __attribute__((noinline)) double inner(double x) { asm(""); return x * x + 3; }
+extern "C" double user(double x) { return inner(x) + 1; }
+#endif
 extern "C" double exported(double x) { return flow::Solver().relax(x, 1000); }
 """
 
@@ -66,6 +72,18 @@ def test_stripped_files_name_what_they_export_else_where_the_function_begins(bui
     shutil.copy(path, stripped)
     subprocess.run(["strip", stripped], check=True)
     assert functions_at(str(stripped), "", [begin + 5, begin + 9]) == [[f"libstripped.so+{begin:#x}"]] * 2
+
+
+def test_a_function_without_a_name_does_not_get_that_of_the_one_before_it(built):
+    path = built("-DSHOWN_FIRST", "-fno-toplevel-reorder")
+    begin = inside(path, "_ZL5innerd")[0]
+    stripped = path.with_name("libbehind.so")
+    subprocess.run(["strip", "-o", stripped, path], check=True)
+    before = symbols_of(str(stripped))
+    assert "shown" in before.names and before.begin[before.names.index("shown")] < begin
+    assert functions_at(str(stripped), "", [begin + 5]) == [[f"libbehind.so+{begin:#x}"]]
+    lines = source_lines([(str(stripped), begin + 5), (str(path), begin + 5)])
+    assert [short(line.function) for line in lines.values()] == ["", "inner"]
 
 
 def test_a_separate_debug_file_has_the_names(built, tmp_path, monkeypatch):
@@ -125,5 +143,10 @@ def test_addresses_outside_of_functions_have_no_symbol(built):
 
 def test_short_names_leave_out_what_nobody_reads():
     assert short("void Foam::reduce<double>(double&, int)") == "Foam::reduce"
+    assert short("std::function<void (int)>::operator()(int) const") == "std::function::operator"
+    assert short("a::Each<b (c)>::call(d)") == "a::Each::call"
+    assert short("tabulate_tensor_integral_c73eff42c2bb54009b1223d48412749def6b0247") == (
+        "tabulate_tensor_integral_c73eff4"
+    )
     assert short("__GI___clock_gettime") == "clock_gettime"
     assert short("LAMMPS_NS::PairLJCut::compute(int, int)") == "LAMMPS_NS::PairLJCut::compute"

@@ -197,7 +197,8 @@ def _rhythm(levels: list[list[int]]) -> _Rhythm:
             if not clearly and longer < MUCH_LONGER and share >= STEADY:
                 return _Rhythm(every, share, True)
         every *= max(usual, 1)
-    return _Rhythm(every, 0.0, True)
+    # Where calls grow in number, as those of a solver that needs ever more iterations, each hit is a burst.
+    return _Rhythm(every, share if levels and usual == 1 else 0.0, True)
 
 
 def _table(body: dict) -> dict[tuple[str, str], tuple[Site, dict]]:

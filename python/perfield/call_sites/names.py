@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import PurePath
 
 from perfield.call_sites.candidates import Caller, Site, digits
@@ -18,6 +19,7 @@ from perfield.symbols.source_lines import SourceLine
 Lines = Mapping[Caller, SourceLine]
 # Files between a program and MPI: their frames say nothing about the program.
 _BETWEEN = ("libmpi", "libc.so", "libboost_mpi", "MPI.cpython", "MPI.abi3")
+_INTERPRETER = ("python", "libpython")  # its functions say nothing about the script
 
 
 def own(callers: Iterable[Caller]) -> list[Caller]:
@@ -39,9 +41,20 @@ def at(site: Site, file: str, line: int, lines: Lines) -> bool:
 def _label(site: Site, lines: Lines) -> str:
     """The innermost known function of the program, at most with the class it belongs to, else the file."""
     callers = own(site.callers) or list(site.callers)
-    for caller in callers:
+    for caller in in_code(callers):
         function = short(lines[caller].function) if caller in lines else ""
         function = re.sub(r"\.(\d|constprop|isra|part|cold)\b.*", "", function)  # a compiler's copies
         if function:
             return re.sub(r"[^\w:.~]", "_", "::".join(function.split("::")[-2:]))
-    return re.sub(r"[^\w:.~]", "_", PurePath(callers[0][0]).name) if callers else "unknown"
+    return re.sub(r"[^\w:.~]", "_", file_of(callers[0])) if callers else "unknown"
+
+
+def in_code(callers: Iterable[Caller]) -> list[Caller]:
+    """The callers up to Python's interpreter; all, if the innermost is in the interpreter."""
+    inner = list(takewhile(lambda caller: not PurePath(caller[0]).name.startswith(_INTERPRETER), callers))
+    return inner or list(callers)
+
+
+def file_of(caller: Caller) -> str:
+    """The program or library of a caller, without the versions behind its name: libdolfinx_real."""
+    return re.sub(r"(\.cpython-[^.]+|\.abi3)?\.so[.\d]*$", "", PurePath(caller[0]).name)

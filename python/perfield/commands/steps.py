@@ -120,10 +120,10 @@ def not_told_apart(run: RunDirectory) -> list[str]:
 
 def where(site: Site, lines: Lines) -> str:
     """The innermost known place of a site: file and line, else function, else program and address."""
-    from perfield.call_sites.names import own
+    from perfield.call_sites.names import in_code, own
     from perfield.symbols.names import short
 
-    callers = own(site.callers) or list(site.callers) or [("?", 0)]
+    callers = in_code(own(site.callers) or list(site.callers)) or [("?", 0)]
     known = [lines[caller] for caller in callers if caller in lines]
     for line in known:
         if line.line:

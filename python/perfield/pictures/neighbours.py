@@ -18,7 +18,8 @@ from vtkmodules.vtkFiltersGeneral import vtkImageDataToPointSet, vtkRectilinearG
 
 from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.pictures.blocks import MeshError, MeshMissingError
-from perfield.pictures.pieces import Pieces, choose_pieces
+from perfield.pictures.pieces import Pieces
+from perfield.pictures.shown_mesh import mesh_of
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
@@ -56,7 +57,7 @@ def touching(run: Run) -> tuple[np.ndarray | None, str]:
             f"points, and perfield looks at up to {MOST_PIECES:,} pieces and {MOST_POINTS:,} points."
         )
     try:
-        keys = neighbours(choose_pieces(run), run.n_ranks, frame)
+        keys = neighbours(mesh_of(run), run.n_ranks, frame)
     except MeshMissingError:
         return None, ""
     except MeshError as error:

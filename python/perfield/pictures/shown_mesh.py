@@ -52,6 +52,17 @@ def shown_pieces(
     raise first
 
 
+def mesh_of(run: Run) -> Pieces:
+    """The mesh of a run: what `choose_pieces` finds, else what the program wrote while it was measured.
+
+    Raises MeshMissingError if neither is there.
+    """
+    try:
+        return choose_pieces(run)
+    except MeshUnknownError:
+        return _found(run, [])
+
+
 def choose_without_name(run: Run) -> Pieces:
     """What `choose_pieces` finds where nobody named a mesh."""
     return choose_pieces(run, named=False)

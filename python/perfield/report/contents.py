@@ -16,7 +16,7 @@ from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
 from perfield.analysis.waits import PathSums
 from perfield.report import of_observed
-from perfield.report.mesh_neighbours import mesh_neighbours
+from perfield.report.mesh_neighbours import mesh_neighbours, with_cells
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.report.regimes import Regimes, regimes
 from perfield.run import RunDirectory, tables
@@ -215,7 +215,7 @@ def report(run: RunDirectory) -> Report:
     """Reads the run and asks all questions."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
     neighbours, without_neighbours = mesh_neighbours(run)
-    observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours)
+    observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours), run)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which pieces of a run's mesh touch, which findings about messages ask."""
+"""What findings ask of a run's mesh: how many cells each rank has, and which pieces touch."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from perfield.analysis.observed import Observed
 from perfield.run import RunDirectory
 
 WITHOUT_VTK = (
@@ -20,3 +23,30 @@ def mesh_neighbours(run: RunDirectory) -> tuple[np.ndarray | None, str]:
     except ImportError:
         return None, WITHOUT_VTK
     return touching(run)
+
+
+def with_cells(observed: Observed, run: RunDirectory) -> Observed:
+    """With the numbers of cells of a mesh that the program wrote, where the run does not tell them itself and
+    they are the same at its begin and its end."""
+    if observed.has("cells") or not len(run):
+        return observed
+    try:
+        from perfield.pictures.blocks import MeshError, owned_cells
+        from perfield.pictures.shown_mesh import mesh_of
+    except ImportError:
+        return observed
+    try:
+        pieces = mesh_of(run)
+        first, last = (
+            [
+                sum(owned_cells(block) for _, block in pieces.blocks(rank, frame))
+                for rank in range(run.n_ranks)
+            ]
+            for frame in (run.frame(0), run.frame(len(run) - 1))
+        )
+    except MeshError:
+        return observed
+    if first != last:
+        return observed
+    cells = np.tile(np.array(last, np.float32)[observed.ranks], (len(observed.of("step_time_s")), 1))
+    return replace(observed, tables={**observed.tables, "cells": cells})

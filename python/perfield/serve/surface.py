@@ -23,7 +23,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkPolyData,
     vtkUnstructuredGrid,
 )
-from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkThreshold
+from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkPolyDataNormals, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
@@ -215,14 +215,14 @@ def _chosen(whole: vtkUnstructuredGrid, owned: np.ndarray) -> vtkUnstructuredGri
     return some.GetOutput()
 
 
-def _drawn(
-    shape: vtkPolyData, surface: _Surface, arrays: dict[str, np.ndarray], about: dict[str, Any]
-) -> _Surface:
-    """The surface with its arrays for the page. arrays, about : what else goes there."""
-    if not shape.GetNumberOfCells():
-        raise MeshError("the pieces of the mesh have points, but no cells of their own, so nothing is drawn.")
+def edges_of(shape: vtkPolyData) -> vtkPolyData:
+    """The edges of pieces: where faces end, and where they meet at a sharp angle."""
+    oriented = vtkPolyDataNormals()  # cells that turn their backs on each other look like edges
+    oriented.SetInputData(shape)
+    oriented.ConsistencyOn()
+    oriented.SplittingOff()
     edges = vtkFeatureEdges()
-    edges.SetInputData(shape)
+    edges.SetInputConnection(oriented.GetOutputPort())
     edges.BoundaryEdgesOn()
     edges.FeatureEdgesOn()
     edges.SetFeatureAngle(SHARP)
@@ -230,7 +230,16 @@ def _drawn(
     edges.ManifoldEdgesOff()
     edges.ColoringOff()
     edges.Update()
-    lines = edges.GetOutput()
+    return edges.GetOutput()
+
+
+def _drawn(
+    shape: vtkPolyData, surface: _Surface, arrays: dict[str, np.ndarray], about: dict[str, Any]
+) -> _Surface:
+    """The surface with its arrays for the page. arrays, about : what else goes there."""
+    if not shape.GetNumberOfCells():
+        raise MeshError("the pieces of the mesh have points, but no cells of their own, so nothing is drawn.")
+    lines = edges_of(shape)
     bounds = shape.GetBounds()
     flat, direction, up = looking(bounds)
     arrays |= {

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfield.symbols.files import demangled, symbols_of
+
 _OPTIONS = {
     "addr2line": ["-f", "-C", "-e"],
     "llvm-symbolizer": ["--output-style=GNU", "--no-inlines", "-f", "-C", "-e"],
@@ -52,9 +54,11 @@ def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     words = result.stdout.splitlines()
     lines = []
-    for function, place in zip(words[0::2], words[1::2]):
+    for function, place, symbol in zip(words[0::2], words[1::2], _symbols(path, offsets)):
         file, _, number = place.partition(" (")[0].rpartition(":")
         known = number.isdigit() and int(number) > 0 and not file.startswith("??")
+        if file.startswith("??"):  # else it has debug information
+            function = symbol
         lines.append(
             SourceLine(
                 "" if function.startswith("??") else function,
@@ -63,6 +67,15 @@ def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
             )
         )
     return lines
+
+
+def _symbols(path: str, offsets: list[int]) -> list[str]:
+    """The function around each return address, "" where no symbol covers it. Without debug information the
+    tools name the nearest symbol before an address, though a stripped file may lack the right one."""
+    symbols = symbols_of(path)
+    return (
+        demangled(symbols.of([max(offset - 1, 0) for offset in offsets])) if symbols else [""] * len(offsets)
+    )
 
 
 def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
@@ -83,7 +96,8 @@ def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
         if line.startswith("0x"):
             number += 1
             continue
-        next(lines, "")  # file and line
-        if 0 <= number < len(found) and not line.startswith("??"):
+        place = next(lines, "")
+        # Without a place it is the nearest symbol before the address, wherever that ends: see _symbols.
+        if 0 <= number < len(found) and not line.startswith("??") and not place.startswith("??"):
             found[number].append(line)
     return found
