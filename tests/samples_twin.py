@@ -14,14 +14,33 @@ import twin
 MONOTONIC_NS = 5_000_000_000  # of stamp 0
 PERIOD_NS = 5_000_000
 Sample = tuple[int, int, Sequence[int]]  # time on CLOCK_MONOTONIC, thread, addresses
+NOWHERE = 1  # in no region; 0: nobody knows
 
 
-def pack_samples(samples: Sequence[Sample], period_ns: int = PERIOD_NS, lost: int = 0) -> bytes:
-    """The body of a `samples` entry."""
+def on_path(path: int) -> int:
+    """How a sample says that it was taken on a path."""
+    return 2 * path + 1
+
+
+def on_other_paths(region: int) -> int:
+    """The same of other paths of a region."""
+    return 2 * region + 2
+
+
+def pack_samples(
+    samples: Sequence[Sample],
+    period_ns: int = PERIOD_NS,
+    lost: int = 0,
+    where: Sequence[int] | None = None,
+    old: bool = False,
+) -> bytes:
+    """The body of a `samples` entry. where : of each, in which region. old : of the first version."""
     time = origin = samples[0][0] if samples else 0
     packed, address = b"", 0
-    for at, thread, addresses in samples:
-        packed += leb(zigzag(at - time)) + leb(thread) + leb(len(addresses))
+    for n, (at, thread, addresses) in enumerate(samples):
+        packed += leb(zigzag(at - time)) + leb(thread)
+        packed += b"" if old else leb(where[n] if where else NOWHERE)
+        packed += leb(len(addresses))
         time = at
         for one in addresses:
             packed += leb(zigzag(one - address))

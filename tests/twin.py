@@ -33,7 +33,7 @@ from packed_twin import crc32c, pack_body, unpack_body
 MARKER = b"\xf1pfentr\n"
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
-    *("definition", "defined", "reference", "events", "communicator", "samples", "modules"),
+    *("definition", "defined", "reference", "events", "communicator", "samples", "modules", "paths"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
@@ -93,10 +93,18 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
             *("number", "channel"),
         ],
     ),
+    "paths": (
+        struct.Struct("<IIQQQQQQ"),
+        [
+            *("path", "region", "count", "inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns"),
+            *("mpi_ns", "file_ns"),
+        ],
+    ),
 }
 OLD_MESSAGES = struct.Struct("<iHHQQQQ")  # before messages had stamps
 DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
-VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}
+PATH_ROW = struct.Struct("<IIII")  # path, path around it, region, 0
+VERSIONS = {name: {"step": 3, "samples": 2}.get(name, 1) for name in NAMES}
 PACKED = 4  # version of a step that is stated as differences
 CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
 ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
@@ -133,6 +141,7 @@ def step_body(
     quantities: list[dict] = (),
     collectives: list[dict] = (),
     synchronisations: list[dict] = (),
+    paths: list[dict] = (),
     old_messages: bool = False,
     **values,
 ) -> bytes:
@@ -146,6 +155,7 @@ def step_body(
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
     tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
     tables |= {"quantities": quantities, "collectives": collectives, "synchronisations": synchronisations}
+    tables |= {"paths": paths}
     fixed = [values.get(key, 0) for key in STEP_KEYS]
     body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
     for number, (name, rows) in enumerate(tables.items(), 1):
@@ -196,6 +206,11 @@ def definition_hash(body: bytes) -> int:
 def defined_body(rows: list[tuple[int, int, str]]) -> bytes:
     """Body of a `defined` entry, of (hash, id, "region" or "quantity")."""
     return b"".join(DEFINED.pack(hash, id, TYPES[type], 0) for hash, id, type in rows)
+
+
+def paths_body(rows: list[tuple[int, int, int]]) -> bytes:
+    """Body of a `paths` entry, of (path, path around it or 0, region)."""
+    return b"".join(PATH_ROW.pack(*row, 0) for row in rows)
 
 
 def array_body(description: dict, arrays: list[dict]) -> bytes:
@@ -289,6 +304,8 @@ def decode_body(type: str, body: bytes) -> dict:
     if type == "defined":
         rows = [DEFINED.unpack_from(body, at)[:3] for at in range(0, len(body), DEFINED.size)]
         return {"rows": [(hash, id, TYPE_NAMES[number]) for hash, id, number in rows]}
+    if type == "paths":
+        return {"rows": [PATH_ROW.unpack_from(body, at)[:3] for at in range(0, len(body), PATH_ROW.size)]}
     return json.loads(body)
 
 

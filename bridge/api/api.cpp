@@ -20,6 +20,7 @@ using perfield::Recorder;
 using perfield::recorder;
 using perfield::RegionDefinition;
 using perfield::Regions;
+using perfield::SampledClock;
 using perfield::session;
 using perfield::Shard;
 using perfield::this_shard;
@@ -37,9 +38,7 @@ uint32_t counted_as(Recorder& r, Shard& s, uint32_t id, int block) noexcept {
   if (s.pipeline_armed) return armed(r, s, id, block);
   const RegionDefinition& d = r.regions[id];
   if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
-  if (block >= 0) return r.regions.part_of(id, block, 0);
-  if (id != r.regions.step_region()) r.make_usual(s, id);
-  return id;
+  return block >= 0 ? r.regions.part_of(id, block, 0) : id;
 }
 
 // The long way, see usual_region.hpp. ticks: of the event, if known.
@@ -52,7 +51,9 @@ __attribute__((noinline)) void enter(perfield_region region, int block,
   if (__builtin_expect(id == r.regions.step_region(), 0) && !s->own_work &&
       r.step_region.enter(*s, id))
     session().setup_done();
-  r.enter_region(*s, id, counted_as(r, *s, id, block), ticks);
+  const uint32_t counted = counted_as(r, *s, id, block);
+  r.enter_region(*s, id, counted, ticks);
+  if (counted == id && id != r.regions.step_region()) r.make_usual(*s, id);
 }
 
 __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0) noexcept {
@@ -65,13 +66,30 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
     session().close_step_of_region();
 }
 
-// Not counted, or the long way.
+// Where samples need a look at each event; then the short way.
+__attribute__((noinline)) bool enter_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+  const SampledClock clock{ticks};
+  s.look_at_samples();
+  return s.enter_usual(handle, clock) || s.enter_found(handle, clock);
+}
+__attribute__((noinline)) bool leave_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+  s.look_at_samples();
+  return s.leave_usual(handle, SampledClock{ticks});
+}
+
+// Samples; the short way after a wrong guess; not counted; or the long way.
 __attribute__((noinline)) void enter_otherwise(perfield_region region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
-  if (!s || !s->enter_unmeasured(region - 1)) enter(region, -1, ticks);
+  if (!s) return enter(region, -1, ticks);
+  if (s->activity->sampled && enter_sampled(*s, region - 1, ticks)) return;
+  if (ticks ? s->enter_found(region - 1, GivenTicks{ticks})
+            : s->enter_found(region - 1, CounterClock()))
+    return;
+  if (!s->enter_unmeasured(region - 1)) enter(region, -1, ticks);
 }
 __attribute__((noinline)) void leave_otherwise(perfield_region region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
+  if (s && s->activity->sampled && leave_sampled(*s, region - 1, ticks)) return;
   if (!s || !s->leave_unmeasured(region - 1)) leave(region, ticks);
 }
 

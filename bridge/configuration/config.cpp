@@ -95,19 +95,13 @@ struct Limit {
   const char* key;
   double least, most;
 };
-const Limit kLimits[] = {{"measure_every", 1, 1e9},
-                         {"sum_every", 1, 1e9},
-                         {"skip_steps", 0, 1e15},
-                         {"fields_every", -1, 1e15},
-                         {"arrivals_every", 0, 1e15},
-                         {"max_regions", 1, 1e7},
-                         {"max_peers", 1, 1e7},
-                         {"record_limit", 1, 9e18},
-                         {"flush_seconds", 0, 3600},
-                         {"step_seconds", 0, 86400},
-                         {"catalyst_every", 1, 1e15},
-                         {"catalyst_ranks", 0, 1e9},
-                         {"catalyst_patience", 0.001, 1e9}};
+const Limit kLimits[] = {{"measure_every", 1, 1e9},   {"sum_every", 1, 1e9},
+                         {"skip_steps", 0, 1e15},     {"fields_every", -1, 1e15},
+                         {"arrivals_every", 0, 1e15}, {"max_regions", 1, 1e7},
+                         {"max_paths", 1, 1e6},       {"max_peers", 1, 1e7},
+                         {"record_limit", 1, 9e18},   {"flush_seconds", 0, 3600},
+                         {"step_seconds", 0, 86400},  {"catalyst_every", 1, 1e15},
+                         {"catalyst_ranks", 0, 1e9},  {"catalyst_patience", 0.001, 1e9}};
 
 // The words that a key accepts.
 struct Choice {

@@ -15,7 +15,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "format/entry.hpp"
 #include "format/step_packer.hpp"
@@ -54,6 +56,14 @@ class Appender {
   bool end(size_t bytes) noexcept;
   // Appends an entry with a body of JSON text. False as for end.
   bool json(EntryType type, uint64_t index, const std::string& text) noexcept;
+  // The same with a body of rows, a multiple of 8 bytes.
+  template <class Row>
+  bool rows(EntryType type, const std::vector<Row>& rows) noexcept {
+    const size_t bytes = rows.size() * sizeof(Row);
+    unsigned char* const at = begin(type, 0, bytes);
+    if (at) memcpy(at, rows.data(), bytes);
+    return at && end(bytes);
+  }
   // Appends an entry from parts that are too big for the buffer, in one writev(2). The sizes of the
   // parts are multiples of 8. Gathered entries go first. False if it is not in the file; the caller
   // may try again, or call miss().

@@ -106,6 +106,8 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
       return set_rows(header, rows, &view->collectives);
     case StepTable::synchronisations:
       return set_rows(header, rows, &view->synchronisations);
+    case StepTable::paths:
+      return set_rows(header, rows, &view->paths);
   }
   return true;  // from a newer perfield
 }

@@ -116,6 +116,7 @@ struct StepView {
   TableView<QuantityRow> quantities;
   TableView<CollectiveRow> collectives;
   TableView<SynchronisationRow> synchronisations;
+  TableView<PathRow> paths;
   uint32_t reference = 0;  // as in EntryPlace
   uint64_t reference_offset = 0;
 };

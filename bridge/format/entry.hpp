@@ -29,13 +29,16 @@ enum class EntryType : uint16_t {
   events = 14,
   communicator = 15,
   samples = 16,
-  modules = 17
+  modules = 17,
+  paths = 18
 };
 
 // The version of a step's body that is stated as differences to an earlier one, see pack.hpp.
 inline constexpr uint16_t kPackedStep = 4;
 // The body version of each type that this perfield writes and reads.
-constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 3 : 1; }
+constexpr uint16_t body_version(EntryType type) {
+  return type == EntryType::step ? 3 : type == EntryType::samples ? 2 : 1;
+}
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
 enum StepFlags : uint16_t {
@@ -95,9 +98,10 @@ enum class StepTable : uint16_t {
   calls = 4,
   quantities = 5,
   collectives = 6,
-  synchronisations = 7
+  synchronisations = 7,
+  paths = 8
 };
-inline constexpr int kStepTables = 7;
+inline constexpr int kStepTables = 8;
 struct TableHeader {
   uint16_t table;
   uint16_t row_bytes;
@@ -189,6 +193,27 @@ struct SynchronisationRow {
   uint32_t number, channel;  // of the last one; 0: not known
 };
 static_assert(sizeof(SynchronisationRow) == 48);
+
+// What a region has on one path. A region that has all on one path has a row without numbers, or
+// none if that path is outside of all other regions.
+struct PathRow {
+  uint32_t path;  // as a row of a `paths` entry tells; 0: on other paths
+  uint32_t region;
+  uint64_t count;
+  uint64_t inclusive_sum_ns, inclusive_max_ns;  // over threads
+  uint64_t self_sum_ns;
+  uint64_t mpi_ns, file_ns;  // of the inclusive time
+};
+static_assert(sizeof(PathRow) == 56);
+
+// A row of a `paths` entry: a path is a region inside the path around it.
+struct PathDefinition {
+  uint32_t path;
+  uint32_t outer;  // 0: outside of all regions
+  uint32_t region;
+  uint32_t zero;
+};
+static_assert(sizeof(PathDefinition) == 16);
 
 // A row of a `defined` entry: the rank's id of the region or quantity that a `definition` entry of
 // any rank describes.

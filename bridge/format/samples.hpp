@@ -19,8 +19,16 @@ struct SamplesStart {
 };
 static_assert(sizeof(SamplesStart) == 32);
 
-// Samples as words: the time on CLOCK_MONOTONIC in ns, thread << 32 | n_addresses, and the
-// addresses, that of the instruction first and those of its callers behind it.
+// Samples as words: the time on CLOCK_MONOTONIC in ns, thread << 32 | n_addresses, in which region
+// it was taken, and the addresses, that of the instruction first and those of its callers behind
+// it.
+inline constexpr size_t kSampleHead = 3;
+// In which region: on a path (0: outside of all), on other paths of a region, or not known.
+inline constexpr uint64_t kWhereUnknown = 0;
+constexpr uint64_t where_on_path(uint32_t path) noexcept { return 2 * uint64_t{path} + 1; }
+constexpr uint64_t where_on_other_paths(uint32_t region) noexcept {
+  return 2 * uint64_t{region} + 2;
+}
 inline constexpr size_t kMostSampleWords = 4096;
 inline constexpr size_t kMostBytesOfSamples = sizeof(SamplesStart) + 10 * kMostSampleWords + 8;
 
@@ -29,8 +37,9 @@ inline constexpr size_t kMostBytesOfSamples = sizeof(SamplesStart) + 10 * kMostS
 size_t pack_samples(SamplesStart start, const uint64_t* words, size_t n_words,
                     unsigned char* out) noexcept;
 
-// The words again. False if the body is damaged.
-bool unpack_samples(const unsigned char* body, size_t bytes, SamplesStart* start,
+// The words again. False if the body is damaged. version: of the body; the first one does not know
+// regions.
+bool unpack_samples(const unsigned char* body, size_t bytes, uint16_t version, SamplesStart* start,
                     std::vector<uint64_t>* words);
 
 }  // namespace perfield

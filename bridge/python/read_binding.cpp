@@ -51,6 +51,7 @@ struct Steps {
   Rows<perfield::QuantityRow> quantities;
   Rows<perfield::CollectiveRow> collectives;
   Rows<perfield::SynchronisationRow> synchronisations;
+  Rows<perfield::PathRow> paths;
 
   explicit Steps(size_t count) : count_(count) {
     fixed.reserve(count);
@@ -73,6 +74,7 @@ struct Steps {
     quantities.append(view.quantities, n, count_);
     collectives.append(view.collectives, n, count_);
     synchronisations.append(view.synchronisations, n, count_);
+    paths.append(view.paths, n, count_);
   }
 
  private:
@@ -97,6 +99,8 @@ py::dict to_tables(Steps&& steps) {
   result["collective_start"] = to_array(std::move(steps.collectives.start));
   result["synchronisations"] = to_array(std::move(steps.synchronisations.rows));
   result["synchronisation_start"] = to_array(std::move(steps.synchronisations.start));
+  result["paths"] = to_array(std::move(steps.paths.rows));
+  result["path_start"] = to_array(std::move(steps.paths.start));
   result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
   return result;
 }
@@ -172,8 +176,24 @@ struct SampleRow {
   uint64_t period_ns;
   int64_t first;
   int32_t rank;
-  uint32_t thread, depth, zero;
+  uint32_t thread, depth;
+  uint32_t path;   // on which it was taken; 0: on none
+  int32_t region;  // of other paths, if it was taken there; -1: on `path`, -2: not known
+  uint32_t zero;
 };
+
+// The numbers of `where`, as pack_samples() takes it.
+void tell_where(uint64_t where, SampleRow* row) {
+  row->path = 0;
+  row->region = -2;
+  if (where == perfield::kWhereUnknown) return;
+  if (where % 2) {
+    row->path = uint32_t(where / 2);
+    row->region = -1;
+  } else {
+    row->region = int32_t(where / 2 - 1);
+  }
+}
 
 py::dict read_samples(const std::string& path, const Offsets& offsets) {
   const uint64_t* const wanted = offsets.data();
@@ -194,7 +214,7 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
       if (!perfield::read_header(file, wanted[n], &header) ||
           header.type != uint16_t(perfield::EntryType::samples) ||
           !perfield::read_body(file, wanted[n], header, &body) || !body ||
-          !perfield::unpack_samples(body, header.body_bytes, &start, &words)) {
+          !perfield::unpack_samples(body, header.body_bytes, header.version, &start, &words)) {
         ++n_damaged;
         continue;
       }
@@ -202,8 +222,9 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
       for (size_t k = 0; k < words.size();) {
         const auto depth = uint32_t(words[k + 1]);
         rows.push_back({int64_t(words[k]), start.period_ns, int64_t(addresses.size()), header.rank,
-                        uint32_t(words[k + 1] >> 32), depth, 0});
-        k += 2;
+                        uint32_t(words[k + 1] >> 32), depth, 0, 0, 0});
+        tell_where(words[k + 2], &rows.back());
+        k += perfield::kSampleHead;
         addresses.insert(addresses.end(), words.begin() + long(k), words.begin() + long(k + depth));
         k += depth;
       }
@@ -331,11 +352,14 @@ void bind_reading(py::module_& module) {
                        wait_end_sum, number, channel);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,
                        begun, wait_begin, wait_end);
-  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, zero);
+  PYBIND11_NUMPY_DTYPE(SampleRow, time_ns, period_ns, first, rank, thread, depth, path, region,
+                       zero);
   PYBIND11_NUMPY_DTYPE(LogRow, step, rank, n, first, all, lost, lost_begin, lost_end);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
   PYBIND11_NUMPY_DTYPE(QuantityRow, region, quantity, zero, value);
+  PYBIND11_NUMPY_DTYPE(PathRow, path, region, count, inclusive_sum_ns, inclusive_max_ns,
+                       self_sum_ns, mpi_ns, file_ns);
 
   module.def(
       "crc32c",
@@ -396,7 +420,7 @@ void bind_reading(py::module_& module) {
              "references : of each, `reference_offset` of its place in the index.\n"
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities',\n"
-             "'collectives', 'synchronisations' of all entries one after another, and\n"
+             "'collectives', 'synchronisations', 'paths' of all entries one after another, and\n"
              "'region_start' (n + 1,), ...: where an entry's rows begin. 'stamped'\n"
              "(bool per entry): whether its messages have stamps, channels and sizes; those of "
              "older\n"
@@ -406,7 +430,9 @@ void bind_reading(py::module_& module) {
       "Where threads were, from `samples` entries at these offsets of a stream file.\n\n"
       "Returns a dict: 'samples': structured rows (time_ns on CLOCK_MONOTONIC, period_ns that "
       "it\nstands for, first: where its addresses begin, rank, thread, depth: how many "
-      "there are);\n'addresses': uint64, of instructions, innermost first; 'lost': samples "
+      "there are, path: on which it was taken, or 0, region: -1, or that of the other paths "
+      "on which\nit was taken, or -2 if that is not known);\n"
+      "'addresses': uint64, of instructions, innermost first; 'lost': samples "
       "without room;\n'damaged': entries.");
   module.def("read_events", &read_events, py::arg("path"), py::arg("offsets"),
              "What `events` entries at these offsets of a stream file keep of logged steps.\n\n"

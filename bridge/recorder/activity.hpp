@@ -17,13 +17,16 @@ struct alignas(64) Activity {
   std::atomic<uint32_t> state{asleep};
   // What an event of a region may take for granted; see usual_region.hpp.
   enum Usual : uint32_t {
-    nothing = 0,     // asleep, or kernel counters are read as well
-    no_time = 1,     // inactive: begins and ends are matched
-    given_time = 2,  // active; events bring their time
-    counter = 3      // active; the clock is the processor's counter
+    nothing = 0,             // asleep, or kernel counters are read as well
+    no_time = 1,             // inactive: begins and ends are matched
+    sampled_given_time = 2,  // as below, but samples need a look
+    sampled_counter = 3,
+    given_time = 4,  // active; events bring their time
+    counter = 5      // active; the clock is the processor's counter
   };
   std::atomic<uint32_t> usual{nothing};
   bool by_counter = false;  // ticks are those of the processor's counter
+  bool sampled = false;     // events of regions look at SampleMarks
   // How messages are counted, as bits. None set: in rows alone, and the clock is the counter.
   enum Messages : uint8_t { logged = 1, other_clock = 2, not_counted = 4 };
   std::atomic<uint8_t> messages{0};

@@ -7,12 +7,14 @@
 
 namespace perfield {
 
-bool Carried::start(uint32_t max_shards, uint32_t max_regions) noexcept {
+bool Carried::start(uint32_t max_shards, uint32_t max_regions, uint32_t max_paths) noexcept {
   if (memory_) return true;
   const size_t rows = (size_t{max_regions} * sizeof(RegionRow) + 63) / 64 * 64;
   const size_t quantities = (size_t{max_regions} * sizeof(uint64_t) + 63) / 64 * 64;
-  const size_t bits = Bits::bytes(max_regions);
-  const size_t total = Bits::bytes(max_shards) + 3 * bits + quantities + rows;
+  const size_t only_paths = (size_t{max_regions} * sizeof(uint32_t) + 63) / 64 * 64;
+  const size_t bits = Bits::bytes(max_regions), bits_of_paths = Bits::bytes(max_paths);
+  const size_t total =
+      Bits::bytes(max_shards) + 3 * bits + 3 * bits_of_paths + quantities + rows + only_paths;
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -25,9 +27,11 @@ bool Carried::start(uint32_t max_shards, uint32_t max_regions) noexcept {
     return at - bytes;
   };
   shards.place(take(Bits::bytes(max_shards)), max_shards);
-  regions.place(take(bits), max_regions);
-  defined_regions.place(take(bits), max_regions);
-  regions_with_quantities.place(take(bits), max_regions);
+  for (Bits* of_regions : {&regions, &defined_regions, &regions_with_quantities})
+    of_regions->place(take(bits), max_regions);
+  for (Bits* of_paths : {&paths, &defined_paths, &sampled_paths})
+    of_paths->place(take(bits_of_paths), max_paths);
+  only_path = reinterpret_cast<uint32_t*>(take(only_paths));
   quantities_of = reinterpret_cast<uint64_t*>(take(quantities));
   region_rows = reinterpret_cast<RegionRow*>(take(rows));
   return true;

@@ -77,6 +77,9 @@ int Quantities::define(const char* name, const char* unit, perfield_scope scope,
     if (scope == PERFIELD_PER_RANK) per_rank_.fetch_or(bit, std::memory_order_relaxed);
     if (q.is_state()) states_.fetch_or(bit, std::memory_order_relaxed);
     if (threads == PERFIELD_THREADS_LONGEST) longest_.fetch_or(bit, std::memory_order_relaxed);
+    if (known_quantity(text, scope == PERFIELD_PER_RANK) == KnownQuantity::file_time_inside &&
+        q.is_ticks())
+      in_files_.fetch_or(bit, std::memory_order_relaxed);
     size_.store(number + 1, std::memory_order_release);
     return number;
   } catch (...) {

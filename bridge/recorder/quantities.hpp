@@ -53,13 +53,15 @@ class Quantities {
   uint64_t per_rank() const noexcept { return per_rank_.load(std::memory_order_relaxed); }
   uint64_t states() const noexcept { return states_.load(std::memory_order_relaxed); }
   uint64_t longest() const noexcept { return longest_.load(std::memory_order_relaxed); }
+  // Time of regions in calls on files.
+  uint64_t in_files() const noexcept { return in_files_.load(std::memory_order_relaxed); }
 
  private:
   void refuse(const std::string& sentence);
 
   std::mutex mutex_;
   std::atomic<int> size_{0};
-  std::atomic<uint64_t> per_rank_{0}, states_{0}, longest_{0};
+  std::atomic<uint64_t> per_rank_{0}, states_{0}, longest_{0}, in_files_{0};
   Quantity rows_[kMostQuantities];
   std::vector<std::string> refusals_;
 };

@@ -3,8 +3,14 @@
 // recorder.cpp - gives each thread its shard and reads them all when a step closes.
 #include "recorder/recorder.hpp"
 
-#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "format/samples.hpp"
 #include "recorder/kernel_readings.hpp"
 
 namespace perfield {
@@ -74,6 +80,7 @@ void Recorder::thread_ended(void* memory) noexcept {
   shard->told = 0;
   if (shard->inside_call) shard->forget_call();
   shard->set_unusual(0, false);
+  shard->samples.end();
   shard->in_use.store(false, std::memory_order_release);
 }
 
@@ -97,6 +104,13 @@ Shard* Recorder::new_shard() noexcept {
   }
   if (!mine) mine = add_shard();
   if (!mine) return nullptr;
+  const auto id = int(syscall(SYS_gettid));
+  mine->thread_id.store(id, std::memory_order_relaxed);
+  for (SampledThread& sampled : sampled_threads_)
+    if (sampled.id == id) {
+      mine->samples.begin(sampled.heads);
+      sampled.has_shard = true;
+    }
   this_shard = mine;
   this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
@@ -106,9 +120,11 @@ Shard* Recorder::new_shard() noexcept {
 // Called under shards_mutex_, or by the one thread that reads a trace.
 Shard* Recorder::add_shard() noexcept {
   const int n = n_shards();
-  if (n == 0 && !carried.start(kMaxShards, regions.capacity())) return nullptr;
+  if (n == 0 && !(paths.start(regions.capacity()) &&
+                  carried.start(kMaxShards, regions.capacity(), paths.n_rows())))
+    return nullptr;
   Shard* added = n < kMaxShards
-                     ? Shard::create(activity_, quantities, regions.capacity(), max_peers_)
+                     ? Shard::create(activity_, quantities, paths, regions.capacity(), max_peers_)
                      : nullptr;
   if (!added) {
     refused_threads_.fetch_add(1);
@@ -129,7 +145,7 @@ void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
   }
   readings->start(counters);
   if (state() != Activity::active) return;
-  s.touch(s.depth.load(std::memory_order_relaxed), region);
+  s.touch(region);
   read_at_leave(s);
 }
 
@@ -153,10 +169,12 @@ void Recorder::open(uint64_t now) noexcept {
 
 void Recorder::set_state(Activity::State state) noexcept {
   Activity::Usual usual = Activity::nothing;
-  if (state != Activity::asleep && !counters.any())
-    usual = state == Activity::inactive ? Activity::no_time
-            : activity_.by_counter      ? Activity::counter
-                                        : Activity::given_time;
+  if (state == Activity::inactive && !counters.any() && !activity_.sampled)
+    usual = Activity::no_time;
+  if (state == Activity::active && !counters.any())
+    usual = activity_.by_counter ? activity_.sampled ? Activity::sampled_counter : Activity::counter
+            : activity_.sampled  ? Activity::sampled_given_time
+                                 : Activity::given_time;
   activity_.usual.store(Activity::nothing, std::memory_order_relaxed);
   activity_.state.store(state, std::memory_order_release);
   if (state == Activity::active)
@@ -168,7 +186,11 @@ void Recorder::set_state(Activity::State state) noexcept {
 
 // Each side writes first and then looks at what the other has written, so that one of both sees it.
 void Recorder::make_usual(Shard& s, uint32_t id) noexcept {
-  std::atomic<uint64_t>& usual = s.regions[id].usual;
+  const int32_t level = s.depth.load(std::memory_order_relaxed) - 1;
+  if (level < 0 || level >= kStackDepth || s.own_work) return;
+  const uint32_t path = s.path_of(level);
+  if (paths.is_other(path) || paths.region_of(path) != id) return;
+  std::atomic<uint64_t>& usual = s.paths[path].usual;
   const uint64_t region = Frame::region_of(id, id);
   if (usual.load(std::memory_order_relaxed) == region) return;  // the clock or counters ask for it
   usual.store(region, std::memory_order_seq_cst);
@@ -178,7 +200,9 @@ void Recorder::make_usual(Shard& s, uint32_t id) noexcept {
 void Recorder::make_unusual(uint32_t id) noexcept {
   if (regions[id].armed_only.exchange(true)) return;
   const int n = n_shards_.load(std::memory_order_seq_cst);
-  for (int i = 0; i < n; ++i) shard_at(i).regions[id].usual.store(0);
+  for (uint32_t path = 1; n && path < paths.size(); ++path)
+    for (int i = 0; i < n && paths.region_of(path) == id; ++i)
+      if (auto& usual = shard_at(i).paths[path].usual; usual.load()) usual.store(0);
 }
 
 // Folds all shards, since they share the number of the period.
@@ -192,6 +216,15 @@ void Recorder::skip(Shard& s, uint64_t from, uint64_t until) noexcept {
 uint64_t Recorder::untimed_regions() noexcept {
   uint64_t all = 0;
   for (int i = 0; i < n_shards(); ++i) all += shard_at(i).untimed.get();
+  return all;
+}
+
+uint64_t Recorder::overflowed_paths() noexcept {
+  uint64_t all = 0;
+  if (paths.is_full())
+    for (int i = 0; i < n_shards(); ++i)
+      for (uint32_t region = 0; region < regions.size(); ++region)
+        all += shard_at(i).paths[paths.other(region)].count.get();
   return all;
 }
 
@@ -221,6 +254,52 @@ void Recorder::fold(uint64_t now) noexcept {
   folded_until_ = now;
 }
 
+// --- samples -------------------------------------------------------------------------------------
+
+Shard* Recorder::shard_of(int thread_id) noexcept {
+  for (int i = 0; i < n_shards(); ++i)
+    if (Shard& s = shard_at(i); s.thread_id.load(std::memory_order_relaxed) == thread_id) return &s;
+  return nullptr;
+}
+
+void Recorder::watch_samples(int thread_id, const SampleHeads& heads) noexcept {
+  try {
+    std::lock_guard<std::mutex> lock(shards_mutex_);
+    Shard* const s = shard_of(thread_id);
+    sampled_threads_.push_back({thread_id, s != nullptr, heads});
+    if (s) s->samples.begin(heads);
+  } catch (...) {
+    return;  // no memory: its samples are in no known region
+  }
+  if (std::exchange(activity_.sampled, true)) return;
+  set_state(Activity::State(state()));
+}
+
+void Recorder::end_samples(int thread_id) noexcept {
+  std::lock_guard<std::mutex> lock(shards_mutex_);
+  auto& all = sampled_threads_;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [=](const SampledThread& one) { return one.id == thread_id; }),
+            all.end());
+}
+
+// A thread that has never come to a region, or has ended since, and another one has its shard.
+uint64_t Recorder::where_without_shard(int thread_id) noexcept {
+  std::lock_guard<std::mutex> lock(shards_mutex_);
+  for (const SampledThread& sampled : sampled_threads_)
+    if (sampled.id == thread_id && sampled.has_shard) return kWhereUnknown;
+  return where_on_path(Paths::kOutside);
+}
+
+uint64_t Recorder::region_of_sample(int thread_id, int ring, uint64_t end) noexcept {
+  Shard* const s = shard_of(thread_id);
+  if (!s) return where_without_shard(thread_id);
+  const uint32_t row = s->samples.path_at(ring, end, [s] { return s->path_now(); });
+  if (row == SampleMarks::kUnknown || row >= paths.n_rows()) return kWhereUnknown;
+  if (row != Paths::kOutside) carried.sampled_paths.add(row);
+  return paths.is_other(row) ? where_on_other_paths(paths.region_of(row)) : where_on_path(row);
+}
+
 bool Recorder::any_in_log() noexcept {
   for (int i = 0; i < n_shards(); ++i)
     if (shard_at(i).in_log.load(std::memory_order_seq_cst)) return true;
@@ -246,7 +325,7 @@ EventLog::Taken Recorder::take_log() noexcept {
 }
 
 uint64_t Recorder::bytes_used() noexcept {
-  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() +
+  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() + paths.bytes() +
          regions.size() * sizeof(RegionDefinition) + bytes_of_pages(regions.capacity() * 16);
 }
 

@@ -20,6 +20,7 @@
 #include "recorder/carried.hpp"
 #include "recorder/counters.hpp"
 #include "recorder/event_log.hpp"
+#include "recorder/paths.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
 #include "recorder/step_region.hpp"
@@ -57,7 +58,8 @@ class Recorder {
   // needed.
   void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
   void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
-  // From now on this thread enters the region the usual way: it counts for itself.
+  // The thread has entered a region that counts for itself: from now on the usual way, on this
+  // path.
   void make_usual(Shard& s, uint32_t id) noexcept;
   // The region was armed: from now on no thread enters it the usual way.
   void make_unusual(uint32_t id) noexcept;
@@ -95,6 +97,13 @@ class Recorder {
   void begin_log(uint64_t step) noexcept;
   // What was kept since; its stamps are ns on the rank's clock.
   EventLog::Taken take_log() noexcept;
+  // Where the kernel counts what it writes about a thread: from now on events of regions look
+  // there.
+  void watch_samples(int thread_id, const SampleHeads& heads) noexcept;
+  void end_samples(int thread_id) noexcept;
+  // In which region the sample was taken that ends at this byte of a ring of the thread, as a
+  // `samples` entry states it. Ask for samples in their order.
+  uint64_t region_of_sample(int thread_id, int ring, uint64_t end) noexcept;
   // Stops counting but follows events, so that begins and ends stay matched.
   void close() noexcept { set_state(Activity::inactive); }
   // Stops for good.
@@ -108,6 +117,8 @@ class Recorder {
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
   // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
+  // Entries of regions on paths that found no room.
+  uint64_t overflowed_paths() noexcept;
   // Operations that found no row of their communicator.
   uint64_t overflowed_collectives() noexcept;
   // Calls that were never left: see Shard::forget_call.
@@ -121,6 +132,7 @@ class Recorder {
 
   Clock clock;
   Regions regions;
+  Paths paths;
   StepRegion step_region;
   CallSites sites{activity_};
   EventLog log{activity_};
@@ -131,7 +143,14 @@ class Recorder {
   Carried carried;    // until the step is written
 
  private:
+  struct SampledThread {
+    int id;
+    bool has_shard;  // or had one
+    SampleHeads heads;
+  };
   Shard* new_shard() noexcept;
+  Shard* shard_of(int thread_id) noexcept;
+  uint64_t where_without_shard(int thread_id) noexcept;
   // Reads the counters of a thread that is about to enter or leave a region.
   void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;
@@ -147,6 +166,7 @@ class Recorder {
   std::atomic<Shard*> shards_[kMaxShards] = {};
   std::atomic<uint64_t> refused_threads_{0};
   uint64_t folded_until_ = 0;
+  std::vector<SampledThread> sampled_threads_;  // under shards_mutex_
 };
 
 // --- on the hot path of all sources of regions --------------------------------------------------

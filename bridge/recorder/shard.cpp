@@ -26,12 +26,15 @@ size_t aligned(size_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Shard* Shard::create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
-                     uint32_t max_peers) noexcept {
+Shard* Shard::create(const Activity& activity, const Quantities& quantities, Paths& known_paths,
+                     uint32_t max_regions, uint32_t max_peers) noexcept {
   uint32_t max_messages = message_rows(max_peers);
   uint32_t slots = power_of_two_above(max_peers * kCallsPerPeer * 2);
-  size_t regions = aligned(max_regions * sizeof(RegionCounters));
+  const uint32_t max_paths = known_paths.n_rows();
+  size_t paths = aligned(max_paths * sizeof(PathCounters));
+  size_t in_calls = aligned(max_paths * sizeof(GrowingInCalls));
   size_t values = aligned(max_regions * sizeof(RegionValues));
+  size_t path_values = aligned(max_paths * sizeof(PathValues));
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
   size_t carry_messages = aligned(max_messages * sizeof(MessageCarry));
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
@@ -41,11 +44,14 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
-  size_t total = aligned(sizeof(Shard)) + regions + values + messages + carry_messages +
-                 kRhythmLevels * rhythms + of_regions + carried + amounts + deep + collectives +
-                 kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
-  for (const uint32_t rows : {max_regions, max_messages, max_quantities, kCollectiveRows})
+  size_t marks_of_samples = aligned(SampleMarks::kMost * sizeof(SampleMark));
+  size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values +
+                 path_values + messages + carry_messages + kRhythmLevels * rhythms + of_regions +
+                 carried + amounts + deep + collectives + kCollectiveSlots * sizeof(uint16_t) +
+                 slots * sizeof(uint32_t);
+  for (const uint32_t rows : {max_paths, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
+  total += Bits::bytes(max_regions);
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -60,18 +66,23 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->activity = &activity;
   s->memory_bytes = total;
   s->quantities = &quantities;
-  s->max_regions = s->usual_regions = max_regions;
+  s->known_paths = &known_paths;
+  s->max_regions = max_regions;
   s->max_messages = max_messages;
-  unsigned char** const marks[] = {&s->touched_regions, &s->touched_quantities,
-                                   &s->touched_messages, &s->touched_collectives};
-  Bits* const bits[] = {&s->carried_regions, &s->carried_quantities, &s->carried_messages,
+  unsigned char** const marks[] = {&s->touched_paths, &s->touched_quantities, &s->touched_messages,
+                                   &s->touched_collectives};
+  Bits* const bits[] = {&s->carried_paths, &s->carried_quantities, &s->carried_messages,
                         &s->carried_collectives};
-  const uint32_t rows[] = {max_regions, max_quantities, max_messages, kCollectiveRows};
+  const uint32_t rows[] = {max_paths, max_quantities, max_messages, kCollectiveRows};
   for (int i = 0; i < 4; ++i)
     *marks[i] = reinterpret_cast<unsigned char*>(take(bytes_of_marks(rows[i])));
   for (int i = 0; i < 4; ++i) bits[i]->place(take(Bits::bytes(rows[i])), rows[i]);
-  s->regions = reinterpret_cast<RegionCounters*>(take(regions));
+  s->carried_regions.place(take(Bits::bytes(max_regions)), max_regions);
+  s->samples.place(reinterpret_cast<SampleMark*>(take(marks_of_samples)));
+  s->paths = reinterpret_cast<PathCounters*>(take(paths));
+  s->calls_of_paths = reinterpret_cast<GrowingInCalls*>(take(in_calls));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
+  s->carry_paths = reinterpret_cast<PathValues*>(take(path_values));
   s->messages = reinterpret_cast<Message*>(take(messages));
   s->carry_messages = reinterpret_cast<MessageCarry*>(take(carry_messages));
   for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
@@ -83,6 +94,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->collective_slots = reinterpret_cast<uint16_t*>(take(kCollectiveSlots * sizeof(uint16_t)));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
+  s->stack[-1].guess = &s->paths[Paths::kOutside].first_inside;
   return s;
 }
 
@@ -93,38 +105,48 @@ void Shard::destroy(Shard* shard) noexcept {
 
 uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept {
   const uint64_t n = n_messages.load(relaxed), slots = (slot_mask + 1) * sizeof(uint32_t);
+  const uint64_t n_paths = known_paths->size();
   const uint64_t quantities_of_regions = of_regions.size() + carry_of_regions.size();
   uint64_t bytes = bytes_of_pages(sizeof(Shard)) + bytes_of_pages(n * sizeof(Message)) +
                    bytes_of_pages(n * sizeof(MessageCarry)) +
                    std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
                    bytes_of_pages(of_regions.used(n_regions)) +
                    bytes_of_pages(carry_of_regions.used(n_regions)) +
-                   bytes_of_pages(n + n_regions + quantities_of_regions);  // marks
+                   bytes_of_pages(n + n_paths + quantities_of_regions) +  // marks
+                   bytes_of_pages(n_regions * sizeof(RegionValues));
   const uint64_t n_operations = n_collectives.load(relaxed);
   if (n_operations > PERFIELD_CALL_LIMIT)
     bytes += bytes_of_pages((n_operations - PERFIELD_CALL_LIMIT) * sizeof(Collective)) +
              bytes_of_pages(kCollectiveSlots * sizeof(uint16_t)) + bytes_of_pages(kCollectiveRows);
-  for (const size_t of_region : {sizeof(RegionCounters), sizeof(RegionValues)})
-    bytes += bytes_of_pages(n_regions * of_region);
+  for (const size_t of_path : {sizeof(PathCounters), sizeof(PathValues), sizeof(GrowingInCalls)})
+    bytes += bytes_of_pages(n_paths * of_path);
   if (follows_sites) bytes += bytes_of_pages(n_sites * sizeof(Rhythm));
   return kernel.load(relaxed) ? bytes + bytes_of_pages(sizeof(KernelReadings)) : bytes;
 }
 
 void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {
+  look_at_samples();
   int32_t d = depth.load(relaxed);
   if (__builtin_expect(d >= kStackDepth, 0)) return enter_deep(handle, id, counted);
-  Frame& f = stack[d];
-  f.region.store(Frame::region_of(handle, id), relaxed);
+  Frame &f = stack[d], &outside = stack[d - 1];
+  f.region.store(Frame::region_of(handle, id) | Frame::kLongWay, relaxed);
   f.nearest.store(counted ? d : outer_of(d), relaxed);
+  uint32_t path = outside.path.load(relaxed);
+  f.guess = outside.guess;
   if (counted) {
+    path = known_paths->inside(path, id);
+    const bool is_other = known_paths->is_other(path);
+    if (!is_other) *outside.guess = path;
+    // Nothing is entered the short way inside other paths: that guess stays row 0, of no region.
+    f.guess = is_other ? &paths[Paths::kOutside].next_beside : &paths[path].first_inside;
     if (activity->state.load(relaxed) == Activity::active) {
       // Otherwise the value is from an earlier period and counts as 0.
       f.entered.store(now, relaxed);
       f.inner_period.store(0, relaxed);
-      regions[id].count.add(1);
+      paths[path].count.add(1);
     }
-    ++regions[id].open;
   }
+  f.path.store(path, relaxed);
   depth.store(d + 1, std::memory_order_release);
 }
 
@@ -134,12 +156,20 @@ void Shard::enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept {
   if (d < kStackDepth + kDeepLevels) deep_handles[d - kStackDepth] = handle;
   depth.store(d + 1, relaxed);
   if (!counted || activity->state.load(relaxed) != Activity::active) return;
-  regions[id].count.add(1);
-  touched(News::regions, touched_regions, id);
-  if (regions[id].open == 0) untimed.add(1);
+  const uint32_t path = known_paths->other(id);
+  paths[path].count.add(1);
+  touched(path);
+  if (!is_open_on_stack(id)) untimed.add(1);
+}
+
+bool Shard::is_open_on_stack(uint32_t id) const noexcept {
+  for (int32_t level = kStackDepth - 1; level >= 0; --level)
+    if (counts(level) && stack[level].id() == id) return true;
+  return false;
 }
 
 void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
+  look_at_samples();
   int32_t d = depth.load(relaxed);
   if (__builtin_expect(d > kStackDepth + kDeepLevels, 0)) {  // matched by depth alone
     depth.store(d - 1, relaxed);
@@ -160,22 +190,37 @@ void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
 
 void Shard::leave_top(uint64_t now) noexcept {
   const int32_t d = depth.load(relaxed) - 1;
-  if (d < kStackDepth && counts(d)) {
-    Frame& f = stack[d];
-    const uint32_t id = f.id();
-    const bool outermost = --regions[id].open == 0;
-    if (activity->state.load(relaxed) == Activity::active) {
-      const uint64_t period = activity->period.load(relaxed);
-      const uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
-      const uint64_t spent = growth(now, begin);
-      if (outermost) regions[id].inclusive.add(spent);
-      if (f.grown_in(period)) hand_outward(d, outermost);
-      regions[id].self.add(growth(spent, f.children_in(period)));
-      const int32_t outer = outer_of(d);
-      if (outer >= 0) stack[outer].add_child(spent, period);
+  if (d < kStackDepth) {
+    Frame &f = stack[d], &outside = stack[d - 1];
+    if (!counts(d)) {
+      outside.guess = f.guess;
+    } else {
+      const uint32_t path = f.path.load(relaxed);
+      const bool is_other = known_paths->is_other(path);
+      PathCounters& row = paths[path];
+      if (activity->state.load(relaxed) == Activity::active) {
+        const uint64_t period = activity->period.load(relaxed);
+        const uint64_t begin =
+            std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
+        const uint64_t spent = growth(now, begin);
+        const bool outermost = is_outermost(d);
+        const bool counts_all = outermost || !is_other;
+        if (counts_all) row.inclusive.add(spent);
+        if (f.grown_in(period)) {
+          const TicksInCalls inside = hand_outward(d, outermost);
+          if (counts_all) {
+            calls_of_paths[path].mpi.add(inside.mpi);
+            calls_of_paths[path].files.add(inside.files);
+          }
+        }
+        row.self.add(growth(spent, f.children_in(period)));
+        const int32_t outer = outer_of(d);
+        if (outer >= 0) stack[outer].add_child(spent, period);
+      }
+      // Also for the count since entering: while it is open, closings find that on the stack.
+      touched(path);
+      if (!is_other) outside.guess = &row.next_beside;
     }
-    // Also for the count since entering: while the region is open, closings find that on the stack.
-    touched(News::regions, touched_regions, id);
   }
   depth.store(d, std::memory_order_release);
 }

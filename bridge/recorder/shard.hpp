@@ -17,9 +17,11 @@
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
 #include "recorder/frames.hpp"
+#include "recorder/paths.hpp"
 #include "recorder/quantities.hpp"
 #include "recorder/quantity_tables.hpp"
 #include "recorder/rhythm.hpp"
+#include "recorder/sample_marks.hpp"
 #include "recorder/source.h"
 #include "recorder/step_region.hpp"
 #include "recorder/touched.hpp"
@@ -40,7 +42,8 @@ inline constexpr uint64_t bytes_of_pages(uint64_t bytes) noexcept {
 
 // The tables of a shard that have marks; see touched.hpp.
 enum class News : uint8_t {
-  regions,
+  paths,
+  other_paths,
   messages,
   calls,
   quantities,
@@ -54,6 +57,17 @@ inline bool has(uint64_t news, News table) noexcept { return news >> (8 * int(ta
 
 struct RegionValues {
   uint64_t count, inclusive, self;
+};
+// Ticks of an inclusive time that were spent in calls.
+struct TicksInCalls {
+  uint64_t mpi, files;
+};
+struct PathValues {
+  uint64_t count, inclusive, self;
+  TicksInCalls in_calls;
+};
+struct GrowingInCalls {
+  Growing mpi, files;
 };
 
 // Sums of stamps of messages or operations, in ticks modulo 2^64.
@@ -210,8 +224,8 @@ class Shard {
  public:
   // Allocates tables of these sizes; nullptr if there is no memory. Freed with the recorder only:
   // other threads reuse the shards of ended threads.
-  static Shard* create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
-                       uint32_t max_peers) noexcept;
+  static Shard* create(const Activity& activity, const Quantities& quantities, Paths& known_paths,
+                       uint32_t max_regions, uint32_t max_peers) noexcept;
   static void destroy(Shard* shard) noexcept;
 
   // --- by the shard's own thread ----------------------------------------------------------------
@@ -222,6 +236,8 @@ class Shard {
   template <class Clock>
   bool enter_usual(uint32_t handle, Clock clock) noexcept;
   template <class Clock>
+  bool enter_found(uint32_t handle, Clock clock) noexcept;
+  template <class Clock>
   bool leave_usual(uint32_t handle, Clock clock) noexcept;
   // The same while nothing is counted.
   bool enter_unmeasured(uint32_t handle) noexcept;
@@ -230,13 +246,26 @@ class Shard {
   void set_unusual(uint32_t in_own_work, bool is_armed) noexcept {
     own_work = in_own_work;
     pipeline_armed = is_armed;
-    usual_regions = in_own_work || is_armed ? 0 : max_regions;
+    usual_depth = in_own_work || is_armed ? 0 : kStackDepth;
   }
-  // Faults in the pages that entering a region at that frame will write to.
-  void touch(int32_t frame, uint32_t region) noexcept {
-    regions[region].count.add(0);
-    touched(News::regions, touched_regions, region);
-    if (frame < kStackDepth) stack[frame].region.store(0, std::memory_order_relaxed);
+  // Faults in the pages that entering a region now will write to.
+  void touch(uint32_t region) noexcept {
+    const int32_t d = depth.load(std::memory_order_relaxed);
+    if (d >= kStackDepth) return;
+    stack[d].region.store(0, std::memory_order_relaxed);
+    const uint32_t path = known_paths->inside(path_of(d - 1), region);
+    paths[path].count.add(0);
+    touched(path);
+  }
+  // Before the thread enters or leaves a region.
+  void look_at_samples() noexcept { samples.look(path_now()); }
+  // The row of the path that the thread is on; deeper than the stack, that of the last level.
+  uint32_t path_now() const noexcept {
+    return path_of(std::min(depth.load(std::memory_order_acquire), kStackDepth) - 1);
+  }
+  // The row of the path of a level, or of that around it if the level does not count.
+  uint32_t path_of(int32_t level) const noexcept {
+    return stack[level].path.load(std::memory_order_relaxed);
   }
 
   void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in,
@@ -473,9 +502,9 @@ class Shard {
   const Activity* activity;
   alignas(8) unsigned char news[8] = {};  // marks of tables, see News
   std::atomic<int32_t> depth{0};
-  uint32_t usual_regions = 0;  // max_regions; 0 in own work or if the next region is armed
-  RegionCounters* regions;     // [max_regions]
-  unsigned char* touched_regions;
+  uint32_t usual_depth = kStackDepth;  // 0 in own work or if the next region is armed
+  PathCounters* paths;                 // [known_paths->n_rows()]
+  unsigned char* touched_paths;
   std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
   std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
   std::atomic<uint64_t> call_since{0};                             // when that began; 0: none
@@ -495,13 +524,18 @@ class Shard {
   // Operations that went to `other communicators`.
   Counter overflowed_collective;
 
-  Frame stack[kStackDepth];
+  Stack stack;
   uint32_t* deep_handles;  // [kDeepLevels], for regions beyond the stack
   Counter untimed;         // those that are not open further out too: they get no time
 
   StepEntries step_entries;
 
+  Paths* known_paths;
+  SampleMarks samples;
+  std::atomic<int> thread_id{0};   // the kernel's
+  GrowingInCalls* calls_of_paths;  // likewise
   RegionValues* carry_regions;
+  PathValues* carry_paths;
 
   const Quantities* quantities;
   std::atomic<KernelReadings*> kernel{nullptr};  // set where kernel counters are chosen
@@ -539,7 +573,7 @@ class Shard {
   unsigned char *touched_messages, *touched_quantities, *touched_collectives;
 
   // Rows with something in carry; closing thread only.
-  Bits carried_regions, carried_messages, carried_quantities, carried_collectives;
+  Bits carried_regions, carried_paths, carried_messages, carried_quantities, carried_collectives;
   uint32_t n_carried_collectives = 0;
   uint64_t carried_calls[PERFIELD_CALL_LIMIT / 64] = {};
   uint64_t bytes_counted = 0;  // of bytes_used, in the sum of all shards
@@ -551,6 +585,9 @@ class Shard {
   void touched(News table, unsigned char* marks, uint32_t row) noexcept {
     set_mark(marks + row);
     tell(table);
+  }
+  void touched(uint32_t path) noexcept {
+    touched(known_paths->is_other(path) ? News::other_paths : News::paths, touched_paths, path);
   }
   void tell(News table) noexcept { set_mark(news + int(table)); }
   uint32_t first_slot(uint64_t key) const noexcept {
@@ -564,8 +601,11 @@ class Shard {
     return (period + number * 64) & 0x7FFF;
   }
   bool beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept;
+  template <class Clock>
+  bool enter_path(uint32_t d, uint32_t path, uint32_t handle, Clock clock) noexcept;
   void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;
+  bool is_open_on_stack(uint32_t id) const noexcept;
   int32_t outer_of(int32_t frame) const noexcept {
     return frame > 0 ? stack[frame - 1].nearest.load(std::memory_order_relaxed) : -1;
   }
@@ -621,19 +661,25 @@ class Shard {
   Growing* time_of(const OpenCall& open) noexcept;
   void skip_calls(uint64_t now, uint64_t gap) noexcept;
   void take_ahead(const OpenCall& open, uint64_t ticks) noexcept;
-  void fold_regions(Carried& all, uint32_t n_regions) noexcept;
+  void fold_paths(Carried& all, uint64_t news, uint32_t n_regions) noexcept;
   void fold_stack(Carried& all, uint64_t now) noexcept;
   void fold_messages() noexcept;
   void fold_collectives() noexcept;
   void fold_calls() noexcept;
   void forgive_left_calls() noexcept;
-  // Returns whether there was anything to carry.
+  // Return whether there was anything to carry.
   bool carry_region(uint32_t region, const RegionValues& more) noexcept;
+  bool carry_path(uint32_t path, const PathValues& more) noexcept;
+  void note_path(Carried& all, uint32_t path) noexcept;
+  // Notes the region, not the path.
+  bool carry_both(Carried& all, uint32_t path, bool is_outermost, const PathValues& more) noexcept;
   CallValues& carry_of_call(uint32_t call) noexcept;
 
   // shard_quantities.cpp
   void add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount, uint64_t period) noexcept;
-  void hand_outward(int32_t frame, bool outermost) noexcept;
+  // Returns the ticks in calls among what it hands outward.
+  TicksInCalls hand_outward(int32_t frame, bool outermost) noexcept;
+  void add_call(uint16_t quantity, uint64_t ticks, TicksInCalls* in_calls) const noexcept;
   void set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcept;
   void fold_quantities(Carried& all, uint64_t news) noexcept;
   void fold_frames(Carried& all, const Counters& counters, uint64_t now,

@@ -18,7 +18,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 void Shard::fold(Carried& all, uint64_t news, const Counters& counters, uint64_t now,
                  uint32_t n_regions) noexcept {
-  if (has(news, News::regions)) fold_regions(all, n_regions);
+  fold_paths(all, news, n_regions);
   fold_stack(all, now);
   if (has(news, News::messages)) fold_messages();
   if (has(news, News::collectives)) fold_collectives();
@@ -49,12 +49,56 @@ bool Shard::carry_region(uint32_t region, const RegionValues& more) noexcept {
   return true;
 }
 
-void Shard::fold_regions(Carried& all, uint32_t n_regions) noexcept {
-  const auto look_at = [&](uint32_t r) {
-    RegionCounters& region = regions[r];
-    return carry_region(r, {region.count.take(), region.inclusive.take(), region.self.take()});
+bool Shard::carry_path(uint32_t path, const PathValues& more) noexcept {
+  if (!(more.count | more.inclusive | more.self | more.in_calls.mpi | more.in_calls.files))
+    return false;
+  PathValues& carry = carry_paths[path];
+  carry.count += more.count;
+  carry.inclusive += more.inclusive;
+  carry.self += more.self;
+  carry.in_calls.mpi += more.in_calls.mpi;
+  carry.in_calls.files += more.in_calls.files;
+  return true;
+}
+
+void Shard::note_path(Carried& all, uint32_t path) noexcept {
+  carried_paths.add(path);
+  all.paths.add(path);
+}
+
+// The time of a region is that of its paths which are in no other of them; rows of other paths hold
+// no more than that.
+bool Shard::carry_both(Carried& all, uint32_t path, bool is_outermost,
+                       const PathValues& more) noexcept {
+  if (!carry_path(path, more)) return false;
+  const uint32_t region = known_paths->region_of(path);
+  if (carry_region(region, {more.count, is_outermost ? more.inclusive : 0, more.self})) {
+    carried_regions.add(region);
+    all.regions.add(region);
+  }
+  return true;
+}
+
+void Shard::fold_paths(Carried& all, uint64_t news, uint32_t n_regions) noexcept {
+  const auto take = [&](uint32_t path, bool is_outermost) {
+    PathCounters& row = paths[path];
+    GrowingInCalls& calls = calls_of_paths[path];
+    const bool in_calls = calls.mpi.grown() | calls.files.grown();  // else no page is touched
+    return carry_both(
+        all, path, is_outermost,
+        {row.count.take(), row.inclusive.take(), row.self.take(),
+         in_calls ? TicksInCalls{calls.mpi.take(), calls.files.take()} : TicksInCalls{}});
   };
-  carry_marked(touched_regions, n_regions, look_at, carried_regions, all.regions);
+  if (has(news, News::paths))
+    carry_marked(
+        touched_paths, known_paths->size(),
+        [&](uint32_t path) { return take(path, known_paths->is_outermost(path)); }, carried_paths,
+        all.paths);
+  if (!has(news, News::other_paths)) return;
+  const uint32_t other = known_paths->other(0);
+  for_each_mark<Marks::taken>(touched_paths + other, n_regions, [&](uint32_t region) {
+    if (take(other + region, true)) note_path(all, other + region);
+  });
 }
 
 // The open part of present entries, and their count: entering a region marks nothing.
@@ -64,9 +108,8 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
   const int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
   for (int32_t i = 0; i < d; ++i) {
     const Frame& f = stack[i];
-    if (!counts(i)) continue;
-    const uint32_t id = f.id();
-    if (id >= max_regions) continue;
+    const uint32_t path = path_of(i);
+    if (!counts(i) || !path || path >= known_paths->n_rows()) continue;
     const uint64_t begin = std::max(f.entered.load(relaxed), since);
     uint64_t until = now;  // own time ends where the next inner counted region begins
     for (int32_t j = i + 1; j < d; ++j) {
@@ -75,12 +118,14 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
         break;
       }
     }
-    const uint64_t inner = f.children_in(period);
-    if (carry_region(id, {regions[id].count.take(), is_outermost(i) ? growth(now, begin) : 0,
-                          growth(growth(until, begin), inner)})) {
-      carried_regions.add(id);
-      all.regions.add(id);
-    }
+    const bool outermost = is_outermost(i);
+    const bool counts_all = outermost || !known_paths->is_other(path);
+    if (carry_both(all, path, outermost,
+                   {paths[path].count.take(),
+                    counts_all ? growth(now, begin) : 0,
+                    growth(growth(until, begin), f.children_in(period)),
+                    {}}))
+      note_path(all, path);
   }
 }
 
@@ -177,11 +222,20 @@ void Shard::open(const Counters& counters, uint64_t now, uint64_t gap,
   if (k && depth.load(std::memory_order_acquire) > 0)
     k->open(counters, activity->period.load(relaxed));
   const uint64_t news = has_news();
-  if (has(news, News::regions))
-    for_each_mark<Marks::kept>(touched_regions, n_regions, [&](uint32_t r) {
-      regions[r].inclusive.skip();
-      regions[r].self.skip();
-    });
+  const auto skip = [&](uint32_t path) {
+    paths[path].inclusive.skip();
+    paths[path].self.skip();
+    GrowingInCalls& calls = calls_of_paths[path];
+    if (calls.mpi.grown() | calls.files.grown()) {
+      calls.mpi.skip();
+      calls.files.skip();
+    }
+  };
+  if (has(news, News::paths)) for_each_mark<Marks::kept>(touched_paths, known_paths->size(), skip);
+  const uint32_t other = known_paths->other(0);
+  if (has(news, News::other_paths))
+    for_each_mark<Marks::kept>(touched_paths + other, n_regions,
+                               [&](uint32_t region) { skip(other + region); });
   if (has(news, News::quantities))
     for_each_mark<Marks::kept>(touched_quantities, of_regions.size(),
                                [&](uint32_t place) { of_regions.row(place).value.sum.skip(); });

@@ -36,17 +36,27 @@ void Shard::add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount,
   f.grown.store(before | bit, relaxed);
 }
 
-void Shard::hand_outward(int32_t frame, bool outermost) noexcept {
+TicksInCalls Shard::hand_outward(int32_t frame, bool outermost) noexcept {
   const Frame& f = stack[frame];
   const int32_t outer = outer_of(frame);
   const uint32_t id = f.id();
   const uint64_t period = f.inner_period.load(relaxed);
+  TicksInCalls in_calls{};
   for_each_bit(f.grown.load(relaxed), [&](uint16_t quantity) {
     const uint64_t amount = frame_amounts[frame][quantity].get();
+    add_call(quantity, amount, &in_calls);
     if (outermost)
       change_value(id, quantity, [amount](QuantityValue& value) { value.sum.add(amount); });
     if (outer >= 0) add_to_frame(outer, quantity, amount, period);
   });
+  return in_calls;
+}
+
+void Shard::add_call(uint16_t quantity, uint64_t ticks, TicksInCalls* in_calls) const noexcept {
+  if (quantity < kMpiClasses)
+    in_calls->mpi += ticks;
+  else if (quantities->in_files() & bit_of(quantity))
+    in_calls->files += ticks;
 }
 
 void Shard::set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcept {
@@ -79,8 +89,9 @@ void Shard::stands(perfield_quantity quantity, uint64_t value) noexcept {
 }
 
 bool Shard::is_outermost(int32_t frame) const noexcept {
-  const uint32_t id = stack[frame].id();
   if (!counts(frame)) return false;
+  const uint32_t path = path_of(frame), id = stack[frame].id();
+  if (!known_paths->is_other(path)) return known_paths->is_outermost(path);
   for (int32_t outer = 0; outer < frame; ++outer)
     if (counts(outer) && stack[outer].id() == id) return false;
   return true;
@@ -164,8 +175,14 @@ void Shard::fold_frames(Carried& all, const Counters& counters, uint64_t now,
       if (call_quantity >= 0) grow(uint16_t(call_quantity), in_call);
       call_begun = 0;
     }
-    if (!grown || !is_outermost(i)) continue;
-    for_each_bit(grown, [&](uint16_t q) { carry_of(all, id, q).value += amounts[q]; });
+    const bool outermost = grown && is_outermost(i);
+    if (outermost)
+      for_each_bit(grown, [&](uint16_t q) { carry_of(all, id, q).value += amounts[q]; });
+    const uint32_t path = path_of(i);
+    if (!grown || (!outermost && known_paths->is_other(path))) continue;
+    TicksInCalls in_calls{};
+    for_each_bit(grown, [&](uint16_t q) { add_call(q, amounts[q], &in_calls); });
+    if (carry_path(path, {0, 0, 0, in_calls})) note_path(all, path);
   }
 }
 

@@ -222,6 +222,13 @@ enum perfield_samples_answer : uint8_t {
   PERFIELD_SAMPLES_FEWER  // written; take half as many from now on, to keep to record_limit
 };
 enum perfield_samples_answer perfield_source_samples(const struct perfield_samples* taken) noexcept;
+// Where the kernel counts the bytes that it writes about a thread, into each of its two rings: from
+// now on perfield marks in which region the thread was. end: before these numbers are unmapped.
+void perfield_source_samples_begin(int thread_id, const uint64_t* const written[2]) noexcept;
+void perfield_source_samples_end(int thread_id) noexcept;
+// In which region a sample was taken, as a `samples` entry states it. end: the byte behind the
+// sample, as `written` counts. Ask in the order in which the kernel wrote them.
+uint64_t perfield_source_sample_region(int thread_id, int ring, uint64_t end) noexcept;
 // Describes what the process has loaded since the last call: an object of JSON, see docs/stream.md.
 void perfield_source_modules(const char* json) noexcept;
 // Returns 1 while the last step closes: nothing can be handed in later.

@@ -113,6 +113,60 @@ uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   return n;
 }
 
+// Which paths have rows: those of regions with several paths; of regions with one, the path alone
+// unless it is outside of all other regions.
+class PathRows {
+ public:
+  PathRows(Recorder& r, Rows& rows) noexcept : r_(r), rows_(rows) {}
+
+  uint32_t add() noexcept {
+    if (!r_.n_shards()) return 0;
+    Carried& carried = r_.carried;
+    carried.paths.for_each(r_.paths.n_rows(), [&](uint32_t path) {
+      uint32_t& only = carried.only_path[r_.paths.region_of(path)];
+      only = only || r_.paths.is_other(path) ? kSeveral : path;
+    });
+    carried.paths.for_each(r_.paths.n_rows(), [&](uint32_t path) { add(path); });
+    carried.paths.filter(r_.paths.n_rows(), [&](uint32_t path) {
+      carried.only_path[r_.paths.region_of(path)] = 0;
+      return false;
+    });
+    for_each_carrying(r_, [&](Shard& s) {
+      s.carried_paths.filter(r_.paths.n_rows(), [&](uint32_t path) {
+        s.carry_paths[path] = {};
+        return false;
+      });
+    });
+    return n_;
+  }
+
+ private:
+  static constexpr uint32_t kSeveral = ~uint32_t(0);
+
+  void add(uint32_t path) noexcept {
+    const uint32_t region = r_.paths.region_of(path);
+    const bool is_other = r_.paths.is_other(path);
+    PathRow row = {is_other ? 0 : path, region, 0, 0, 0, 0, 0, 0};
+    const bool is_only = r_.carried.only_path[region] == path;
+    if (is_only && r_.paths.outer_of(path) == Paths::kOutside) return;
+    if (!is_only) for_each_carrying(r_, [&](Shard& s) { add_thread(s.carry_paths[path], &row); });
+    n_ += rows_.add(row);
+  }
+  void add_thread(const PathValues& of, PathRow* row) const noexcept {
+    const uint64_t inclusive = r_.clock.span_ns(of.inclusive);
+    row->count += of.count;
+    row->inclusive_sum_ns += inclusive;
+    row->inclusive_max_ns = std::max(row->inclusive_max_ns, inclusive);
+    row->self_sum_ns += r_.clock.span_ns(of.self);
+    row->mpi_ns += r_.clock.span_ns(of.in_calls.mpi);
+    row->file_ns += r_.clock.span_ns(of.in_calls.files);
+  }
+
+  Recorder& r_;
+  Rows& rows_;
+  uint32_t n_ = 0;
+};
+
 // Turns sums of stamps in ticks into sums of ns on the rank's clock. A stamp of another thread that
 // was counted while the step closed may have come apart from its message; then the sum is far off,
 // and counts as unknown.
@@ -564,12 +618,27 @@ bool carries_time(Recorder& r, uint16_t quantity) noexcept {
 
 }  // namespace
 
-size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
+size_t largest_step_body(const Recorder& r, uint32_t max_peers) noexcept {
+  const uint32_t max_regions = r.regions.capacity();
   return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
          max_regions * sizeof(RegionRow) + room_for_quantities(max_regions) +
+         (r.paths.capacity() + max_regions) * sizeof(PathRow) +
          kThreadsWithFullTables *
              (message_rows(max_peers) * sizeof(MessageRow) + kRowsOfCollectives);
 }
+
+namespace {
+
+// Calls visit for a path and those around it, from inside outwards; for other paths only for them.
+template <class Visit>
+void for_each_around(const Paths& paths, uint32_t path, Visit visit) {
+  while (path != Paths::kOutside) {
+    visit(path);
+    path = paths.is_other(path) ? Paths::kOutside : paths.outer_of(path);
+  }
+}
+
+}  // namespace
 
 std::string with_id(uint32_t id, const std::string& json) {
   return "{\"id\":" + std::to_string(id) + "," + json.substr(1);
@@ -579,13 +648,41 @@ void define_regions(Recorder& r,
                     const std::function<bool(uint32_t id, const std::string& json)>& write) {
   if (!r.n_shards()) return;
   Bits& defined = r.carried.defined_regions;
-  r.carried.regions.for_each_beside(defined, r.regions.size(), [&](uint32_t id) {
+  const auto define = [&](uint32_t id) {
     const RegionDefinition& d = r.regions[id];
     JsonObject json;
     json.text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
     if (write(id, json.str())) defined.add(id);
+  };
+  r.carried.regions.for_each_beside(defined, r.regions.size(), define);
+  r.carried.sampled_paths.for_each(r.paths.n_rows(), [&](uint32_t path) {
+    for_each_around(r.paths, path, [&](uint32_t around) {
+      const uint32_t region = r.paths.region_of(around);
+      if (!defined.has(region)) define(region);
+    });
   });
+}
+
+void define_paths(Recorder& r,
+                  const std::function<bool(const std::vector<PathDefinition>& rows)>& write) {
+  if (!r.n_shards()) return;
+  Bits& defined = r.carried.defined_paths;
+  std::vector<PathDefinition> rows;
+  const auto add = [&](uint32_t path) {
+    const auto before = std::ptrdiff_t(rows.size());
+    for_each_around(r.paths, path, [&](uint32_t around) {
+      if (r.paths.is_other(around) || !defined.add(around)) return;
+      rows.push_back({around, r.paths.outer_of(around), r.paths.region_of(around), 0});
+    });
+    std::reverse(rows.begin() + before, rows.end());
+  };
+  r.carried.paths.for_each(r.paths.size(), add);
+  r.carried.sampled_paths.for_each(r.paths.n_rows(), add);
+  if (!rows.empty() && !write(rows))
+    for (const PathDefinition& row : rows) defined.remove(row.path);
+  r.carried.sampled_paths.for_each(r.paths.n_rows(),
+                                   [&](uint32_t path) { r.carried.sampled_paths.remove(path); });
 }
 
 void define_quantities(Recorder& r,
@@ -630,6 +727,10 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   rows.begin_table();
   rows.end_table(StepTable::synchronisations, sizeof(SynchronisationRow),
                  add_synchronisations(r, rows, carry, sums, &body.overflowed), &body);
+  if (carry == Carry::emptied) {  // nobody looks at those of a step that goes on
+    rows.begin_table();
+    rows.end_table(StepTable::paths, sizeof(PathRow), PathRows(r, rows).add(), &body);
+  }
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();
   last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry), &body);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "format/entry.hpp"
 #include "recorder/recorder.hpp"
@@ -13,7 +14,7 @@
 namespace perfield {
 
 // The most bytes that one entry may take, for the writer's buffer.
-size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept;
+size_t largest_step_body(const Recorder& recorder, uint32_t max_peers) noexcept;
 
 // Writes the definitions of the regions that must precede the next step: one for each region with
 // its first row there. Regions that were never entered or are not selected have none. Calls
@@ -26,6 +27,10 @@ void define_regions(Recorder& recorder,
 // where nothing was added.
 void define_quantities(Recorder& recorder,
                        const std::function<bool(uint32_t id, const std::string& json)>& write);
+
+// The same for paths and those around them, which come first: all rows at once.
+void define_paths(Recorder& recorder,
+                  const std::function<bool(const std::vector<PathDefinition>& rows)>& write);
 
 // The same text with an id, as the body of one rank's `region` or `quantity` entry.
 std::string with_id(uint32_t id, const std::string& json);

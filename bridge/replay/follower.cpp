@@ -47,7 +47,7 @@ Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
   const auto& sources = trace_->sources;
   if (std::find(sources.begin(), sources.end(), "io") != sources.end()) define_files();
   r.start(trace_->max_peers, trace_->messages, trace_->ticks_per_second, stamp_of(trace_->start));
-  room_ = largest_step_body(r.regions.capacity(), trace_->max_peers);
+  room_ = largest_step_body(r, trace_->max_peers);
 }
 
 // --- the event's thread -------------------------------------------------------------------------
@@ -386,6 +386,9 @@ void Follower::write_step(StepKind kind, uint64_t now) {
   };
   define_regions(r, define_as(EntryType::region));
   define_quantities(r, define_as(EntryType::quantity));
+  define_paths(r, [this, writes](const std::vector<PathDefinition>& rows) {
+    return !writes || out_.rows(EntryType::paths, rows);
+  });
   if (!writes) unwritten_.resize(room_);
   unsigned char* const at =
       writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();

@@ -37,14 +37,7 @@ void Definitions::add(EntryType type, uint32_t id, const std::string& text, uint
 void Definitions::write(Appender& stream, uint64_t now_ns) {
   now_ns_ = now_ns;
   tell(stream);
-  if (!rows_.empty()) {
-    const size_t bytes = rows_.size() * sizeof(DefinedRow);
-    unsigned char* const at = stream.begin(EntryType::defined, 0, bytes);
-    if (at) {
-      memcpy(at, rows_.data(), bytes);
-      if (stream.end(bytes)) rows_.clear();
-    }
-  }
+  if (!rows_.empty() && stream.rows(EntryType::defined, rows_)) rows_.clear();
   if (texts_.empty() || now_ns < look_ns_) return;
   look_ns_ = now_ns + kLookEvery_ns;
   std::vector<Text> waiting;

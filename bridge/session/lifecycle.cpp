@@ -6,6 +6,7 @@
 #include "session/tell.hpp"
 
 using perfield::Notices;
+using perfield::recorder;
 using perfield::session;
 
 extern "C" {
@@ -24,6 +25,13 @@ void perfield_source_communicator(const perfield_communicator* communicator) noe
 }
 enum perfield_samples_answer perfield_source_samples(const perfield_samples* taken) noexcept {
   return session().samples(*taken);
+}
+void perfield_source_samples_begin(int thread_id, const uint64_t* const written[2]) noexcept {
+  recorder().watch_samples(thread_id, {{written[0], written[1]}});
+}
+void perfield_source_samples_end(int thread_id) noexcept { recorder().end_samples(thread_id); }
+uint64_t perfield_source_sample_region(int thread_id, int ring, uint64_t end) noexcept {
+  return recorder().region_of_sample(thread_id, ring, end);
 }
 void perfield_source_modules(const char* json) noexcept { session().modules(json); }
 void perfield_source_step_offered(int64_t step, double time) noexcept {

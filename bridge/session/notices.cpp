@@ -49,6 +49,7 @@ void Notices::add_to_end_entry(JsonObject* entry) {
   entry->natural("dropped_messages", overflowed_);
   if (const uint64_t count = r.overflowed_collectives())
     entry->natural("dropped_collectives", count);
+  if (const uint64_t count = r.overflowed_paths()) entry->natural("dropped_paths", count);
   if (r.log.lost()) entry->natural("lost_events", r.log.lost());
   entry->natural("dropped_regions", r.regions.overflowed());
   add_asked_for(config_, entry);
@@ -122,6 +123,10 @@ void Notices::tell_of_full_tables() const {
          "the table of regions was full: later regions are counted as `other regions`; "
          "raise max_regions (now " +
              std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
+  if (const uint64_t count = recorder().overflowed_paths())
+    tell("paths", "the table of call paths was full: " + std::to_string(count) +
+                      " entries of regions are counted as on `other paths`; raise max_paths (now " +
+                      std::to_string(config_.max_paths) + ")");
   uint64_t without_room = 0;
   for (int i = 0; i < recorder().n_shards(); ++i)
     without_room += recorder().shard_at(i).overflowed_quantity.get();

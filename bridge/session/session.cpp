@@ -79,6 +79,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (!outside.empty()) tell("focus-ranks", outside);
   values_.focus_on(focus);
   Recorder& r = recorder();
+  r.paths.configure(uint32_t(config_.max_paths));
   r.regions.configure(uint32_t(config_.max_regions),
                       Selection(config_.regions, config_.step_region));
   choose_counters(config_);

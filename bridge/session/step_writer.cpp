@@ -81,7 +81,7 @@ bool StepWriter::open_files(int rank, int size) {
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
-  const Appender::Room room = {largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)),
+  const Appender::Room room = {largest_step_body(r, uint32_t(config_.max_peers)),
                                WritePace::kFirstRoom + kMoreRoom};
   if (!stream_.open(files_.stream, run_.run_id, rank, room, files_.stream_instead,
                     Appender::kPatient)) {
@@ -159,7 +159,7 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   mesh_.try_again();
   define();
   const uint64_t before = taken().by_stream;
-  const size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
+  const size_t room = largest_step_body(r, uint32_t(config_.max_peers));
   unsigned char* at = stream_.begin(EntryType::step, index, room);
   if (!at) return nullptr;
   *bytes = encode_step(r, body, at, room);
@@ -272,6 +272,9 @@ void StepWriter::define() {
     return true;
   });
   definitions_.write(stream_, now_ns);
+  define_paths(recorder(), [this](const std::vector<PathDefinition>& rows) {
+    return stream_.rows(EntryType::paths, rows);
+  });
 }
 
 void StepWriter::sites(bool is_last) {

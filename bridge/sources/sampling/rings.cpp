@@ -16,13 +16,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "recorder/source.h"
+
 namespace perfield::sampling {
 namespace {
 
 constexpr int kMostThreads = 1024;
 constexpr size_t kPage = 4096;
 constexpr size_t kDenseBytes = 32 * kPage, kSparseBytes = 16 * kPage;
-constexpr uint32_t kMostFrames = kMostWordsOfSample - 2;
+constexpr uint32_t kMostFrames = kMostWordsOfSample - 3;
 constexpr size_t kLargestRecord = 1024;
 
 struct Ring {
@@ -101,6 +103,11 @@ int open_rings(Thread* thread, int id, uint64_t period_ns) noexcept {
   thread->number = n_numbers++;
   thread->is_there = true;
   thread->is_sparse = false;
+  const auto written = [](const Ring& ring) {
+    return reinterpret_cast<const uint64_t*>(&ring.page->data_head);
+  };
+  const uint64_t* const both[] = {written(thread->dense), written(thread->sparse)};
+  perfield_source_samples_begin(id, both);
   return 0;
 }
 
@@ -130,7 +137,7 @@ void copy(const Ring& ring, uint64_t at, void* to, size_t bytes) noexcept {
 }
 
 // The words of a sample; 0 if it is none, or not whole.
-size_t words_of(const Ring& ring, uint32_t thread, uint64_t at, size_t bytes,
+size_t words_of(const Ring& ring, const Thread& thread, uint64_t at, size_t bytes,
                 uint64_t* words) noexcept {
   uint64_t about[2];  // time, addresses
   if (bytes < sizeof about) return 0;
@@ -141,15 +148,16 @@ size_t words_of(const Ring& ring, uint32_t thread, uint64_t at, size_t bytes,
   copy(ring, at + sizeof about, frames, n * sizeof *frames);
   size_t depth = 0;
   for (size_t k = 0; k < n; ++k)  // the largest numbers say whose addresses follow
-    if (frames[k] < PERF_CONTEXT_MAX) words[2 + depth++] = frames[k];
+    if (frames[k] < PERF_CONTEXT_MAX) words[3 + depth++] = frames[k];
   if (!depth) return 0;
   words[0] = about[0];
-  words[1] = uint64_t(thread) << 32 | depth;
-  return 2 + depth;
+  words[1] = uint64_t(thread.number) << 32 | depth;
+  words[2] = perfield_source_sample_region(thread.id, thread.is_sparse, at + bytes);
+  return 3 + depth;
 }
 
-size_t take_from(Ring* ring, uint32_t thread, uint64_t* words, size_t most,
-                 uint64_t* lost) noexcept {
+size_t take_from(Thread* thread, uint64_t* words, size_t most, uint64_t* lost) noexcept {
+  Ring* const ring = thread->is_sparse ? &thread->sparse : &thread->dense;
   const uint64_t head = head_of(*ring);
   uint64_t tail = ring->page->data_tail;
   size_t n = 0;
@@ -162,7 +170,7 @@ size_t take_from(Ring* ring, uint32_t thread, uint64_t* words, size_t most,
     }
     const uint64_t body = tail + sizeof header;
     if (header.type == PERF_RECORD_SAMPLE) {
-      n += words_of(*ring, thread, body, header.size - sizeof header, words + n);
+      n += words_of(*ring, *thread, body, header.size - sizeof header, words + n);
     } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof header + 16) {
       uint64_t about[2];  // id, count
       copy(*ring, body, about, sizeof about);
@@ -202,6 +210,7 @@ bool follow_threads(uint64_t period_ns, int* error) noexcept {
     Thread& thread = threads[k];
     if (!thread.id || thread.is_there || head_of(thread.dense) != thread.dense.page->data_tail)
       continue;
+    perfield_source_samples_end(thread.id);
     close_ring(&thread.dense);
     close_ring(&thread.sparse);
     thread.id = 0;
@@ -238,8 +247,7 @@ size_t take(bool is_sparse, uint64_t* words, size_t most) noexcept {
   for (int k = 0; k < n_used && n + kMostWordsOfSample <= most; ++k) {
     Thread& thread = threads[k];
     if (!thread.id || thread.is_sparse != is_sparse) continue;
-    n += take_from(is_sparse ? &thread.sparse : &thread.dense, thread.number, words + n, most - n,
-                   is_sparse ? &n_lost : &of_dense);
+    n += take_from(&thread, words + n, most - n, is_sparse ? &n_lost : &of_dense);
   }
   return n;
 }

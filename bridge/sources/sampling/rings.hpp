@@ -26,7 +26,7 @@ void set_period(uint64_t period_ns) noexcept;
 bool choose_rings() noexcept;
 // Moves samples of dense or of sparse rings, as words (format/samples.hpp). Returns how many words
 // were written; fewer than most - kMostWordsOfSample once nothing is left.
-inline constexpr size_t kMostWordsOfSample = 2 + 32;
+inline constexpr size_t kMostWordsOfSample = 3 + 32;
 size_t take(bool is_sparse, uint64_t* words, size_t most) noexcept;
 // Samples that found no room in a sparse ring, since the last call.
 uint64_t lost() noexcept;

@@ -90,7 +90,7 @@ bool hand_in(bool is_sparse) noexcept {
                                  n_lost_now};
     const perfield_samples_answer answer = perfield_source_samples(&taken);
     is_much = is_much || answer != PERFIELD_SAMPLES_WRITTEN;
-    for (size_t k = 0; answer == PERFIELD_SAMPLES_REFUSED && k < n; k += 2 + uint32_t(words[k + 1]))
+    for (size_t k = 0; answer == PERFIELD_SAMPLES_REFUSED && k < n; k += 3 + uint32_t(words[k + 1]))
       n_lost.fetch_add(1, std::memory_order_relaxed);
   }
   return is_much;

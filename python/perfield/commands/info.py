@@ -160,6 +160,14 @@ def _tables(
             + frame_and_step
             + "".join(f"\n{line}" for line in closing_lines(run.path) if line.startswith("uneven "))
         )
+        found_paths, n_paths = tables.paths(run)
+        if found_paths:
+            found["paths"] = found_paths
+            shown = f"{len(found_paths)} of {n_paths} paths" if len(found_paths) < n_paths else "the paths"
+            notes["paths"] = (
+                f"{shown} of regions that were entered inside several ones: solve < pEqn is solve\n"
+                "inside pEqn; columns as above, of all threads together"
+            )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
         notes["steps"] = (
@@ -184,6 +192,13 @@ def _tables(
             "standard deviation of the share; imbalance: largest rank over mean; rank: with most;\n"
             "count: of samples"
         )
+        in_regions = tables.functions_in_regions(run, max(arguments.functions, MOST_GROUPS))
+        if in_regions:
+            found["functions_in_regions"] = in_regions
+            notes["functions_in_regions"] = (
+                "the same by the region in which they ran, or no region; share, error: of the region's\n"
+                "samples; of_all: of all samples"
+            )
     if arguments.by:
         found |= _by(run, arguments, notes, frames)
     if arguments.cells:

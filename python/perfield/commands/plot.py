@@ -35,6 +35,8 @@ and with --only:
   regimes            when and where the machine was slow: times of ranks and steps, their
                      regimes, and what slow steps cost
   regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks
+  flame              where the dearest rank's time goes, region in region, and what it spends
+                     more than the median rank; --flame for short
 
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
@@ -59,6 +61,7 @@ MORE_PLOTS = (
     "waits",
     "regimes",
     "regimes_spread",
+    "flame",
 )  # where --only names them
 FIELD = "compute_time_s"  # of the heat map
 FIELD_HELP = "of the heat map (compute_time_s), or a field or region in s for regimes (step_time_s)"
@@ -71,6 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_span(parser)
     add = parser.add_argument
     add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS + MORE_PLOTS)}")
+    add("--flame", dest="only", action="store_const", const="flame", help="a flame graph: --only flame")
+    add("--rank", metavar="RANK", type=int, help="of the flame graph (the one that computes longest)")
     add("--field", metavar="NAME", help=FIELD_HELP)
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
     add("--format", choices=FORMATS, help="of the files (png)")
@@ -99,6 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
         try:
             figure = new_figure()
             more = {"order": arguments.order} if name == "rhythm" else {}
+            more |= {"rank": arguments.rank} if name == "flame" else {}
             field = arguments.field or (FIELD if name == "heat_map" else "")
             chosen = None if name == "waits" and arguments.steps == "all" else steps
             FIGURES[name](run, chosen, figure, field, **more)

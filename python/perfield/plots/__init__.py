@@ -14,6 +14,7 @@ are read from the run.
 from importlib.util import find_spec
 
 from perfield.plots.compared_messages import compared_messages
+from perfield.plots.flame import flame
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import imbalance
@@ -32,6 +33,7 @@ if find_spec("matplotlib") is None:
 
 __all__ = [
     "compared_messages",
+    "flame",
     "heat_map",
     "idle_wave",
     "imbalance",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from perfield.plots.flame import dearest_and_median, flame
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import compute_and_waiting, imbalance
@@ -13,8 +14,9 @@ from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
 from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.source import Source
-from perfield.plots.style import WAITING, Steps
+from perfield.plots.style import WAITING, Steps, frames_of
 from perfield.plots.timeline import MOST_LANES, wait_timeline
+from perfield.run.stacks import stacks_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,6 +132,27 @@ def regimes_spread_figure(
     spread_of_run(run, steps, figure, field or None)
 
 
+def flame_figure(
+    run: RunDirectory,
+    steps: Steps,
+    figure: Figure,
+    field: str = "",
+    source: Source | None = None,
+    rank: int | None = None,
+) -> None:
+    """Where a rank's time goes, region in region, and what it spends more than the median rank. rank : the
+    one with most compute time by default."""
+    positions = frames_of(run, steps)
+    stacks = stacks_of(run, positions)
+    dearest, median = dearest_and_median(run, positions)
+    rank = dearest if rank is None else rank
+    beside = None if rank == median else median
+    drawn = figure.subplots(1 if beside is None else 2, 1, squeeze=False)[:, 0]
+    flame(run, steps, drawn[0], rank, stacks=stacks)
+    if beside is not None:
+        flame(run, steps, drawn[1], rank, beside, stacks)
+
+
 FIGURES: dict[str, Callable[..., None]] = {
     "imbalance": imbalance_figure,
     "heat_map": heat_map_figure,
@@ -142,4 +165,5 @@ FIGURES: dict[str, Callable[..., None]] = {
     "waits": waits_figure,
     "regimes": regimes_figure,
     "regimes_spread": regimes_spread_figure,
+    "flame": flame_figure,
 }

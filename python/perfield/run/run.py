@@ -32,6 +32,8 @@ from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
+from perfield.run.paths import ROWS as PATH_ROWS
+from perfield.run.paths import Paths, rows_of_paths
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Places, Streams
@@ -399,6 +401,12 @@ class RunDirectory:
             self._sampled = read_samples(self, self._streams)
         return self._sampled
 
+    def sampled_calls(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...], float]]:
+        """The calls that samples tell in frames, see `perfield.run.samples.sampled_calls`."""
+        from perfield.run.samples import sampled_calls
+
+        return sampled_calls(self, self._streams, np.asarray(positions, np.int64))
+
     def with_functions(self) -> SampledFrames:
         """The run with more fields in its frames: the CPU time of the functions that matter, as samples tell
         it. Frames of `self` stay without them."""
@@ -412,15 +420,30 @@ class RunDirectory:
         return bool(len(self._streams.of_type("samples")))
 
     def samples(self, steps: Steps = None) -> pd.DataFrame:
-        """CPU time of functions: step, rank, thread, function, module, count (of samples), time_s.
+        """CPU time of functions: step, rank, thread, function, module, region, count (of samples), time_s.
 
-        thread : number of the rank's thread; 0 is the main one. A time is a multiple of what a sample stands
-        for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of these
-        steps have no row. Raises KeyError if the run has no such step.
+        thread : number of the rank's thread; 0 is the main one. region : in which region it ran, with those
+        around it, as in "solve < pEqn"; "no region", or "not known". A time is a multiple of what a sample
+        stands for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of
+        these steps have no row. Raises KeyError if the run has no such step.
         """
         from perfield.run.samples import samples_table
 
         return samples_table(self, steps)
+
+    def paths(self, steps: Steps = None) -> pd.DataFrame:
+        """What regions cost on each call path: step, rank, path, region, count, time_s, longest_s,
+        self_time_s, mpi_time_s, file_time_s.
+
+        path : the region and those around it, as in "solve < pEqn". region : the prefix of its fields. Times
+        are those of all threads together, in the region and the regions inside it; longest_s is that of the
+        thread with most, self_time_s leaves the regions inside out. A path that found no room (`max_paths`)
+        counts as "solve < other paths". Empty for runs of older versions. steps : as for `messages`. Raises
+        KeyError if the run has no such step.
+        """
+        from perfield.run.paths import table_of_paths
+
+        return table_of_paths(self, steps)
 
     def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
@@ -626,6 +649,24 @@ class RunDirectory:
         return found
 
     @property
+    def known_paths(self) -> Paths:
+        """The call paths on which ranks entered regions so far; without any in runs of older versions."""
+        if self._paths is None:
+            self._paths = Paths(self._streams, self._regions, self.n_ranks)
+        return self._paths
+
+    def path_rows(self, positions: Sequence[int]) -> np.ndarray:
+        """What call paths cost in frames, structured (perfield.run.paths.ROWS), `step` being an index into
+        positions; sorted by step, rank and path. Empty for runs of older versions."""
+        paths = self.known_paths
+        if not paths.all:
+            return np.zeros(0, PATH_ROWS)
+        rows = [self._rows(position) for position in positions]
+        which = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        rows = np.concatenate([np.zeros(0, np.int64), *rows])
+        return rows_of_paths(self._streams, paths, self._quantities, rows, which)
+
+    @property
     def tells_arrivals(self) -> np.ndarray:
         """(n_ranks,) bool, whether a rank has stamps of its messages; False in runs of older versions."""
         return self._tells_arrivals
@@ -710,7 +751,7 @@ class RunDirectory:
         of_kinds = list(self._kind_rows.items()) if self._is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
-        taken._meshes = taken._regions = None
+        taken._meshes = taken._regions = taken._paths = None
         taken.rank_entries, taken.ends, taken.sites, taken._quantities = [None] * self.n_ranks, {}, {}, []
         begin = taken._step_rows = len(self._step_rows)  # the first ones; see `of_frames_only`
         taken._kind_rows = {_SETUP: rows[:0], _TEARDOWN: rows[:0]}
@@ -766,6 +807,7 @@ class RunDirectory:
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
         self._communicators: list[Communicator] | None = None  # likewise
         self._sampled: Samples | None = None  # likewise
+        self._paths: Paths | None = None  # likewise
         told = streams.places["rank"][streams.of_type("communicator")]
         self._tells_arrivals = np.isin(np.arange(size), told)
         logs = streams.of_type("events")

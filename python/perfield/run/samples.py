@@ -13,19 +13,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
+from perfield.run.paths import NO_PATH
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from perfield.run.paths import Paths
     from perfield.run.run import RunDirectory, Steps
     from perfield.run.streams import Streams
 
 OUTSIDE = -1  # position of samples outside of all frames: setup, teardown, steps that were not measured
-# A row for each frame, rank, thread and function. function : index in Samples.functions.
+IN_NO_REGION, NOT_KNOWN = -1, -2  # in place of a path
+WORDS_OF = {IN_NO_REGION: "no region", NOT_KNOWN: "not known"}
+# A row for each frame, rank, thread, function and path. function : index in Samples.functions. path : in
+# which region it ran, an index in RunDirectory.known_paths.all, or IN_NO_REGION or NOT_KNOWN.
 TABLE = np.dtype(
-    [("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("count", "u8"), ("time_s", "f8")]
+    [
+        *(("frame", "i8"), ("rank", "i4"), ("thread", "u4"), ("function", "i4"), ("path", "i4")),
+        *(("count", "u8"), ("time_s", "f8")),
+    ]
 )
 _ENTRIES_AT_ONCE = 4096  # of some hundred samples each
+_ON_PATH = -1  # in place of the region of other paths
 
 
 @dataclass(frozen=True)
@@ -40,9 +49,9 @@ class Function:
 class Samples:
     """CPU time in user mode of a run's ranks, by function.
 
-    table : structured (TABLE), sorted by frame, rank, thread and function. `frame` is a position in the run,
-    or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so that
-    their functions have no names.
+    table : structured (TABLE), sorted by frame, rank, thread, function and path. `frame` is a position in the
+    run, or OUTSIDE. lost : samples that found no room. changed : files that are no longer those that ran, so
+    that their functions have no names.
     """
 
     functions: list[Function]
@@ -107,12 +116,48 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
         rows["rank"], rows["thread"], rows["count"] = rank, known["thread"], 1
         rows["function"] = np.array(numbers, np.int32)[which.ravel()]
         rows["frame"] = intervals.of(rank, known["time_ns"])
+        rows["path"] = _paths_of(run.known_paths, rank, known)
         rows["time_s"] = known["period_ns"] * 1e-9
         parts.append(_added_up(rows))
     functions, of_key, changed = _named(keys, files)
     table = np.concatenate(parts)
     table["function"] = of_key[table["function"]] if len(of_key) else table["function"]
     return Samples(functions, _added_up(table), lost, changed)
+
+
+def sampled_calls(
+    run: RunDirectory, streams: Streams, positions: np.ndarray
+) -> Iterator[tuple[int, tuple[str, ...], float]]:
+    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there; not
+    what MPI and perfield do. Calls are known as far as functions keep frame pointers."""
+    from perfield.symbols.functions import MPI, PERFIELD
+
+    files: dict[tuple[str, str], int] = {}
+    intervals = _Intervals(run)
+    keys: dict[tuple[int, int], int] = {}
+    chains: dict[tuple[int, tuple[int, ...]], float] = {}
+    for rank, modules, read in _by_rank(run, streams, files):
+        samples, addresses = read["samples"], read["addresses"]
+        known = samples[(samples["depth"] > 0) & np.isin(intervals.of(rank, samples["time_ns"]), positions)]
+        # A caller's address is that behind its call.
+        callers = np.ones(len(addresses), np.uint64)
+        callers[samples["first"][samples["depth"] > 0]] = 0
+        file, inside = modules.places(addresses - callers)
+        pairs, which = np.unique(np.stack([file, inside.astype(np.int64)]), axis=1, return_inverse=True)
+        numbers = np.array([keys.setdefault((int(f), int(a)), len(keys)) for f, a in pairs.T.tolist()], int)
+        places = numbers[which.ravel()].tolist()
+        there = (file >= 0).tolist()
+        for first, depth, period_ns in known[["first", "depth", "period_ns"]].tolist():
+            end = first + 1
+            while end < first + depth and there[end]:  # behind a function without frame pointers is nothing
+                end += 1
+            chain = rank, tuple(places[first:end])
+            chains[chain] = chains.get(chain, 0.0) + period_ns * 1e-9
+    names = _names_of(keys, files)
+    for (rank, chain), time_s in chains.items():
+        calls = tuple(name for place in reversed(chain) for name in reversed(names[place]))
+        if calls[-1] not in (MPI, PERFIELD):
+            yield rank, calls, time_s
 
 
 def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
@@ -132,15 +177,34 @@ def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
             "thread": table["thread"],
             "function": names[table["function"]],
             "module": modules[table["function"]],
+            "region": words_of_paths(run)[table["path"]],
             "count": table["count"],
             "time_s": table["time_s"],
         }
     )
 
 
+def words_of_paths(run: RunDirectory) -> np.ndarray:
+    """What paths of samples are called, by their number; the last two are NOT_KNOWN and IN_NO_REGION."""
+    names = {region.field: region.name for region in run.known_regions}
+    words = [*run.known_paths.words(names), WORDS_OF[NOT_KNOWN], WORDS_OF[IN_NO_REGION]]
+    return np.array(words, dtype=object)
+
+
+def _paths_of(paths: Paths, rank: int, samples: np.ndarray) -> np.ndarray:
+    """On which path each sample was taken."""
+    ranks = np.full(len(samples), rank)
+    found = paths.of(ranks, samples["path"])
+    others = samples["region"] >= 0
+    found[others] = paths.others(ranks[others], samples["region"][others].astype(np.int64))
+    found[found == NO_PATH] = NOT_KNOWN
+    found[(samples["region"] == _ON_PATH) & (samples["path"] == 0)] = IN_NO_REGION
+    return found
+
+
 def _added_up(rows: np.ndarray) -> np.ndarray:
-    """Rows of a TABLE with the same frame, rank, thread and function as one."""
-    names = ("frame", "rank", "thread", "function")
+    """Rows of a TABLE with the same frame, rank, thread, function and path as one."""
+    names = ("frame", "rank", "thread", "function", "path")
     order = np.lexsort([rows[name] for name in reversed(names)])
     rows = rows[order]
     first = np.zeros(len(rows), dtype=bool)
@@ -212,20 +276,32 @@ def _named(
     keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]
 ) -> tuple[list[Function], np.ndarray, list[str]]:
     """The functions of places (number of a file, address in it), and which of them each place is in."""
-    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, functions_at, is_changed
+    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, is_changed
 
     of_key = np.zeros(len(keys), np.int32)
     functions: dict[Function, int] = {}
-    changed = []
+    known = [("", ""), *files]
+    used = sorted({file for file, _ in keys})
+    changed = [known[file + 1][0] for file in used if is_changed(*known[file + 1])]
+    names = _names_of(keys, files)
+    for (file, _), number in keys.items():
+        name = names[number][0]
+        path = "" if name in (KERNEL_CLOCK, MPI, PERFIELD) else known[file + 1][0]
+        of_key[number] = functions.setdefault(Function(name, path), len(functions))
+    return [*functions], of_key, changed
+
+
+def _names_of(keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]) -> list[list[str]]:
+    """The functions at places, by their number: innermost first, as `functions_at` says."""
+    from perfield.symbols.functions import functions_at
+
+    found: list[list[str]] = [[]] * len(keys)
     by_file: dict[int, list[int]] = {}
     for file, address in keys:
         by_file.setdefault(file, []).append(address)
     known = [*files]
     for file, addresses in by_file.items():
         path, build_id = known[file] if file >= 0 else ("", "")
-        if is_changed(path, build_id):
-            changed.append(path)
         for address, names in zip(addresses, functions_at(path, build_id, addresses)):
-            function = Function(names[0], "" if names[0] in (KERNEL_CLOCK, MPI, PERFIELD) else path)
-            of_key[keys[file, address]] = functions.setdefault(function, len(functions))
-    return [*functions], of_key, changed
+            found[keys[file, address]] = names
+    return found

@@ -18,12 +18,12 @@ from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
 
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
-    *("definition", "defined", "reference", "events", "communicator", "samples", "modules"),
+    *("definition", "defined", "reference", "events", "communicator", "samples", "modules", "paths"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 # Of the bodies that this perfield reads: the oldest and the newest.
 OLDEST = {name: 3 if name == "step" else 1 for name in NAMES}
-VERSIONS = {name: 4 if name == "step" else 1 for name in NAMES}
+VERSIONS = {name: {"step": 4, "samples": 2}.get(name, 1) for name in NAMES}
 _AT_ONCE = 4  # files that are read at a time
 _OFFSET_BITS = 44  # 16 TB
 

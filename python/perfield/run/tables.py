@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from perfield.analysis.waits.path_sums import PathSums
     from perfield.run.frame import Frame
     from perfield.run.run import RunDirectory
+    from perfield.run.sums_of_paths import SumsOfPaths
 
 MPI = "mpi_time_s"
 MOST_FRAMES = 1000  # that are read for a table; the newest ones
+MOST_PATHS = 40
+MOST_IN_REGION = 5  # functions of each region in the table of functions
 
 
 def ranks(run: RunDirectory) -> list[dict]:
@@ -76,6 +79,46 @@ def regions(run: RunDirectory, sums: RegionSums | None = None) -> list[dict]:
             }
         )
     return rows
+
+
+def paths(run: RunDirectory) -> tuple[list[dict], int]:
+    """A row for each call path of the regions that ranks entered on several ones, over the newest 1000
+    frames, and how many there are; that whose balancing would save most comes first, and at most MOST_PATHS.
+
+    Columns as of `regions`, with path ("solve < pEqn") in place of field and name. Times are of all threads.
+    """
+    from perfield.run.sums_of_paths import SumsOfPaths
+
+    sums = SumsOfPaths(run, np.array(_newest(run), dtype=np.int64))
+    chosen = sums.of_divided_regions()
+    words = run.known_paths.words({region.field: region.name for region in run.known_regions})
+    total = sum(float(np.nansum(run.frame(number).values["step_time_s"])) for number in _newest(run))
+    rows = []
+    for path in chosen[np.argsort(-sums.saved_s[chosen], kind="stable")].tolist()[:MOST_PATHS]:
+        entered, time, mpi = int(sums.entered[path].sum()), *_of_path(sums, path)
+        compute = max(time - mpi - float(sums.file_time_s[path].sum()), 0.0)
+        frame, mean = int(sums.peak_frame[path]), float(sums.mean_s[path])
+        rows.append(
+            {
+                "path": words[path],
+                "compute_time_s": compute / entered,
+                "mean_time_s": time / entered,
+                "mpi_share": mpi / time if time > 0 else None,
+                "step_share": time / total if total > 0 else None,
+                "imbalance": float(sums.longest_s[path]) / mean if mean > 0 else None,
+                "balancing_saves_s": float(sums.saved_s[path]),
+                "largest_time_s": float(sums.peak_s[path]),
+                "of_rank": int(sums.peak_rank[path]),
+                "in_frame": frame,
+                "in_step": _step_number(run.frame(frame)),
+                "ranks": int((sums.entered[path] > 0).sum()),
+            }
+        )
+    return rows, len(chosen)
+
+
+def _of_path(sums: SumsOfPaths, path: int) -> tuple[float, float]:
+    return float(sums.time_s[path].sum()), float(sums.mpi_time_s[path].sum())
 
 
 def steps(run: RunDirectory, last: int) -> list[dict]:
@@ -214,6 +257,46 @@ def functions(run: RunDirectory, most: int) -> tuple[list[dict], list[str]]:
         f"{path} has changed since the run, so its functions have no names." for path in found.changed
     ]
     return told, sentences
+
+
+def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
+    """A row for each of the functions in which ranks were found most often in each region, and in none; the
+    region with most time comes first. Empty where nobody knows a region of any sample.
+
+    Columns: region ("solve < pEqn", "no region"), function, time_s, share (of the region's samples), error
+    (of the share), of_all (of all samples), count. At most so many rows, and MOST_IN_REGION of each region.
+    """
+    from perfield.run.samples import NOT_KNOWN, words_of_paths
+
+    found = run.sampled
+    rows = found.table[found.table["frame"] >= 0]
+    n_paths = len(run.known_paths.all)
+    if not (rows["path"] >= 0).any():
+        return []
+    words = words_of_paths(run)
+    path = np.where(rows["path"] < 0, n_paths - NOT_KNOWN + rows["path"], rows["path"])
+    time_s, count = np.zeros((2, n_paths + 2, len(found.functions)))
+    np.add.at(time_s, (path, rows["function"]), rows["time_s"])
+    np.add.at(count, (path, rows["function"]), rows["count"])
+    of_path, told = time_s.sum(axis=1), []
+    for number in np.argsort(-of_path, kind="stable").tolist():
+        n = count[number].sum()
+        for function in np.argsort(-time_s[number], kind="stable")[:MOST_IN_REGION].tolist():
+            if len(told) >= most or not time_s[number, function] > 0:
+                break
+            share = float(time_s[number, function] / of_path[number])
+            told.append(
+                {
+                    "region": words[number],
+                    "function": found.functions[function].name,
+                    "time_s": float(time_s[number, function]),
+                    "share": share,
+                    "error": float(np.sqrt(share * (1 - share) / n)),
+                    "of_all": float(time_s[number, function] / of_path.sum()),
+                    "count": int(count[number, function]),
+                }
+            )
+    return told
 
 
 def _path(path: PathSums, run: RunDirectory) -> dict | None:

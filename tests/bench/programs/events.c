@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, quantities, calls,
- * messages, sendrecv, requests, open_sends, epochs, locks, steps, memory, clock-tsc or
- * clock-monotonic. Rank 0 prints one
- * number per repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the
- * difference is perfield's share. With N, it makes N iterations once, whose instructions a tool
- * counts.
+ * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, paths, unguessed,
+ * quantities, calls, messages, sendrecv, requests, open_sends, epochs, locks, steps, memory,
+ * clock-tsc or clock-monotonic. Rank 0 prints one number per repetition: nanoseconds per event
+ * (memory: bytes). Run bare and under perfield, the difference is perfield's share. With N, it
+ * makes N iterations once, whose instructions a tool counts.
  */
 #include <mpi.h>
 #include <perfield.h>
@@ -51,6 +50,33 @@ static double regions(perfield_region region) {
     perfield_region_end(region);
   }
   return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
+}
+
+/* A region inside two others in turn; of one pair of events. */
+static double paths(const perfield_region* region) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_events; i += 4)
+    for (int outer = 0; outer < 2; outer++) {
+      perfield_region_begin(region[outer]);
+      perfield_region_begin(region[2]);
+      perfield_region_end(region[2]);
+      perfield_region_end(region[outer]);
+    }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
+}
+
+/* Regions inside another one, so that what follows one is never what followed it last time. */
+static double unguessed(const perfield_region* region) {
+  perfield_region_begin(region[0]);
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_events; i++) {
+    const perfield_region next = region[i % 2 ? 1 : 2 + i / 2 % 3];
+    perfield_region_begin(next);
+    perfield_region_end(next);
+  }
+  const double spent = now_ns(CLOCK_MONOTONIC) - begin;
+  perfield_region_end(region[0]);
+  return spent / n_events;
 }
 
 /* The cheapest counted call: nearly all its time is the wrapper's. */
@@ -226,6 +252,8 @@ int main(int argc, char** argv) {
   for (int i = argc > 2 ? kRepetitions : 0; i <= kRepetitions; i++) {
     double value = 0;
     if (!strcmp(what, "regions")) value = regions(region[0]);
+    if (!strcmp(what, "paths")) value = paths(region);
+    if (!strcmp(what, "unguessed")) value = unguessed(region);
     if (!strcmp(what, "quantities")) value = quantities(region[0]);
     if (!strcmp(what, "calls")) value = calls();
     if (!strcmp(what, "messages")) value = messages();

@@ -63,3 +63,9 @@ def test_rows_touched_while_steps_close_lose_nothing(linked_plainly, execute):
 def test_short_way_of_regions_counts_as_the_long_one(linked_plainly, execute):
     result = execute(linked_plainly("usual_regions"))
     assert (result.returncode, result.stdout) == (0, "the same\n")
+
+
+@pytest.mark.parametrize("max_paths", ["100000", "100", "1"], ids=["all have room", "100", "none"])
+def test_paths_have_exactly_what_was_spent_on_them(linked_plainly, execute, max_paths):
+    result = execute(linked_plainly("paths"), max_paths)
+    assert (result.returncode, result.stdout) == (0, "exact\n")

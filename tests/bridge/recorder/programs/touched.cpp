@@ -97,7 +97,7 @@ int main() {
   };
   inside = define("inside", PERFIELD_PER_REGION);
   of_rank = define("of rank", PERFIELD_PER_RANK);
-  const size_t room = largest_step_body(r->regions.capacity(), kPeers);
+  const size_t room = largest_step_body(*r, kPeers);
   const std::unique_ptr<unsigned char[]> entry(new unsigned char[room]);
   Sums sums;
   const auto write = [&] {

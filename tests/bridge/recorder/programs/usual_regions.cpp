@@ -37,13 +37,15 @@ struct Side {
     amount = recorder->define_quantity("amount", "1", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM,
                                        PERFIELD_THREADS_SUM, "");
     shard = recorder->add_shard();
-    entry.resize(largest_step_body(recorder->regions.capacity(), 16));
+    entry.resize(largest_step_body(*recorder, 16));
   }
 
   void enter(uint32_t region, uint64_t now) {
     const bool in_time = recorder->state() == Activity::active;
+    const GivenTicks clock{now};
     if (short_way &&
-        (in_time ? shard->enter_usual(region, GivenTicks{now}) : shard->enter_unmeasured(region))) {
+        (in_time ? shard->enter_usual(region, clock) || shard->enter_found(region, clock)
+                 : shard->enter_unmeasured(region))) {
       ++shortened;
       return;
     }
@@ -80,7 +82,8 @@ int main() {
     const bool deepens = any(40) == 0;
     for (int n = deepens ? 700 : 200; n > 0; --n, ++events) {
       now += any(50);
-      const uint32_t region = 1 + any(kRegions);
+      // Mostly the same paths again, for which there is room.
+      const uint32_t region = 1 + (any(30) ? uint32_t(open.size()) * 5 % kRegions : any(kRegions));
       const bool enters = open.empty() || any(10) < (deepens ? 9u : open.size() > 20 ? 1u : 6u);
       const bool matches = any(60) > 0;
       const uint32_t left = open.empty() || !matches ? region : open.back();

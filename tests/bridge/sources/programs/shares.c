@@ -16,17 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-static volatile double sink;
-static volatile int ends;
-enum { kUnit = 400000 };
+#include "spin.h"
 
-/* The same loop in each, so that a turn takes equally long. */
-#define SPIN(n)                                         \
-  do {                                                  \
-    double x = 0;                                       \
-    for (long i = 0; i < (n); i++) x += (double)i * .5; \
-    sink = x;                                           \
-  } while (0)
+static volatile int ends;
 
 static __attribute__((noinline)) void cheap(void) { SPIN(1 * kUnit); }
 static inline __attribute__((always_inline)) void middle(void) { SPIN(3 * kUnit); }
