@@ -10,6 +10,7 @@ from samples_twin import MONOTONIC_NS, PERIOD_NS, module, pack_samples, write_sa
 import perfield
 import twin
 from perfield import _bridge
+from perfield.run.observe import observe
 from perfield.run.sampled_frames import MOST_FUNCTIONS
 from perfield.symbols import functions
 from perfield.symbols.functions import MPI, NO_FILE
@@ -173,8 +174,22 @@ def test_functions_that_matter_become_fields_and_the_rest_is_one(made):
     assert {field.name for field in frames.fields} == set(names)
 
 
+def test_findings_get_the_time_of_functions_and_how_unsure_it_is(made):
+    def add(rank, writer, run):
+        add_modules(writer, module("/bin/solver", 0x1000), module("/lib/libmpi.so", 0x9000))
+        samples = [(at, 0, [0x1010]) for frame in (2, 3) for at in times_in(run, rank, frame, 2 + rank)]
+        writer.add("samples", pack_samples([*samples, (times_in(run, rank, 2)[0], 0, [0x9010])]))
+
+    found = observe(made(add), ["functions"]).functions
+    assert found.names == ("f16",)
+    period_s = PERIOD_NS * 1e-9
+    assert found.time_s[0] == pytest.approx([4 * period_s, 6 * period_s])
+    assert found.variance[0] == pytest.approx([4 * period_s**2, 6 * period_s**2])
+
+
 def test_a_run_without_samples_has_no_fields_of_functions(tmp_path):
     run = perfield.open(write_sampled_run(tmp_path / "run", lambda rank, writer: None))
+    assert observe(run, ["functions"]).functions is None
     assert not run.has_samples and not len(run.samples()) and not run.sampled.functions
     assert run.with_functions().frame(0).values.keys() == run.frame(0).values.keys()
 

@@ -25,6 +25,19 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
+class SampledFunctions:
+    """How long ranks were in the functions that matter, as samples tell it, in all steps together.
+
+    names : without MPI's. time_s, variance : float64 (n_functions, n_columns), s of CPU time, and s^2 by
+    which the number of samples leaves it unsure.
+    """
+
+    names: tuple[str, ...]
+    time_s: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass(frozen=True)
 class Observed:
     """What a run measured in the steps that all ranks of its largest group closed.
 
@@ -46,7 +59,8 @@ class Observed:
     span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
     begin_s, end_s : float64 (n_rows, n_columns), when each rank began its first step of a row, and ended its
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
-    waiting : why ranks waited, in all frames; None where nobody asked.
+    waiting : why ranks waited, in all frames; None where nobody asked. functions : None where nobody asked,
+    or nothing was sampled.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -70,6 +84,7 @@ class Observed:
     begin_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     waiting: WaitSums | None = None
+    functions: SampledFunctions | None = None
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
@@ -111,7 +126,7 @@ class Observed:
 
         "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
         which can be compared. "messages": whether ranks of the world exchanged any. "wait_states": whether
-        ranks kept stamps of them, so that it is known why they waited.
+        ranks kept stamps of them, so that it is known why they waited. "functions": whether any were sampled.
         """
         if name == "steps":
             return self.n_steps > 1
@@ -121,6 +136,8 @@ class Observed:
             return len(self.known_messages) > 0
         if name == "wait_states":
             return self.waiting is not None and self.waiting.is_known
+        if name == "functions":
+            return self.functions is not None
         if name in STAMPS:
             return bool(np.isfinite(getattr(self, name)).any())
         return (

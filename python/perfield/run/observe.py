@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed
+from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed, SampledFunctions
+from perfield.run.by_region import in_functions
 from perfield.run.pairs import added_up
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
@@ -31,8 +32,9 @@ def observe(
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out. "begin_s"
     or "end_s" : reads when ranks began and ended their steps. "wait_states" : reads why ranks waited, too.
-    neighbours : as in `Observed`. comparable : whether to read only steps that all ranks of the largest group
-    closed; else all steps are read, and absent ranks are NaN there.
+    "functions" : reads what samples tell of functions. neighbours : as in `Observed`. comparable : whether to
+    read only steps that all ranks of the largest group closed; else all steps are read, and absent ranks are
+    NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
     has made. Joined values of a field that is no sum ("again" in its table) are the mean of those of the
     steps.
@@ -65,11 +67,17 @@ def observe(
         devices=used_devices(placement, run.ends),
         neighbours=neighbours,
         waiting=wait_sums(run) if "wait_states" in names else None,
+        functions=_functions(run, positions, columns) if "functions" in names else None,
         regions={region.field: region.name for region in run.known_regions},
         n_uneven=collected.n_uneven,
         n_left_out=len(run) - collected.n_uneven - collected.n_steps,
         **collected.result(run.step_indexes[positions]),
     )
+
+
+def _functions(run: RunDirectory, positions: np.ndarray, columns: np.ndarray) -> SampledFunctions | None:
+    names, time_s, variance = in_functions(run, positions)
+    return SampledFunctions(tuple(names), time_s[:, columns], variance[:, columns]) if names else None
 
 
 @dataclass(frozen=True)

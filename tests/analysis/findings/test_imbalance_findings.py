@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from observed_runs import observed_run
@@ -13,6 +15,7 @@ from perfield.analysis.findings import (
     ranked,
     waited_for,
 )
+from perfield.analysis.observed import SampledFunctions
 
 CELLS = np.full(8, 512.0)
 
@@ -90,6 +93,26 @@ def test_the_regions_in_which_ranks_differ_most_are_named():
         found.regions == ("Foam::solve",)
         and "Ranks differ most in Foam::solve (balancing it would save 1" in found.words
     )
+
+
+def sampled(run, **count):
+    """The run with functions that were sampled so often, by rank, each time for 5 ms."""
+    count = {name: np.broadcast_to(of_rank, run.n_ranks) for name, of_rank in count.items()}
+    times = np.array(list(count.values())) * 5e-3
+    return replace(run, functions=SampledFunctions(tuple(count), times, times * 5e-3))
+
+
+def test_the_functions_in_which_a_dear_rank_computes_longer_are_named():
+    run = observed_run(compute_time_s=computing([0.1] * 3 + [0.4] + [0.1] * 4))
+    dear = np.array([100] * 3 + [900] + [100] * 4)
+    found = only(imbalance.find(sampled(run, relax=dear, assemble=300, exp=dear // 4, rare=dear // 100)))
+    assert "Samples find 79 % of what it computes longer in relax and 20 % in exp." in found.words
+
+
+def test_functions_in_which_samples_may_differ_by_chance_are_not_named():
+    run = observed_run(compute_time_s=computing([0.1] * 3 + [0.4] + [0.1] * 4))
+    found = only(imbalance.find(sampled(run, relax=np.array([4] * 3 + [9] + [4] * 4))))
+    assert "Samples" not in found.words
 
 
 def test_work_of_one_rank_alone_is_told_as_what_all_wait_for():

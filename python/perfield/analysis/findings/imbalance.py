@@ -36,13 +36,16 @@ KINDS = (
 )
 NEEDS = ("compute_time_s", "steps")
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
+LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
+MOST_FUNCTIONS = 2  # that are named
+WORTH_NAMING = 0.1  # of what dear ranks compute longer: the least in a function
+SURE = 3  # standard deviations of the number of samples
 OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -144,7 +147,7 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
         f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
-        f"{counted}",
+        f"{_functions(observed, imbalance)}{counted}",
         saved_s=imbalance.found.saved,
         remedy=BY_COUNT.format(region=regions[0].name) if counted else reason.remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
@@ -209,6 +212,26 @@ def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
     told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
     told[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
     return f" Ranks differ most in {in_list(told)}."
+
+
+def _functions(observed: Observed, imbalance: Imbalance) -> str:
+    """The functions in which these ranks compute longer than the mean, as far as samples are sure of it."""
+    found = observed.functions
+    if found is None or imbalance.inside:
+        return ""
+    own = imbalance.columns
+    longer_s = found.time_s[:, own].mean(axis=1) - found.time_s.mean(axis=1)
+    weight = np.full(found.time_s.shape[1], -1 / found.time_s.shape[1])
+    weight[own] += 1 / len(own)
+    is_sure = longer_s > SURE * np.sqrt(found.variance @ weight**2)
+    share = longer_s / max(longer_s.sum(), longer_s[is_sure].sum(), 1e-9)
+    order = [n for n in np.argsort(-share).tolist() if is_sure[n] and share[n] >= WORTH_NAMING]
+    longer = f" of what {'it computes' if len(own) == 1 else 'they compute'} longer"
+    told = [
+        f"{in_percent(share[n])}{longer if n == order[0] else ''} in {found.names[n]}"
+        for n in order[:MOST_FUNCTIONS]
+    ]
+    return f" Samples find {in_list(told)}." if told else ""
 
 
 def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
