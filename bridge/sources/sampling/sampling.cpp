@@ -2,9 +2,11 @@
 //
 // sampling.cpp - libperfield_sampling.so: where the threads of the program are, so many times in a
 // second of their CPU time (`sample`). The kernel looks and keeps it; when steps close, it is
-// handed on, at most every kTakeEvery_ns. Names are found when the run is read.
+// handed on, at most every kTakeEvery_ns; sooner at first, when programs start their threads. Names
+// are found when the run is read.
 #include <errno.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +23,7 @@ namespace {
 using namespace perfield::sampling;
 
 constexpr const char* kSource = "sampling";
-constexpr uint64_t kTakeEvery_ns = 500'000'000;
+constexpr uint64_t kTakeFirst_ns = 1'000'000, kTakeEvery_ns = 500'000'000;
 constexpr size_t kMostWords = 4096;  // of an entry, as in format/samples.hpp
 constexpr uint64_t kLongestPeriod_ns = 100'000'000'000;
 // The period is a little shorter than asked for, so that it has no common measure with the steps.
@@ -120,11 +122,12 @@ void follow() noexcept {
 }
 
 void before_close() {
-  static uint64_t taken_ns = 0;
+  static uint64_t taken_ns = 0, pause_ns = kTakeFirst_ns;
   if (!period_ns) return;
   const uint64_t now = perfield::now_ns();
-  if (now - taken_ns < kTakeEvery_ns && !perfield_source_is_ending()) return;
+  if (now - taken_ns < pause_ns && !perfield_source_is_ending()) return;
   taken_ns = now;
+  pause_ns = std::min(2 * pause_ns, kTakeEvery_ns);
   perfield_own_begin();
   tell_new_modules();
   hand_in_all();
