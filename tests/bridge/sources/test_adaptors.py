@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from adaptor_runs import AdaptorRun
 from conftest import run_command
-
-import perfield
 
 HOST = Path(__file__).resolve().parent / "adaptor_host"
 CXX = ("g++", "-std=c++17", "-O1", "-g", "-Wall", "-fPIC")
@@ -44,18 +43,8 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
-class Ran:
-    """What a solver did: its output, its run, and the fields that were passed on."""
-
-    def __init__(self, result):
-        assert result.returncode == 0, result.stdout + result.stderr
-        self.out, self.cwd = result.stdout, result.cwd
-        self.said = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-        self.folder = result.cwd / "perfield-run"
-
-    @property
-    def run(self):
-        return perfield.open(self.folder)
+class Ran(AdaptorRun):
+    """What a solver did, and the fields that were passed on."""
 
     def fields(self, name: str) -> list[list[str]]:
         """[channel, association, topology, tuples, first value, last value] of each time it was passed on."""

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import perfield
+from adaptor_runs import AdaptorRun
 
 VTK = Path("/usr/include/paraview-5.11")
 HOST = Path(__file__).resolve().parent / "adaptor_host"
@@ -33,18 +32,8 @@ def adaptor(build_c) -> Path:
     return build_c(HOST / "legacy.cpp", *links(*MODULES))
 
 
-class Ran:
-    """What an adaptor's program did: its output, its run, and the arrays that its pipeline saw."""
-
-    def __init__(self, result):
-        assert result.returncode == 0, result.stdout + result.stderr
-        self.out, self.err = result.stdout, result.stderr
-        self.said = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-        self.folder = result.cwd / "perfield-run"
-
-    @property
-    def run(self):
-        return perfield.open(self.folder)
+class Ran(AdaptorRun):
+    """What an adaptor's program did, and the arrays that its pipeline saw."""
 
     def seen(self, name: str) -> list[tuple[str, int, float, float]]:
         """(where, tuples, first value, last value) each time that a pipeline saw an array of this name."""
