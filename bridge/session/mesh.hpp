@@ -49,7 +49,7 @@ class Mesh {
   void ghosts(int block, int association, const perfield_array& ghosts);
   void changed();
   // The size of a grid of this rank that only the program knows. Grids add up; one that was told of
-  // since the last step replaces itself. Counts only where no block was described.
+  // since the last entry replaces itself. Counts only where no block was described.
   void told(const void* grid, const MeshSize& size);
   void field(int block, const char* name, int association, const perfield_array& values);
 
@@ -57,12 +57,11 @@ class Mesh {
   using BlockCopier = std::function<void(uint64_t, const iovec*, int)>;
   void copy_blocks_to(BlockCopier copier) { copy_block_ = std::move(copier); }
 
-  // A step was closed on this version: the next description begins a new one, and the next size
-  // that is told replaces all before.
-  void shown() {
-    shown_ = version_;
-    told_is_old_ = true;
-  }
+  // A step was closed on this version: the next description begins a new one.
+  void shown() { shown_ = version_; }
+
+  // An entry, of a step or of the setup, holds the sizes: the next one that is told replaces all.
+  void sizes_written() { told_is_old_ = true; }
 
   // Writes all noted fields as those of this step.
   void write_fields(uint64_t step);

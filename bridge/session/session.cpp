@@ -265,6 +265,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
     memcpy(&body, at, sizeof body);
     notices_.add_entry(body);
     rank_log().entry(index, body);
+    writer_.mesh().sizes_written();
     if (kind == StepKind::step) {
       writer_.mesh().shown();
       if (clock_.was_measured()) {

@@ -4,6 +4,7 @@
 // grids to vtkCPProcessor::CoProcess. The hook adds perfield's arrays to these grids, calls the
 // real function, and takes them away again. Tables of virtual functions are bound by name, so the
 // hooks see calls from C, C++, Fortran and Python.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -42,18 +43,19 @@ void show_step(Call* call, const Description* description) noexcept {
 // Nobody outside ParaView can ask an input for its grid: that function is inline. Where the pointer
 // lies in the object is seen once, when the adaptor sets it: there the object changes.
 struct PlaceOfGrid {
-  static constexpr size_t kWords = 32, kPage = 4096;
+  // An input has 13 words at the least: those of vtkObject, its own pointers, and six of int.
+  static constexpr size_t kLeast = 13, kWords = 32, kPage = 4096;
 
   size_t place;  // in words; 0: not seen yet, as the first word is the object's table of functions
   uintptr_t before[kWords];
   size_t n_before;
 
-  // Other objects may follow an input, but not beyond its page.
+  // Other objects may follow an input; behind its page there may be nothing.
   void look(const Input* input) noexcept {
     if (place) return;
     const auto* words = reinterpret_cast<const volatile uintptr_t*>(input);
     const size_t in_page = (kPage - reinterpret_cast<uintptr_t>(input) % kPage) / sizeof *words;
-    n_before = in_page < kWords ? in_page : kWords;
+    n_before = std::clamp(in_page, kLeast, kWords);
     for (size_t i = 0; i < n_before; ++i) before[i] = words[i];
   }
 

@@ -490,6 +490,17 @@ def test_told_sizes_of_grids_add_up_and_hold(measured):
     assert sizes(run) == [[111, 220, 33], [111, 220, 33], [7, 8, 0]]
 
 
+def test_size_told_behind_the_setup_replaces_that_of_the_setup(measured):
+    run, _ = measured("""
+      int a, b;
+      perfield_mesh_size(&a, 10, 20, 3);
+      perfield_initialize();
+      perfield_mesh_size(&b, 7, 8, 0);
+      perfield_step(0, 0.0);
+    """)
+    assert sizes(run) == [[7, 8, 0]]
+
+
 def test_described_mesh_counts_rather_than_a_told_size(measured):
     run, _ = measured("""
       int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1};

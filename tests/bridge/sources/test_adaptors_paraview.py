@@ -37,7 +37,8 @@ class Ran(AdaptorRun):
 
     def seen(self, name: str) -> list[tuple[str, int, float, float]]:
         """(where, tuples, first value, last value) each time that a pipeline saw an array of this name."""
-        rows = re.findall(rf"^seen (\w+) {name} (\d+) (\S+) (\S+)$", self.out, re.M)
+        line = rf"seen (\w+) {name} (\d+) (\S+) (\S+?)(?=seen|\s)"  # lines of two ranks may be joined
+        rows = re.findall(line, self.out)
         return [(where, int(n), float(first), float(last)) for where, n, first, last in rows]
 
 
@@ -69,6 +70,11 @@ def test_steps_regions_and_sizes_come_from_the_adaptor(process):
         np.testing.assert_array_equal(frame.values["catalyst_count"], [2, 2])  # request and process
         np.testing.assert_array_equal(frame.values["points"], [27, 27])
         np.testing.assert_array_equal(frame.values["cells"], [8, 8])
+
+
+def test_grid_is_found_where_a_page_of_memory_ends_in_the_input(process):
+    for frame in process("page_end").run.frames():
+        assert frame.values["points"] == [27]
 
 
 def test_nothing_is_added_unless_it_is_named(process):

@@ -29,9 +29,12 @@
 #endif
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 static std::string what;
 static int rank_;
@@ -130,9 +133,24 @@ static vtkSmartPointer<vtkDataObject> data() {
   return image(3);
 }
 
+// With "page_end", a page of memory ends within the first input.
+static vtkSmartPointer<vtkCPDataDescription> description() {
+  static std::vector<vtkSmartPointer<vtkCPDataDescription>> all;
+  for (bool fits = false; !fits;) {
+    auto one = vtkSmartPointer<vtkCPDataDescription>::New();
+    one->AddInput("input");
+    fits = what != "page_end" ||
+           reinterpret_cast<uintptr_t>(one->GetInputDescription(0)) % 4096 > 4000;
+    all.push_back(one);
+    if (all.size() > 100000) exit(1);
+  }
+  auto found = all.back();
+  all.pop_back();
+  return found;
+}
+
 static void output(vtkCPProcessor* processor, int step) {
-  vtkNew<vtkCPDataDescription> d;
-  d->AddInput("input");
+  const auto d = description();
   if (what == "inputs") d->AddInput("second");
   d->SetTimeData(0.5 * step, 10 * step);
   if (!processor->RequestDataDescription(d)) return;
