@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // activity.hpp - what every event of every thread reads of its recorder: one cache line, which
-// changes only where measuring begins, pauses or ends, and when a step closes.
+// changes only where measuring begins, pauses or ends, and when a step closes. The kernel fills it
+// with zeros in a child process, which is not this rank: there the recorder is asleep, also where
+// the child was made past the C library.
 #pragma once
 
 #include <atomic>
@@ -50,6 +52,10 @@ struct alignas(64) Activity {
   }
   // The recorder's clock.
   uint64_t ticks() const noexcept { return by_counter ? read_counter() : monotonic_ns(); }
+
+  // In a page of its own. Without memory for one, and in kernels before 4.14, a child keeps it.
+  static Activity& create() noexcept;
+  static void destroy(Activity& activity) noexcept;
 };
 
 }  // namespace perfield

@@ -59,6 +59,7 @@ Recorder::~Recorder() {
   if (has_key_) pthread_key_delete(thread_key_);
   for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
   carried.end();
+  Activity::destroy(activity_);
 }
 
 // Frees the shard of an ended thread for reuse. Its counts stay in it until the next closing.

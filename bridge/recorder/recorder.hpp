@@ -33,7 +33,7 @@ extern __thread Shard* this_shard __attribute__((tls_model("initial-exec")));  /
 enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
 
 class Recorder {
-  Activity activity_;
+  Activity& activity_ = Activity::create();
 
  public:
   static constexpr int kMaxShards = 512;

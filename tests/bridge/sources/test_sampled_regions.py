@@ -86,8 +86,9 @@ def test_two_hundred_threads_have_samples_in_their_own_regions(sampled):
     assert found.get("not known", 0) < 0.02 * found.sum()
 
 
-def test_children_are_not_sampled_and_end_as_usual(sampled):
-    run, _ = sampled("forks", 60)
+@pytest.mark.parametrize("children", ["forks", "clones"])
+def test_children_are_not_sampled_and_end_as_usual(sampled, children):
+    run, _ = sampled(children, 60)
     assert "in_no_region" in counts(run, "function") and "of_pressure" not in counts(run, "function")
     assert len(run) == 60 and not run.damage
 

@@ -7,17 +7,20 @@
  *   brief    threads that live for some microseconds, and enter a region
  *   many     200 threads at once, each now and then in a region of its own
  *   forks    children that compute and end, and one that becomes another program
+ *   clones   children made past the C library, which enter a region and close a step
  *   made     code that the program makes itself
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <perfield.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,6 +97,21 @@ static void forks(int step) {
   waitpid(child, NULL, 0);
 }
 
+static void clones(void) {
+  int status = -1;
+  const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (child == 0) {
+    perfield_region_begin(inside);
+    of_pressure();
+    perfield_region_end(inside);
+    perfield_step(99, 99);
+    _exit(0);
+  }
+  in_no_region();
+  waitpid(child, &status, 0);
+  if (status) abort();
+}
+
 /* A loop that counts down: mov rax, n; dec rax; jnz -5; ret. */
 static void (*make_code(void))(void) {
   unsigned char* at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -132,6 +150,8 @@ int main(int argc, char** argv) {
       for (int i = 0; i < 20; i++) pthread_join(threads[i], NULL);
     } else if (!strcmp(what, "forks")) {
       forks(step);
+    } else if (!strcmp(what, "clones")) {
+      clones();
     } else {
       perfield_region_begin(inside);
       if (made)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// activity.cpp - see activity.hpp.
+#include "recorder/activity.hpp"
+
+#include <sys/mman.h>
+
+#include <new>
+
+namespace perfield {
+namespace {
+
+Activity shared;  // by recorders that found no memory, so that they fail elsewhere, with a sentence
+
+}  // namespace
+
+Activity& Activity::create() noexcept {
+  void* const memory = mmap(nullptr, sizeof(Activity), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return shared;
+  madvise(memory, sizeof(Activity), MADV_WIPEONFORK);
+  return *new (memory) Activity;
+}
+
+void Activity::destroy(Activity& activity) noexcept {
+  if (&activity != &shared) munmap(static_cast<void*>(&activity), sizeof(Activity));
+}
+
+}  // namespace perfield
