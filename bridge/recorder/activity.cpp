@@ -15,8 +15,8 @@ Activity shared;  // by recorders that found no memory, so that they fail elsewh
 }  // namespace
 
 Activity& Activity::create() noexcept {
-  void* const memory = mmap(nullptr, sizeof(Activity), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, sizeof(Activity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return shared;
   madvise(memory, sizeof(Activity), MADV_WIPEONFORK);
   return *new (memory) Activity;

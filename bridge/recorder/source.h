@@ -229,7 +229,8 @@ void perfield_source_samples_end(int thread_id) noexcept;
 // In which region a sample was taken, as a `samples` entry states it. end: the byte behind the
 // sample, as `written` counts. Ask in the order in which the kernel wrote them.
 uint64_t perfield_source_sample_region(int thread_id, int ring, uint64_t end) noexcept;
-// Describes what the process has loaded since the last call: an object of JSON, see docs/stream.md.
+// Describes code that the process has loaded or made since the last call: an object of JSON, see
+// docs/stream.md.
 void perfield_source_modules(const char* json) noexcept;
 // Returns 1 while the last step closes: nothing can be handed in later.
 int perfield_source_is_ending() noexcept;

@@ -16,6 +16,7 @@ from perfield.symbols import functions
 from perfield.symbols.functions import MPI, NO_FILE
 
 MIDDLE = 0.5
+FAR = {"begin": "0", "end": "f" * 20, "name": "far"}
 
 
 @pytest.fixture(autouse=True)
@@ -142,10 +143,54 @@ def test_mpi_is_one_function_and_code_without_a_file_another(made):
     assert run.samples().groupby("function")["count"].sum().to_dict() == {MPI: 4, NO_FILE: 2}
 
 
+def add_functions(writer, *functions):
+    listed = [{"begin": f"{begin:x}", "end": f"{begin + 16:x}", "name": name} for begin, name in functions]
+    writer.add("modules", twin.json_body({"functions": listed}), index=2)
+
+
+def test_functions_that_a_compiler_made_have_its_names(made):
+    def add(rank, writer, run):
+        first, second = times_in(run, rank, 1, 2)
+        add_functions(writer, (0x5000, "one"), (0x5010, "other"))
+        writer.add(
+            "samples", pack_samples([(first, 0, [0x5004]), (first, 0, [0x500F]), (first, 0, [0x5010])])
+        )
+        add_functions(writer, (0x5008, "later"))  # its code takes the place of the first one's
+        writer.add("samples", pack_samples([(second, 0, [0x5008])]))
+
+    found = made(add).samples().groupby(["function", "module"])["count"].sum()
+    assert found.to_dict() == {("one", ""): 4, ("other", ""): 2, ("later", ""): 2}
+
+
+def test_samples_in_the_interpreter_are_those_of_the_innermost_function_of_python(made):
+    def add(rank, writer, run):
+        add_modules(
+            writer, module("/usr/bin/python3.13", 0x1000, 0x1000), module("/lib/numpy.so", 0x9000, 0x100)
+        )
+        add_functions(writer, (0x5000, "py::inner:/me/flow.py"), (0x6000, "py::outer:/me/flow.py"))
+        chains = [
+            [0x1010, 0x1500, 0x5008, 0x1010, 0x6008],  # the loop of the interpreter, in inner, in outer
+            [0x1010, 0x6010],  # a call that ends the code of outer
+            [0x1020],  # no calls are known
+            [0x9010, 0x5008],  # a library, called by inner
+        ]
+        moments = times_in(run, rank, 1, len(chains))
+        writer.add("samples", pack_samples([(at, 0, chain) for at, chain in zip(moments, chains)]))
+
+    run = made(add)
+    found = run.samples().groupby(["function", "module"])["count"].sum()
+    assert found.to_dict() == {
+        ("inner (flow.py)", "/me/flow.py"): 2,
+        ("outer (flow.py)", "/me/flow.py"): 2,
+        ("f16", "/lib/numpy.so"): 2,
+        ("f32", "/usr/bin/python3.13"): 2,
+    }
+
+
 def test_damaged_lists_of_modules_leave_code_without_a_file(made):
     def add(rank, writer, run):
         add_modules(writer, {"begin": "zz"}, {"begin": 5}, {"path": "/lib/x"}, 3)
-        writer.add("modules", twin.json_body({"modules": 7}), index=2)
+        writer.add("modules", twin.json_body({"modules": 7, "functions": [4, {"begin": "1"}, FAR]}), index=2)
         writer.add(
             "samples",
             pack_samples([(times_in(run, rank, 2)[0], 0, [0x1010]), (times_in(run, rank, 2)[0], 0, [])]),

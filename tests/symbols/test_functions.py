@@ -11,8 +11,15 @@ import pytest
 
 from perfield.symbols import files
 from perfield.symbols.files import demangled, symbols_of
-from perfield.symbols.functions import KERNEL_CLOCK, MPI, NO_FILE, PERFIELD, functions_at, is_changed
-from perfield.symbols.names import short
+from perfield.symbols.functions import (
+    KERNEL_CLOCK,
+    MPI,
+    NO_FILE,
+    PERFIELD,
+    functions_at,
+    is_changed,
+)
+from perfield.symbols.names import made_function, short
 from perfield.symbols.source_lines import source_lines
 
 SOURCE = """
@@ -150,3 +157,20 @@ def test_short_names_leave_out_what_nobody_reads():
     )
     assert short("__GI___clock_gettime") == "clock_gettime"
     assert short("LAMMPS_NS::PairLJCut::compute(int, int)") == "LAMMPS_NS::PairLJCut::compute"
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [  # lines of Python 3.13.5 and of Node.js 20.20
+        ("py::pressure:/home/me/flow.py", ("pressure (flow.py)", "/home/me/flow.py")),
+        ("py::velocity.<locals>.<genexpr>:/a/b.py", ("velocity.<locals>.<genexpr> (b.py)", "/a/b.py")),
+        ("py::<lambda>:<string>", ("<lambda> (<string>)", "<string>")),
+        ("JS:~advance /home/me/f.js:1:17", ("advance (f.js)", "/home/me/f.js")),
+        ("JS:*advance /home/me/f.js:1:17", ("advance (f.js)", "/home/me/f.js")),
+        ("JS:^ file:///home/me/f.mjs:2:37", ("anonymous (f.mjs)", "/home/me/f.mjs")),
+        ("Builtin:ArrayPrototypePush", ("Builtin:ArrayPrototypePush", "")),
+        ("Interpreter", ("Interpreter", "")),
+    ],
+)
+def test_functions_that_a_compiler_made_have_short_names(listed, expected):
+    assert made_function(listed) == expected

@@ -15,6 +15,7 @@
 
 #include "recorder/source.h"
 #include "sources/now.hpp"
+#include "sources/sampling/made_code.hpp"
 #include "sources/sampling/modules.hpp"
 #include "sources/sampling/rings.hpp"
 
@@ -130,6 +131,7 @@ void before_close() {
   pause_ns = std::min(2 * pause_ns, kTakeEvery_ns);
   perfield_own_begin();
   tell_new_modules();
+  tell_made_functions();
   hand_in_all();
   follow();
   perfield_own_end();

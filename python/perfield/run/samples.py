@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perfield import _bridge
 from perfield.run.paths import NO_PATH
+from perfield.symbols.names import is_interpreter, made_function
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,8 @@ _ON_PATH = -1  # in place of the region of other paths
 
 @dataclass(frozen=True)
 class Function:
-    """A function that was sampled. module : path of its program or library; "" if it has none, or several."""
+    """A function that was sampled. module : path of its program or library, or of its source where a compiler
+    in the program made it; "" if it has none, or several."""
 
     name: str
     module: str
@@ -65,43 +67,102 @@ class Samples:
         return int(self.table["count"].sum())
 
 
+class _Code(NamedTuple):
+    """Where machine code comes from.
+
+    path : its program or library, or the source of a function that a compiler in the program made; "" if
+    unknown. made : the name of such a function.
+    """
+
+    path: str
+    build_id: str = ""
+    made: str = ""
+
+
+_Files = dict[_Code, int]  # with their numbers; it grows
+
+
 @dataclass
 class _Modules:
-    """What a rank has loaded, in the order in which it told; the last one that covers an address counts."""
+    """What a rank has loaded and made, in the order in which it told.
+
+    The last one that covers an address counts.
+    """
 
     begin: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
-    bias: list[int] = field(default_factory=list)
+    bias: list[int | None] = field(default_factory=list)  # None: a compiler made it
     file: list[int] = field(default_factory=list)
+    interpreters: set[int] = field(default_factory=set)  # files of Python
+    of_python: set[int] = field(default_factory=set)  # functions of Python
 
-    def add(self, told: dict, files: dict[tuple[str, str], int]) -> None:
-        """told : the body of a `modules` entry. files : numbers of (path, build id), which grow."""
-        listed = told.get("modules")
-        for one in listed if isinstance(listed, list) else ():
-            try:
-                begin, end, bias = (int(one[key], 16) for key in ("begin", "end", "bias"))
-                about = str(one.get("path", "")), str(one.get("build_id", ""))
-            except (AttributeError, KeyError, TypeError, ValueError):
-                continue  # damaged
-            self.begin.append(begin)
-            self.end.append(end)
-            self.bias.append(bias)
-            self.file.append(files.setdefault(about, len(files)))
+    def add(self, told: dict, files: _Files) -> None:
+        """told : the body of a `modules` entry."""
+        for key, add in (("modules", self._add_loaded), ("functions", self._add_made)):
+            listed = told.get(key)
+            for one in listed if isinstance(listed, list) else ():
+                try:
+                    add(one, files)
+                except (AttributeError, KeyError, TypeError, ValueError):
+                    continue  # damaged
+
+    def _add_loaded(self, one: dict, files: _Files) -> None:
+        code = _Code(str(one.get("path", "")), str(one.get("build_id", "")))
+        number = self._add(one, int(one["bias"], 16), code, files)
+        if is_interpreter(code.path):
+            self.interpreters.add(number)
+
+    def _add_made(self, one: dict, files: _Files) -> None:
+        name, path = made_function(one["name"])
+        number = self._add(one, None, _Code(path, made=name), files)
+        if one["name"].startswith("py::"):
+            self.of_python.add(number)
+
+    def _add(self, one: dict, bias: int | None, code: _Code, files: _Files) -> int:
+        begin, end = int(one["begin"], 16), int(one["end"], 16)
+        if max(begin, end, bias or 0) >= 1 << 64:
+            raise ValueError("no address is so large")
+        number = files.setdefault(code, len(files))
+        self.begin.append(begin)
+        self.end.append(end)
+        self.bias.append(bias)
+        self.file.append(number)
+        return number
 
     def places(self, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The file (-1: none) and the address in it, of addresses in the process."""
-        file = np.full(len(addresses), -1, np.int64)
-        inside = addresses.copy()
-        for begin, end, bias, number in zip(self.begin, self.end, self.bias, self.file):
-            here = (addresses >= begin) & (addresses < end)
-            file[here] = number
-            inside[here] = addresses[here] - np.uint64(bias)
-        return file, inside
+        """The number of the code (-1: none) and the address in it, of addresses in the process.
+
+        A function that a compiler made is one place.
+        """
+        known, which = np.unique(addresses, return_inverse=True)
+        number, inside = np.full(len(known), -1, np.int64), known.copy()
+        begin, end = (np.searchsorted(known, np.array(all_, np.uint64)) for all_ in (self.begin, self.end))
+        for row in np.flatnonzero(end > begin).tolist():
+            here = slice(begin[row], end[row])
+            number[here] = self.file[row]
+            inside[here] = 0 if self.bias[row] is None else known[here] - np.uint64(self.bias[row])
+        return number[which], inside[which]
+
+    def places_of(self, samples: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of samples. In Python's interpreter it is the function of Python that runs, if known."""
+        number, inside = self.places(addresses[samples["first"]])
+        if not self.of_python:
+            return number, inside
+        running = np.flatnonzero(np.isin(number, [*self.interpreters]) & (samples["depth"] > 1))
+        n_callers = samples["depth"][running].astype(np.int64) - 1
+        sample = np.repeat(running, n_callers)
+        nth = np.arange(len(sample)) - np.repeat(np.cumsum(n_callers) - n_callers, n_callers)
+        # A caller's address is that behind its call.
+        caller, _ = self.places(addresses[samples["first"][sample].astype(np.int64) + 1 + nth] - np.uint64(1))
+        is_python = np.isin(caller, [*self.of_python])
+        of_sample, innermost = np.unique(sample[is_python], return_index=True)
+        number[of_sample], inside[of_sample] = caller[is_python][innermost], 0
+        return number, inside
 
 
 def read_samples(run: RunDirectory, streams: Streams) -> Samples:
     """All samples of a run; empty if it took none. Reads the `samples` entries, then the files that ran."""
-    files: dict[tuple[str, str], int] = {}
+    files: _Files = {}
     intervals = _Intervals(run)
     keys: dict[tuple[int, int], int] = {}
     parts, lost = [np.zeros(0, TABLE)], 0
@@ -109,7 +170,7 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
         samples, addresses = read["samples"], read["addresses"]
         lost += int(read["lost"])
         known = samples[samples["depth"] > 0]
-        file, inside = modules.places(addresses[known["first"]])
+        file, inside = modules.places_of(known, addresses)
         pairs, which = np.unique(np.stack([file, inside.astype(np.int64)]), axis=1, return_inverse=True)
         numbers = [keys.setdefault((int(f), int(a)), len(keys)) for f, a in pairs.T.tolist()]
         rows = np.zeros(len(known), TABLE)
@@ -128,11 +189,14 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
 def sampled_calls(
     run: RunDirectory, streams: Streams, positions: np.ndarray
 ) -> Iterator[tuple[int, tuple[str, ...], float]]:
-    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there; not
-    what MPI and perfield do. Calls are known as far as functions keep frame pointers."""
+    """Rank, the calls that led to a place in the program, the outermost first, and the seconds there.
+
+    What MPI and perfield do is left out, and Python's interpreter where the calls tell functions of Python.
+    Calls are known as far as functions keep frame pointers.
+    """
     from perfield.symbols.functions import MPI, PERFIELD
 
-    files: dict[tuple[str, str], int] = {}
+    files: _Files = {}
     intervals = _Intervals(run)
     keys: dict[tuple[int, int], int] = {}
     chains: dict[tuple[int, tuple[int, ...]], float] = {}
@@ -147,11 +211,13 @@ def sampled_calls(
         numbers = np.array([keys.setdefault((int(f), int(a)), len(keys)) for f, a in pairs.T.tolist()], int)
         places = numbers[which.ravel()].tolist()
         there = (file >= 0).tolist()
+        shown = (~np.isin(file, [*modules.interpreters] if modules.of_python else [])).tolist()
         for first, depth, period_ns in known[["first", "depth", "period_ns"]].tolist():
             end = first + 1
             while end < first + depth and there[end]:  # behind a function without frame pointers is nothing
                 end += 1
-            chain = rank, tuple(places[first:end])
+            calls = tuple(places[at] for at in range(first, end) if shown[at])
+            chain = rank, calls or (places[first],)
             chains[chain] = chains.get(chain, 0.0) + period_ns * 1e-9
     names = _names_of(keys, files)
     for (rank, chain), time_s in chains.items():
@@ -245,9 +311,7 @@ class _Intervals:
         return np.where(inside, self._frame[rows][at], OUTSIDE)
 
 
-def _by_rank(
-    run: RunDirectory, streams: Streams, files: dict[tuple[str, str], int]
-) -> Iterator[tuple[int, _Modules, dict]]:
+def _by_rank(run: RunDirectory, streams: Streams, files: _Files) -> Iterator[tuple[int, _Modules, dict]]:
     """Rank, what it has loaded until then, and its samples, part by part, in the order of writing."""
     of_modules, of_samples = streams.of_type("modules"), streams.of_type("samples")
     told = dict(zip(of_modules.tolist(), (body for _, body in streams.json("modules"))))
@@ -272,26 +336,26 @@ def _by_rank(
                 modules.add(told[row], files)
 
 
-def _named(
-    keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]
-) -> tuple[list[Function], np.ndarray, list[str]]:
+def _named(keys: dict[tuple[int, int], int], files: _Files) -> tuple[list[Function], np.ndarray, list[str]]:
     """The functions of places (number of a file, address in it), and which of them each place is in."""
     from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, is_changed
 
     of_key = np.zeros(len(keys), np.int32)
     functions: dict[Function, int] = {}
-    known = [("", ""), *files]
+    known = [_Code(""), *files]
     used = sorted({file for file, _ in keys})
-    changed = [known[file + 1][0] for file in used if is_changed(*known[file + 1])]
+    changed = [
+        known[file + 1].path for file in used if is_changed(known[file + 1].path, known[file + 1].build_id)
+    ]
     names = _names_of(keys, files)
     for (file, _), number in keys.items():
         name = names[number][0]
-        path = "" if name in (KERNEL_CLOCK, MPI, PERFIELD) else known[file + 1][0]
+        path = "" if name in (KERNEL_CLOCK, MPI, PERFIELD) else known[file + 1].path
         of_key[number] = functions.setdefault(Function(name, path), len(functions))
     return [*functions], of_key, changed
 
 
-def _names_of(keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int]) -> list[list[str]]:
+def _names_of(keys: dict[tuple[int, int], int], files: _Files) -> list[list[str]]:
     """The functions at places, by their number: innermost first, as `functions_at` says."""
     from perfield.symbols.functions import functions_at
 
@@ -301,7 +365,8 @@ def _names_of(keys: dict[tuple[int, int], int], files: dict[tuple[str, str], int
         by_file.setdefault(file, []).append(address)
     known = [*files]
     for file, addresses in by_file.items():
-        path, build_id = known[file] if file >= 0 else ("", "")
-        for address, names in zip(addresses, functions_at(path, build_id, addresses)):
+        code = known[file] if file >= 0 else _Code("")
+        named = [[code.made]] if code.made else functions_at(code.path, code.build_id, addresses)
+        for address, names in zip(addresses, named):
             found[keys[file, address]] = names
     return found

@@ -4,6 +4,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
+
+_OF_PYTHON = re.compile(r"py::(?P<name>.+):(?P<path>/.+|<.+>)")
+_OF_NODE = re.compile(
+    r"(?:JS|LazyCompile|Function|Script|Eval):[~^*+']*(?P<name>[^ ]*) (?P<path>[^ ]+?)(?::\d+)*"
+)
 
 
 def short(function: str) -> str:
@@ -18,3 +24,21 @@ def short(function: str) -> str:
     name = name.partition("(")[0]
     name = re.sub(r"_([0-9a-f]{7})[0-9a-f]{25,}$", r"_\1", name)
     return re.sub(r"^__GI_+", "", name.split()[-1]) if name.split() else function
+
+
+def made_function(listed: str) -> tuple[str, str]:
+    """Name and source file ("" if unknown) of a function that a compiler in the program made.
+
+    listed : what the compiler lists for perf. Python ("py::solve:/a/flow.py") and Node.js ("JS:*solve
+    /a/flow.js:3:1") name the file, so the name becomes `solve (flow.py)`. Names of others stay as they are.
+    """
+    found = _OF_PYTHON.fullmatch(listed) or _OF_NODE.fullmatch(listed)
+    if not found:
+        return listed, ""
+    name, path = found["name"] or "anonymous", found["path"].removeprefix("file://")
+    return f"{name} ({PurePath(path).name})", path
+
+
+def is_interpreter(path: str) -> bool:
+    """Whether a file is the interpreter of Python, which runs functions of Python."""
+    return PurePath(path).name.startswith(("libpython", "python3"))

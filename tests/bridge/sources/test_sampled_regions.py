@@ -99,6 +99,12 @@ def test_code_that_the_program_makes_is_code_without_a_file(sampled):
     assert counts(run, "function", "region")["code without a file", "inside"] > 100
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the program makes code of x86-64")
+def test_code_that_the_program_lists_for_perf_has_its_name(sampled):
+    run, _ = sampled("listed", 60)
+    assert counts(run, "function", "region")['flow::made(int) "?"', "inside"] > 100
+
+
 def test_a_seccomp_filter_is_told_in_one_line_and_nothing_else_changes(sampled, tmp_path):
     made = ["cc", "-shared", "-fPIC", PROGRAMS / "no_perf_calls.c", "-o", "no_perf_calls.so"]
     subprocess.run(made, cwd=tmp_path, check=True)
