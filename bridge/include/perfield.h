@@ -80,7 +80,8 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
 #ifndef PERFIELD_WEAK
 #define PERFIELD_WEAK __attribute__((weak))
 #endif
-#define PERFIELD_INLINE static inline __attribute__((always_inline))
+/* Compilers would enter it as a function of the program, as Score-P's do. */
+#define PERFIELD_INLINE static inline __attribute__((always_inline, no_instrument_function))
 #define PERFIELD_FUNCTION(result, absent, name, parameters, arguments) \
   extern result name##_weak parameters __asm__(#name) PERFIELD_WEAK;   \
   PERFIELD_INLINE result name parameters __asm__(#name "_inline");     \

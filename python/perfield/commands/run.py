@@ -200,7 +200,8 @@ def no_ranks(path: Path) -> str:
     started = json.loads((path / "run.json").read_text())["size"] or 1
     return (
         f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
-        "MPI program, or uses an MPI for which perfield was not built"
+        "MPI program, or uses an MPI for which perfield was not built, or is linked with Score-P statically "
+        "(then say `perfield run --scorep`)"
     )
 
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -86,6 +88,7 @@ def test_alone_plugin_explains_how_perfield_calls_reach_it(with_scorep, perfield
 #include <perfield.h>
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
+  perfield_step(6, 0.25);
   perfield_step(7, 0.5);
   MPI_Finalize();
 }
@@ -98,7 +101,9 @@ int main(int argc, char **argv) {
     cure = exports("\n".join(lines))
     result = mpirun(1, program, env={**ALONE, **cure})
     assert "perfield: " not in result.stderr
-    assert perfield.open(result.cwd / "perfield-run").frame(0).label == 7
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.label for frame in run.frames()] == [7]  # before the first step is the setup
+    assert "perfield_step" not in run.regions["name"].tolist()
 
 
 @pytest.mark.parametrize("way", ["alone", "above"])
@@ -113,6 +118,44 @@ def test_program_files_count_once_and_mpi_files_do_not(with_scorep, mpirun, bin_
         assert moved == [(512, 0)]
         # Score-P sees what is written; perfield's wrappers see fwrite, and fclose, which writes it.
         assert counted.calls[rank, "own_write"] == {"alone": 1, "above": 2}[way]
+
+
+def test_sampled_shares_are_those_of_scoreps_profile(with_scorep, mpirun, bin_dir, tmp_path):
+    source = tmp_path / "three.c"
+    source.write_text("""
+#include <mpi.h>
+#include "spin.h"
+__attribute__((noinline)) static void tenth(void) { SPIN(kUnit); }
+__attribute__((noinline)) static void third(void) { SPIN(3 * kUnit); }
+__attribute__((noinline)) static void most(void) { SPIN(6 * kUnit); }
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int n = 0; n < 2000; ++n) { tenth(); third(); most(); }
+  MPI_Finalize();
+}
+""")
+    env = {
+        "SCOREP_ENABLE_TRACING": "false",
+        "SCOREP_EXPERIMENT_DIRECTORY": "profile",
+        "PERFIELD_SAMPLE": "2000",
+        "PERFIELD_STEP_REGION": "tenth",
+    }
+    result = mpirun(1, bin_dir / "perfield-exec", with_scorep(source, f"-I{PROGRAMS}"), env=env)
+    assert result.returncode == 0, result.stderr
+    names = ["tenth", "third", "most"]
+    flat = subprocess.run(
+        ["scorep-score", "-r", "profile/profile.cubex"],
+        cwd=result.cwd,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    seconds = np.array(
+        [float(re.search(rf"^ *USR +\S+ +\S+ +(\S+) .* {name}$", flat, re.M)[1]) for name in names]
+    )
+    sampled = perfield.open(result.cwd / "perfield-run").samples().groupby("function")["time_s"].sum()[names]
+    shares = sampled.to_numpy() / sampled.sum()
+    np.testing.assert_allclose(shares, seconds / seconds.sum(), atol=0.02)
 
 
 def test_real_scorep_trace_flush_is_not_counted(with_scorep, mpirun, bin_dir, counted_in, tmp_path):
@@ -183,7 +226,9 @@ end program asks
     assert result.returncode == 0, result.stderr
     run = perfield.open(result.cwd / "perfield-run")
     assert [(frame.label, frame.time) for frame in run.frames()] == [(1, 0.5), (2, 1), (3, 1.5)]
-    counts = [frame.values["flow__flux_edge_count"].tolist() for frame in run.frames()]
+    # With a compiler that has no plug-in of Score-P, its name is that of the symbol.
+    [flux] = [region.field for region in run.known_regions if "flux_edge" in region.name]
+    counts = [frame.values[f"{flux}_count"].tolist() for frame in run.frames()]
     assert counts == 3 * [[1, 1]]  # at the armed place only
 
 
