@@ -39,6 +39,11 @@ class Completed(subprocess.CompletedProcess):
     cwd: Path
 
 
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # As in a job in the background of a script. Programs that tests interrupt would never end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """The environment for a test's command: installed commands first in PATH, no PERFIELD_*.
 

@@ -19,7 +19,7 @@
 namespace perfield::sampling {
 namespace {
 
-constexpr off_t kMostBytes = 4 << 20;  // of the list: some 60,000 functions
+constexpr off_t kMostBytes = 2 << 20;  // of the list: some 30,000 functions
 constexpr size_t kPart = 64 << 10, kLongestName = 300;
 
 // This user's own list; another one may have put a file there. -1: there is none.
@@ -83,7 +83,7 @@ void tell_made_functions() noexcept {
   if (told >= kMostBytes)
     perfield_source_tell("made-functions",
                          "a compiler in this program lists more functions than perfield keeps "
-                         "(4 MiB of /tmp/perf-PID.map); later ones have no names in samples");
+                         "(2 MiB of /tmp/perf-PID.map); later ones have no names in samples");
   if (!text.used) return;
   text.add("]}");
   perfield_source_modules(text.at);
