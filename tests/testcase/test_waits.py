@@ -16,6 +16,8 @@ DELAY_MS = 60
 # Ranks that wait keep the cores busy with MPICH, and delay the late one further.
 RANKS = {"openmpi": 11, "mpich": 7}
 STEPS = 49
+# Longer than the kernel lets another process run before a rank that is ready comes back to its core.
+SLICE_NS = 12e6
 
 # Scenario -> (waiting rank, causing rank, kind, delays) in each of its steps; None: all other ranks.
 PLANTED = {
@@ -101,21 +103,29 @@ def states_of(run: perfield.run.RunDirectory):
 
 
 def assert_same(truth: list[Wait], states) -> None:
-    """Each long wait of the logs is a state of perfield's, with its cause and length, and no other is."""
+    """Each long wait of the logs is a state of perfield's, with its cause and length, and no other is.
+
+    The program reads the clock before perfield does. Where its core goes to another process in between,
+    the two differ by that one's time slice. This is rare.
+    """
     waits, found = defaultdict(list), defaultdict(list)
     for wait in truth:
         waits[wait.step, wait.rank, wait.kind].append(wait)
     for row in states.itertuples():
         found[row.step, row.rank, row.kind].append((row.time_s * 1e9, row.cause))
+    differences = []
     for key, of_key in waits.items():
         long = sorted((wait for wait in of_key if wait.time_ns >= LONG_NS), key=lambda wait: -wait.time_ns)
         told = sorted(found[key], reverse=True)[: len(long)]
-        assert [time for time, _ in told] == pytest.approx([w.time_ns for w in long], rel=0.05), (key, long)
+        times = [time for time, _ in told]
+        assert times == pytest.approx([w.time_ns for w in long], rel=0.05, abs=SLICE_NS), (key, long)
+        differences += [abs(time / wait.time_ns - 1) for time, wait in zip(times, long)]
         for wait in long:  # several of nearly the same length may come in any order
-            near = [cause for time, cause in told if abs(time - wait.time_ns) <= 0.05 * wait.time_ns]
+            near = [cause for time, cause in told if abs(time - wait.time_ns) <= SLICE_NS]
             assert any(wait.names(cause) for cause in near), (wait, told)
+    assert sorted(differences)[len(differences) * 9 // 10] < 0.05
     for key, of_key in found.items():
-        long = [time for time, _ in of_key if time >= 1.05 * LONG_NS]
+        long = [time for time, _ in of_key if time >= LONG_NS + SLICE_NS]
         assert len(long) <= len([wait for wait in waits[key] if wait.time_ns >= LONG_NS]), (key, of_key)
 
 
@@ -139,7 +149,7 @@ def test_perfield_names_waits_of_single_messages_without_a_log(mpi, build_case, 
         truth[wait.step, wait.rank, wait.kind] += wait.time_ns
     told = states[states.exactness != "uncertain"].groupby(["step", "rank", "kind"]).time_s.sum() * 1e9
     for key, time_ns in told.items():  # exact or a bound: never above the truth
-        assert time_ns <= 1.05 * truth[key] + 1e6, key
+        assert time_ns <= 1.05 * truth[key] + SLICE_NS, key
     exact = states[states.exactness == "exact"]
     causes = range(-1, RANKS[mpi.name])
     found = {(row.step, row.rank, row.kind, row.cause) for row in exact.itertuples()}
