@@ -117,6 +117,9 @@ void perfield_call_after(uint64_t after) noexcept;
 void perfield_source_before_close(void (*function)()) noexcept;
 // Registers `function`, which perfield calls once, when it has started to measure; as above.
 void perfield_source_on_wake(void (*function)()) noexcept;
+// Calls `function` also where no step closes for half a second: on a thread of perfield's own, as
+// perfield's own work. Call this once, in a function of perfield_source_on_wake.
+void perfield_source_between_closes(void (*function)()) noexcept;
 // Counts a message to world rank `peer` (calls that send) or from it (calls that receive or get).
 // `bytes` 0 counts as an empty message. Call it between enter and leave, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;
@@ -209,7 +212,7 @@ void perfield_source_communicator(const struct perfield_communicator* communicat
 
 // --- samples -------------------------------------------------------------------------------------
 // Where threads of the program were, many times a second. Call these only in a function that
-// perfield_source_before_close has registered.
+// perfield_source_before_close or perfield_source_between_closes has registered.
 struct perfield_samples {
   const uint64_t* words;  // see format/samples.hpp
   size_t n_words;

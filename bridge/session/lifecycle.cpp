@@ -54,6 +54,9 @@ void perfield_source_hook_hit(const char* name) noexcept {
 }
 void perfield_source_on_wake(void (*function)()) noexcept { session().on_wake(function); }
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
+void perfield_source_between_closes(void (*function)()) noexcept {
+  session().between_closes(function);
+}
 void perfield_source_counts_dropped(const char* kind, const char* sentence,
                                     const std::atomic<uint64_t>* count) noexcept {
   session().note([=](Notices& notices) { notices.counts_dropped(kind, sentence, count); });

@@ -24,6 +24,11 @@
 #include "summary/summary.hpp"
 
 namespace perfield {
+namespace {
+constexpr uint64_t kPatience_ns = 500'000'000;  // without a close
+constexpr double kTickOfPatience_s = 0.25;
+}  // namespace
+
 thread_local bool inside_gate __attribute__((tls_model("initial-exec"))) = false;
 
 Session& session() noexcept {
@@ -360,6 +365,7 @@ void Session::end(const std::string& reason) noexcept {
   if (reason == "finalize" && in_process_.wanted()) between_steps([this] { in_process_.finish(); });
   if (!awake()) return;
   configured_steps_.stop();
+  between_closes_ticks_.stop();
   while_measuring([&](uint64_t now) {
     try {
       write_end(reason, now);
@@ -419,6 +425,7 @@ void Session::print_summary() noexcept {
 
 void Session::stop_measuring() noexcept {
   configured_steps_.stop();
+  between_closes_ticks_.stop();
   phase_ = Phase::ended;
   recorder().stop();
 }
@@ -504,6 +511,22 @@ void Session::on_wake(void (*function)()) noexcept {
 
 void Session::before_close(void (*function)()) noexcept {
   through_gate([&] { clock_.before_close(function); });
+}
+
+void Session::between_closes(void (*function)()) noexcept {
+  between_closes_ = function;
+  between_closes_ticks_.start(kTickOfPatience_s, realtime_ns(),
+                              [](uint64_t) { session().hand_in_between_closes(); });
+}
+
+void Session::hand_in_between_closes() noexcept {
+  const Clock& clock = recorder().clock;
+  if (!awake() || clock.span_ns(clock.ticks() - clock_.handed_in()) < kPatience_ns) return;
+  while_measuring([this](uint64_t) {
+    between_closes_();
+    writer_.flush_when_due();
+    check_writing();
+  });
 }
 
 void Session::fault(const char* kind) noexcept {

@@ -25,6 +25,7 @@
 #include "session/step_clock.hpp"
 #include "session/step_writer.hpp"
 #include "session/values.hpp"
+#include "session/windows.hpp"
 
 namespace perfield {
 
@@ -67,6 +68,8 @@ class Session {
   void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
   void on_wake(void (*function)()) noexcept;
+  // Called while waking, under the lock.
+  void between_closes(void (*function)()) noexcept;
   // What sources hand in while a step closes, under the lock that is held then.
   perfield_samples_answer samples(const perfield_samples& taken) noexcept {
     return writer_.samples(taken);
@@ -126,6 +129,7 @@ class Session {
   std::string first_closing_in_words() const;
   bool has(const char* source) const noexcept;  // call it under the lock
   void close_program_step(int64_t label, double time) noexcept;
+  void hand_in_between_closes() noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.
@@ -167,6 +171,8 @@ class Session {
   int (*before_end_)(perfield_clock*) = nullptr;
   bool summary_due_ = false;
   std::vector<void (*)()> on_wake_;
+  void (*between_closes_)() = nullptr;
+  Windows between_closes_ticks_;
   bool is_ending_ = false;  // the last step closes
 };
 

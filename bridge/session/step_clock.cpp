@@ -48,6 +48,7 @@ void StepClock::hand_in() noexcept {
   const uint32_t own_work = s->own_work;
   s->set_unusual(0, s->pipeline_armed);
   for (auto* function : before_close_) function();
+  handed_in_.store(recorder().clock.ticks(), std::memory_order_relaxed);
   s->set_unusual(own_work, s->pipeline_armed);
 }
 

@@ -5,6 +5,7 @@
 // session's lock; only before_close allocates.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -71,6 +72,8 @@ class StepClock {
   void control(uint64_t now, bool measures) noexcept;
   // `function` reports what a source has gathered; called before each stop and cut.
   void before_close(void (*function)()) { before_close_.push_back(function); }
+  // When these functions were called last, in ticks. Any thread may ask.
+  uint64_t handed_in() const noexcept { return handed_in_.load(std::memory_order_relaxed); }
 
   // --- the open step
   uint64_t step() const noexcept { return step_; }  // its index
@@ -117,6 +120,7 @@ class StepClock {
   int paused_ = 0;  // by the API
   bool switched_off_ = false, starts_paused_ = false;
   std::vector<void (*)()> before_close_;
+  std::atomic<uint64_t> handed_in_{0};
 };
 
 }  // namespace perfield

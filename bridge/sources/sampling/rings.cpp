@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -111,6 +112,17 @@ int open_rings(Thread* thread, int id, uint64_t period_ns) noexcept {
   return 0;
 }
 
+// Whether it is a thread of perfield's own, which they are named after.
+bool is_ours(int id) noexcept {
+  char path[64], name[16] = {};
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", id);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t n = read(file, name, sizeof name - 1);
+  close(file);
+  return n > 0 && !strcmp(name, "perfield\n");
+}
+
 int note(int id, uint64_t period_ns) noexcept {
   Thread* free_one = nullptr;
   for (int k = 0; k < n_used; ++k) {
@@ -122,6 +134,7 @@ int note(int id, uint64_t period_ns) noexcept {
   }
   if (!free_one) free_one = n_used < kMostThreads ? &threads[n_used] : nullptr;
   if (!free_one) return ENOSPC;
+  if (is_ours(id)) return 0;
   const int error = open_rings(free_one, id, period_ns);
   if (!error && free_one == &threads[n_used]) ++n_used;
   return error;

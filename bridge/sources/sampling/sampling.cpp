@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // sampling.cpp - libperfield_sampling.so: where the threads of the program are, so many times in a
-// second of their CPU time (`sample`). The kernel looks and keeps it; when steps close, it is
-// handed on, at most every kTakeEvery_ns; sooner at first, when programs start their threads. Names
-// are found when the run is read.
+// second of their CPU time (`sample`). The kernel looks and keeps it; when steps close, and where
+// none closes for long, it is handed on, at most every kTakeEvery_ns; sooner at first, when
+// programs start their threads. Names are found when the run is read.
 #include <errno.h>
 
 #include <algorithm>
@@ -61,19 +61,6 @@ void tell_refusal(int error) noexcept {
   perfield_source_tell(kSource, sentence);
 }
 
-void start() {
-  char rate[32];
-  perfield_source_setting("sample", rate, sizeof rate);
-  const long wanted = strtol(rate, nullptr, 10);
-  if (wanted <= 0) return;
-  period_ns = uint64_t(1e9 / double(wanted) * kOutOfStep);
-  if (period_ns < 100'000) period_ns = 100'000;
-  int error = 0;
-  if (follow_threads(period_ns, &error)) return;
-  tell_refusal(error);
-  period_ns = 0;
-}
-
 void take_longer_periods() noexcept {
   if (period_ns >= kLongestPeriod_ns) return;
   period_ns *= 2;
@@ -122,7 +109,7 @@ void follow() noexcept {
   perfield_source_tell("sampling-threads", sentence);
 }
 
-void before_close() {
+void hand_in_when_due() {
   static uint64_t taken_ns = 0, pause_ns = kTakeFirst_ns;
   if (!period_ns) return;
   const uint64_t now = perfield::now_ns();
@@ -137,10 +124,23 @@ void before_close() {
   perfield_own_end();
 }
 
+void start() {
+  char rate[32];
+  perfield_source_setting("sample", rate, sizeof rate);
+  const long wanted = strtol(rate, nullptr, 10);
+  if (wanted <= 0) return;
+  period_ns = uint64_t(1e9 / double(wanted) * kOutOfStep);
+  if (period_ns < 100'000) period_ns = 100'000;
+  int error = 0;
+  if (follow_threads(period_ns, &error)) return perfield_source_between_closes(hand_in_when_due);
+  tell_refusal(error);
+  period_ns = 0;
+}
+
 __attribute__((constructor)) void announce() {
   perfield_source_present(kSource);
   perfield_source_on_wake(start);
-  perfield_source_before_close(before_close);
+  perfield_source_before_close(hand_in_when_due);
   perfield_source_counts_dropped(
       "samples",
       "samples of functions found no room; later ones were taken less often, and each counts more",

@@ -83,6 +83,17 @@ def test_a_thread_that_takes_the_place_of_another_is_sampled(shares):
     assert any("relayed" in found for found in of_thread[1:])
 
 
+def test_a_program_without_steps_keeps_all_its_samples(shares):
+    run, result = shares(1200, "", "whole")
+    table = run.samples()
+    assert "no step closed" in repr(run)
+    assert table["thread"].nunique() == 2  # so none is perfield's own
+    periods = table["time_s"] / table["count"]
+    assert periods.max() == pytest.approx(1 / RATE, rel=0.05)
+    spent = sum(map(float, re.search("^spent (.*)$", result.stdout, re.MULTILINE)[1].split()))
+    assert spent > 1 and table[table["thread"] == 0]["time_s"].sum() == pytest.approx(spent, rel=0.1)
+
+
 def test_stripped_programs_name_the_place_where_a_function_begins(shares):
     run, _ = shares(150, strip=True)
     named = [name for name in times(run).index if name.startswith("shares+0x")]

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shares - `shares STEPS LIBRARY [thread|relay]`: computes with known shares in functions. Of the
- * main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a second
- * thread spends as much in aside; with `relay`, a third one in relayed, which begins when the
- * second one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps, takes
- * as long as dear from then on. At the end it prints the CPU time in s that its thread spent in
- * cheap, middle and dear, since turns last longer on a core that others use, too.
+ * shares - `shares STEPS LIBRARY [thread|relay|whole]`: computes with known shares in functions. Of
+ * the main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a
+ * second thread spends as much in aside; with `relay`, a third one in relayed, which begins when
+ * the second one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps,
+ * takes as long as dear from then on; with `whole`, it has the second thread and tells of no step.
+ * At the end it prints the CPU time in s that its thread spent in cheap, middle and dear, since
+ * turns last longer on a core that others use, too.
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -56,13 +57,14 @@ static void* third(void* unused) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  perfield_initialize();
   const int steps = argc > 1 ? atoi(argv[1]) : 10;
   const char* library = argc > 2 ? argv[2] : "";
   const int with_relay = argc > 3 && !strcmp(argv[3], "relay");
-  const int with_thread = with_relay || (argc > 3 && !strcmp(argv[3], "thread"));
+  const int has_steps = argc <= 3 || strcmp(argv[3], "whole");
+  const int with_thread = with_relay || !has_steps || (argc > 3 && !strcmp(argv[3], "thread"));
   void (*plugged)(long) = NULL;
   pthread_t thread;
+  if (has_steps) perfield_initialize();
   if (with_thread) pthread_create(&thread, NULL, second, NULL);
   for (int step = 0; step < steps; step++) {
     if (step == 3 && *library) {
@@ -78,7 +80,7 @@ int main(int argc, char** argv) {
     }
     work();
     if (plugged) plugged(6 * kUnit);
-    perfield_step(step, step);
+    if (has_steps) perfield_step(step, step);
   }
   ends = 1;
   if (with_thread) pthread_join(thread, NULL);
