@@ -143,6 +143,7 @@ def test_frames_without_operations_keep_the_rows_and_have_empty_bars(tmp_path):
     shown = [topology(run, run.frame(step), topology_scene(run)).layers()["collectives"] for step in (0, 1)]
     assert np.nansum(column(shown[0], "collective_bytes")) > 0
     assert np.nansum(column(shown[1], "collective_bytes")) == 0
+    assert "communicators, which have no collective operation here" in text(shown[1], "in_words")[0]
     assert shown[0].GetNumberOfCells() == shown[1].GetNumberOfCells()
 
 

@@ -38,6 +38,7 @@ GIVES, GETS, IS_RAIL = 0, 1, 2
 DIRECTIONS = ("gives", "gets", "rail")
 CALLS = ("none", *(CALL_NAMES[number] for number in sorted(CALL_NAMES)))
 WORDS = "rows of bars: collective operations of a communicator, up what a rank gives, down what it gets"
+NO_WORDS = "lower rows: communicators, which have no collective operation here"
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,7 @@ class _Sums:
             if parts:
                 told.append(f"{about.words}: {', '.join(parts)}")
         left_out = float(others["bytes_out"].sum() + others["bytes_in"].sum())
-        words = f"{WORDS}; both together, from the top: {'; '.join(told) or 'nothing'}"
+        words = f"{WORDS}; both together, from the top: {'; '.join(told)}" if told else NO_WORDS
         if left_out > 0:
             words += f"; not drawn: {in_bytes(left_out)} in communicators of one rank, or not described"
         return words
