@@ -15,9 +15,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = ("docs", "README.md", "pyproject.toml", "bridge/include")
 
 
-@pytest.fixture
-def site(tmp_path):
-    """site(page=""): builds the site of a copy of the pages and a page more; gives (process, folder)."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """site(page=""): builds the site of a copy of the pages and a page more; gives (process, folder).
+
+    Later calls build what has changed.
+    """
+    tmp_path = tmp_path_factory.mktemp("site")
     for name in ("sphinx", "myst_parser", "furo"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"Python's {name} is not installed, so the site cannot be built")

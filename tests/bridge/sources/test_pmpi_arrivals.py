@@ -7,6 +7,7 @@ Both ends of a message must know it by the same channel and number, or not know 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import subprocess
 from collections import Counter, defaultdict
@@ -101,8 +102,12 @@ def listener(programs, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def hear(mpi, build_c, bin_dir, listener, programs):
-    """hear(case, base=0): what four ranks of channels.c, or of another program, tell, with each MPI."""
+    """hear(case, base=0): what four ranks of channels.c, or of another program, tell, with each MPI.
 
+    Each case runs once.
+    """
+
+    @functools.cache
     def run(case: str, base: int = 0, name: str = "channels.c") -> Heard:
         program = build_c(programs / name, str(listener), *SOURCE, by=mpi)
         result = mpi.run(N, bin_dir / "perfield-exec", program, case, base, env=ENVIRONMENT)
