@@ -281,9 +281,10 @@ def test_info_and_render_show_frames_before_the_disk_filled(build_c, bin_dir, pr
 
 
 ANSWER = 'if (rank == 0) puts("the answer is 42");'
+# Steps of more than the megabyte up to which slow writes are gathered, so that they fill the disk in time.
 FILLING = """
   perfield_initialize();
-  for (int s = 0; s < 3000; ++s) {
+  for (int s = 0; s < 20000; ++s) {
     perfield_begin("work"); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
     perfield_step(s, s);
