@@ -19,7 +19,14 @@ STEPS = Path(__file__).resolve().parent / "programs/steps.cpp"
 COMPILERS = {"C": "aarch64-linux-gnu-gcc", "CXX": "aarch64-linux-gnu-g++"}
 SYSTEM = Path("/usr/aarch64-linux-gnu")
 TARGETS = (
-    *("perfield", "perfield-exec", "perfield_io", "perfield_memory", "perfield_functions"),
+    *(
+        "perfield",
+        "perfield-exec",
+        "perfield_io",
+        "perfield_memory",
+        "perfield_functions",
+        "perfield_adaptors",
+    ),
     *("perfield_openmpi_all", "perfield_openmpi_mpi3"),
 )
 PAIR_NS = 1_000_000  # emulation may take so long to read two clocks as one pair
