@@ -6,7 +6,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+
+#include "platform/own_thread.hpp"
 
 namespace perfield {
 namespace {
@@ -57,13 +58,8 @@ Ended within(double seconds, std::function<void()> what) noexcept try {
   const auto work = std::make_shared<Work>();
   work->run = std::move(what);
   auto given = std::make_unique<std::shared_ptr<Work>>(work);
-  sigset_t all, before;  // the thread inherits this mask: no handler of the program runs on it
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const bool there = pthread_create(&thread, nullptr, run, given.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!there) return Ended::not_begun;
+  if (!start_own_thread(&thread, nullptr, run, given.get())) return Ended::not_begun;
   (void)given.release();  // the thread's
   const bool done = is_done_in_time(*work, seconds);
   if (done)

@@ -14,6 +14,10 @@
 #include "format/calls.h"
 #include "format/peers.h"
 
+// The name of perfield's own threads that live with the program; a source that lists threads leaves
+// them out.
+#define PERFIELD_OWN_THREAD "perfield"
+
 // libperfield.map exports these symbols, so that the libraries of the sources can call them.
 #pragma GCC visibility push(default)
 extern "C" {

@@ -364,8 +364,7 @@ void Session::before_end(int (*function)(perfield_clock*)) noexcept {
 void Session::end(const std::string& reason) noexcept {
   if (reason == "finalize" && in_process_.wanted()) between_steps([this] { in_process_.finish(); });
   if (!awake()) return;
-  configured_steps_.stop();
-  between_closes_ticks_.stop();
+  stop_threads();
   while_measuring([&](uint64_t now) {
     try {
       write_end(reason, now);
@@ -423,9 +422,13 @@ void Session::print_summary() noexcept {
   fesetenv(&of_program);
 }
 
-void Session::stop_measuring() noexcept {
+void Session::stop_threads() noexcept {
   configured_steps_.stop();
   between_closes_ticks_.stop();
+}
+
+void Session::stop_measuring() noexcept {
+  stop_threads();
   phase_ = Phase::ended;
   recorder().stop();
 }

@@ -139,6 +139,7 @@ class Session {
   void set_mesh_size() noexcept;
   void write_end(const std::string& reason, uint64_t now);
   void check_writing() noexcept;
+  void stop_threads() noexcept;    // perfield's own
   void stop_measuring() noexcept;  // for good
   void give_up(const char* what) noexcept;
   // Runs something long and collective outside the lock, between two steps.

@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include <cmath>
 
 #include "platform/clock.hpp"
+#include "platform/own_thread.hpp"
+#include "recorder/source.h"
 
 namespace perfield {
 
@@ -21,19 +22,14 @@ bool Windows::start(double seconds, int64_t run_start_ns, Close close) noexcept 
   close_ = close;
   if (sem_init(&stop_, 0, 0) != 0) return false;
   running_.store(true, std::memory_order_relaxed);
-  sigset_t all,
-      before;  // the thread inherits this mask, so that no handler of the program runs on it
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t detached;
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  const bool there = pthread_create(&thread, &detached, run, this) == 0;
+  const bool there = start_own_thread(&thread, &detached, run, this);
   pthread_attr_destroy(&detached);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (there)
-    pthread_setname_np(thread, "perfield");
+    pthread_setname_np(thread, PERFIELD_OWN_THREAD);
   else
     running_.store(false, std::memory_order_relaxed);
   return there;

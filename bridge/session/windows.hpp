@@ -2,7 +2,8 @@
 //
 // windows.hpp - steps by wall-clock time. A separate thread sleeps until the next boundary of a
 // time grid that all ranks share, then reports which window has passed. It blocks all signals. The
-// program never waits for it, not even at the end.
+// program never waits for it, not even at the end. Where no step closes for long, the same kind of
+// thread lets sources hand in (Session::between_closes).
 #pragma once
 
 #include <semaphore.h>

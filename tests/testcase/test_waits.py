@@ -18,6 +18,7 @@ RANKS = {"openmpi": 11, "mpich": 7}
 STEPS = 49
 # Longer than the kernel lets another process run before a rank that is ready comes back to its core.
 SLICE_NS = 12e6
+CLOSE = {"rel": 0.05, "abs": SLICE_NS}
 
 # Scenario -> (waiting rank, causing rank, kind, delays) in each of its steps; None: all other ranks.
 PLANTED = {
@@ -118,10 +119,10 @@ def assert_same(truth: list[Wait], states) -> None:
         long = sorted((wait for wait in of_key if wait.time_ns >= LONG_NS), key=lambda wait: -wait.time_ns)
         told = sorted(found[key], reverse=True)[: len(long)]
         times = [time for time, _ in told]
-        assert times == pytest.approx([w.time_ns for w in long], rel=0.05, abs=SLICE_NS), (key, long)
+        assert times == pytest.approx([w.time_ns for w in long], **CLOSE), (key, long)
         differences += [abs(time / wait.time_ns - 1) for time, wait in zip(times, long)]
         for wait in long:  # several of nearly the same length may come in any order
-            near = [cause for time, cause in told if abs(time - wait.time_ns) <= SLICE_NS]
+            near = [cause for time, cause in told if time == pytest.approx(wait.time_ns, **CLOSE)]
             assert any(wait.names(cause) for cause in near), (wait, told)
     assert sorted(differences)[len(differences) * 9 // 10] < 0.05
     for key, of_key in found.items():

@@ -112,7 +112,6 @@ int open_rings(Thread* thread, int id, uint64_t period_ns) noexcept {
   return 0;
 }
 
-// Whether it is a thread of perfield's own, which they are named after.
 bool is_ours(int id) noexcept {
   char path[64], name[16] = {};
   snprintf(path, sizeof path, "/proc/self/task/%d/comm", id);
@@ -120,7 +119,7 @@ bool is_ours(int id) noexcept {
   if (file < 0) return false;
   const ssize_t n = read(file, name, sizeof name - 1);
   close(file);
-  return n > 0 && !strcmp(name, "perfield\n");
+  return n > 0 && !strcmp(name, PERFIELD_OWN_THREAD "\n");
 }
 
 int note(int id, uint64_t period_ns) noexcept {

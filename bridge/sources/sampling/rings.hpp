@@ -9,9 +9,9 @@
 
 namespace perfield::sampling {
 
-// Each thread has two rings. The sparse one gets one sample of kSparser, so it holds long steps in
-// which the dense one overflows. A step's samples come from one of both, so that its begin counts
-// no more than its end.
+// Each thread has two rings. The sparse one gets one sample of kSparser, so it still has room where
+// the dense one overflows before it is emptied. All samples of that time come from one of both, so
+// that its begin counts no more than its end.
 inline constexpr uint64_t kSparser = 64;
 
 // Opens rings for new threads, and closes those of threads that are gone, once they are empty.

@@ -90,7 +90,7 @@ void hand_in_all() noexcept {
   const bool any_sparse = choose_rings();
   bool is_much = hand_in(false);
   if (any_sparse) is_much = hand_in(true) || is_much;
-  // The next step may be as long as this one.
+  // As many may come until the next time.
   if (any_sparse || is_much) take_longer_periods();
 }
 

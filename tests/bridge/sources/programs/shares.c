@@ -59,9 +59,9 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int steps = argc > 1 ? atoi(argv[1]) : 10;
   const char* library = argc > 2 ? argv[2] : "";
-  const int with_relay = argc > 3 && !strcmp(argv[3], "relay");
-  const int has_steps = argc <= 3 || strcmp(argv[3], "whole");
-  const int with_thread = with_relay || !has_steps || (argc > 3 && !strcmp(argv[3], "thread"));
+  const char* how = argc > 3 ? argv[3] : "";
+  const int with_relay = !strcmp(how, "relay"), has_steps = strcmp(how, "whole") != 0;
+  const int with_thread = *how != 0;
   void (*plugged)(long) = NULL;
   pthread_t thread;
   if (has_steps) perfield_initialize();
