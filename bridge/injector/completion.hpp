@@ -6,6 +6,7 @@
 // of C, or a type that converts to one.
 #pragma once
 
+#include "errors_returned.hpp"
 #include "injection.hpp"
 #include "items.hpp"
 #include "receives.hpp"
@@ -15,9 +16,9 @@ namespace perfield::injector {
 // Whether it is a receive whose message has not arrived yet.
 inline bool is_away(MPI_Request request) noexcept {
   if (request == library.no_request || !receives.is_active(request)) return false;
-  int done = 0;
   MPI_Status status;
-  if (library.Request_get_status(request, &done, &status) != MPI_SUCCESS) return false;
+  const int done = pmpi::is_done(request, status);
+  if (done < 0) return false;
   if (!done) return true;
   return !has_come(receives.due(request, status));
 }

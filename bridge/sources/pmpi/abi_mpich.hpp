@@ -28,6 +28,8 @@ void find_objects(Library& library, FindObject) {
   library.comm_null = MPI_COMM_NULL;
   library.errors_return = MPI_ERRORS_RETURN;
   library.byte = MPI_BYTE;
+  library.type_null = MPI_DATATYPE_NULL;
+  library.win_null = MPI_WIN_NULL;
   library.no_op = MPI_NO_OP;
   library.no_request = MPI_REQUEST_NULL;
   library.no_message = MPI_MESSAGE_NO_PROC;

@@ -24,6 +24,8 @@ void find_objects(Library& library, FindObject find_object) {
   find_object(library.comm_null, "ompi_mpi_comm_null");
   find_object(library.errors_return, "ompi_mpi_errors_return");
   find_object(library.byte, "ompi_mpi_byte");
+  find_object(library.type_null, "ompi_mpi_datatype_null");
+  find_object(library.win_null, "ompi_mpi_win_null");
   find_object(library.no_op, "ompi_mpi_op_no_op");
   find_object(library.no_request, "ompi_request_null");
   find_object(library.no_message, "ompi_message_no_proc");
@@ -32,7 +34,8 @@ void find_objects(Library& library, FindObject find_object) {
 template <typename Library>
 bool has_objects(const Library& library) {
   return library.comm_world && library.comm_self && library.comm_null && library.errors_return &&
-         library.byte && library.no_op && library.no_request && library.no_message;
+         library.byte && library.type_null && library.win_null && library.no_op &&
+         library.no_request && library.no_message;
 }
 
 }  // namespace perfield::pmpi

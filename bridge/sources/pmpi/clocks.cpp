@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "clock_line.hpp"
+#include "errors_returned.hpp"
 #include "library.hpp"
 #include "recorder/source.h"
 
@@ -30,8 +31,7 @@ namespace {
 // Functions that only this file calls. Where the MPI lacks one, clocks are not compared.
 // clang-format off
 #define PERFIELD_CLOCK_FUNCTIONS(X) \
-  X(Comm_get_errhandler) X(Comm_get_parent) X(Comm_idup) X(Comm_set_errhandler) \
-  X(Iallgather) X(Iprobe) X(Isend) X(Recv) X(Test)
+  X(Comm_get_parent) X(Comm_idup) X(Iallgather) X(Iprobe) X(Isend) X(Recv) X(Test)
 // clang-format on
 struct {
 #define PERFIELD_MEMBER(name) decltype(&::MPI_##name) name;
@@ -166,19 +166,14 @@ bool wait_for(MPI_Request* request, int64_t deadline_ns) noexcept {
   });
 }
 
-// The duplicate inherits the error handler, so errors do not end the program, here and later. The
-// handler before is one of MPI's own, which not every MPI lets us free.
+// The duplicate inherits the error handler, so errors do not end the program, here and later.
 bool duplicate_world(int64_t deadline_ns) noexcept {
-  MPI_Errhandler before;
-  if (mpi.Comm_get_errhandler(library.comm_world, &before) != MPI_SUCCESS) return false;
-  mpi.Comm_set_errhandler(library.comm_world, library.errors_return);
+  const ErrorsReturned quiet(library.comm_world);
   static MPI_Request request;
   comm = library.comm_null;
-  const bool begun = mpi.Comm_idup(library.comm_world, &comm, &request) == MPI_SUCCESS;
-  const bool joined = begun && wait_for(&request, deadline_ns);
-  mpi.Comm_set_errhandler(library.comm_world, before);
-  return joined && comm != library.comm_null &&
-         mpi.Comm_set_errhandler(comm, library.errors_return) == MPI_SUCCESS;
+  return quiet.changed() && mpi.Comm_idup(library.comm_world, &comm, &request) == MPI_SUCCESS &&
+         wait_for(&request, deadline_ns) && comm != library.comm_null &&
+         library.Comm_set_errhandler(comm, library.errors_return) == MPI_SUCCESS;
 }
 
 bool gather(const Word& own, Word* words, int64_t deadline_ns) noexcept {

@@ -38,14 +38,16 @@ inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 // --- one to all, all to one ----------------------------------------------------------------------
 // bcast: out = count at the root, in = count elsewhere.
-inline void count_bcast(Call& call, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+template <typename Type>
+inline void count_bcast(Call& call, MPI_Count count, Type type, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   (part(*peers, root) == Part::root ? call.bytes_out : call.bytes_in) = bytes_of(count, type);
 }
 
 // reduce: out = count, in = count at the root.
-inline void count_reduce(Call& call, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+template <typename Type>
+inline void count_reduce(Call& call, MPI_Count count, Type type, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   const bool at_root = part(*peers, root) == Part::root;
@@ -54,9 +56,9 @@ inline void count_reduce(Call& call, MPI_Count count, MPI_Datatype type, int roo
 }
 
 // gather(v): out = sendcount, in = n * recvcount (sum of recvcounts) at the root.
-inline void count_gather(Call& call, const void* sendbuf, MPI_Count sendcount,
-                         MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
-                         int root, MPI_Comm comm) {
+template <typename Type>
+inline void count_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Type sendtype,
+                         MPI_Count recvcount, Type recvtype, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   const bool at_root = part(*peers, root) == Part::root;
@@ -67,9 +69,9 @@ inline void count_gather(Call& call, const void* sendbuf, MPI_Count sendcount,
     call.bytes_out = bytes_of(sendcount, sendtype);
 }
 
-template <typename Count>
-void count_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                   const Count* recvcounts, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Type sendtype,
+                   const Count* recvcounts, Type recvtype, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   const bool at_root = part(*peers, root) == Part::root;
@@ -81,9 +83,9 @@ void count_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
 }
 
 // scatter(v): out = n * sendcount (sum of sendcounts) at the root, in = recvcount.
-inline void count_scatter(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
-                          const void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-                          MPI_Comm comm) {
+template <typename Type>
+inline void count_scatter(Call& call, MPI_Count sendcount, Type sendtype, const void* recvbuf,
+                          MPI_Count recvcount, Type recvtype, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   const bool at_root = part(*peers, root) == Part::root;
@@ -94,9 +96,9 @@ inline void count_scatter(Call& call, MPI_Count sendcount, MPI_Datatype sendtype
     call.bytes_in = bytes_of(recvcount, recvtype);
 }
 
-template <typename Count>
-void count_scatterv(Call& call, const Count* sendcounts, MPI_Datatype sendtype, const void* recvbuf,
-                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_scatterv(Call& call, const Count* sendcounts, Type sendtype, const void* recvbuf,
+                    MPI_Count recvcount, Type recvtype, int root, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers || part(*peers, root) == Part::none) return;
   const bool at_root = part(*peers, root) == Part::root;
@@ -109,9 +111,9 @@ void count_scatterv(Call& call, const Count* sendcounts, MPI_Datatype sendtype, 
 
 // --- all to all ----------------------------------------------------------------------------------
 // allgather(v): out = sendcount, in = n * recvcount (sum of recvcounts).
-inline void count_allgather(Call& call, const void* sendbuf, MPI_Count sendcount,
-                            MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
-                            MPI_Comm comm) {
+template <typename Type>
+inline void count_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Type sendtype,
+                            MPI_Count recvcount, Type recvtype, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   const uint64_t block = bytes_of(recvcount, recvtype);
@@ -119,9 +121,9 @@ inline void count_allgather(Call& call, const void* sendbuf, MPI_Count sendcount
   call.bytes_in = block * peers->size;
 }
 
-template <typename Count>
-void count_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                      const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Type sendtype,
+                      const Count* recvcounts, Type recvtype, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_out =
@@ -130,19 +132,18 @@ void count_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_
 }
 
 // alltoall(v, w): out = n * sendcount (sums), in = n * recvcount (sums).
-inline void count_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount,
-                           MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
-                           MPI_Comm comm) {
+template <typename Type>
+inline void count_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Type sendtype,
+                           MPI_Count recvcount, Type recvtype, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_in = bytes_of(recvcount, recvtype) * peers->size;
   call.bytes_out = in_place(sendbuf) ? call.bytes_in : bytes_of(sendcount, sendtype) * peers->size;
 }
 
-template <typename Count>
-void count_alltoallv(Call& call, const void* sendbuf, const Count* sendcounts,
-                     MPI_Datatype sendtype, const Count* recvcounts, MPI_Datatype recvtype,
-                     MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_alltoallv(Call& call, const void* sendbuf, const Count* sendcounts, Type sendtype,
+                     const Count* recvcounts, Type recvtype, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_in = bytes_of(sum_of(recvcounts, peers->size), recvtype);
@@ -163,11 +164,13 @@ void count_alltoallw(Call& call, const void* sendbuf, const Count* sendcounts,
 
 // --- reductions ----------------------------------------------------------------------------------
 // allreduce, scan: out = in = count. exscan: the first rank gets nothing.
-inline void count_allreduce(Call& call, MPI_Count count, MPI_Datatype type) {
+template <typename Type>
+inline void count_allreduce(Call& call, MPI_Count count, Type type) {
   call.bytes_out = call.bytes_in = bytes_of(count, type);
 }
 
-inline void count_exscan(Call& call, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+template <typename Type>
+inline void count_exscan(Call& call, MPI_Count count, Type type, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   call.bytes_out = bytes_of(count, type);
   if (peers && peers->me > 0) call.bytes_in = call.bytes_out;
@@ -175,16 +178,16 @@ inline void count_exscan(Call& call, MPI_Count count, MPI_Datatype type, MPI_Com
 
 // reduce_scatter: out = sum of recvcounts (n * recvcount), in = this rank's own; here n is the
 // number of ranks of this rank's own group.
-template <typename Count>
-void count_reduce_scatter(Call& call, const Count* recvcounts, MPI_Datatype type, MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_reduce_scatter(Call& call, const Count* recvcounts, Type type, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_out = bytes_of(sum_of(recvcounts, peers->local_size), type);
   call.bytes_in = bytes_of(recvcounts[peers->me], type);
 }
 
-inline void count_reduce_scatter_block(Call& call, MPI_Count recvcount, MPI_Datatype type,
-                                       MPI_Comm comm) {
+template <typename Type>
+inline void count_reduce_scatter_block(Call& call, MPI_Count recvcount, Type type, MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_in = bytes_of(recvcount, type);

@@ -58,24 +58,25 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   }
 }
 
-inline void follow_neighbor_allgather(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
-                                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+template <typename Type>
+inline void follow_neighbor_allgather(Call& call, MPI_Count sendcount, Type sendtype,
+                                      MPI_Count recvcount, Type recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
       [=](int) { return bytes_of(recvcount, recvtype); });
 }
 
-template <typename Count>
-void follow_neighbor_allgatherv(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
-                                const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+template <typename Count, typename Type>
+void follow_neighbor_allgatherv(Call& call, MPI_Count sendcount, Type sendtype,
+                                const Count* recvcounts, Type recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
       [=](int i) { return bytes_of(recvcounts[i], recvtype); });
 }
 
-template <typename Count>
-void follow_neighbor_alltoallv(Call& call, const Count* sendcounts, MPI_Datatype sendtype,
-                               const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+template <typename Count, typename Type>
+void follow_neighbor_alltoallv(Call& call, const Count* sendcounts, Type sendtype,
+                               const Count* recvcounts, Type recvtype, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int i) { return bytes_of(sendcounts[i], sendtype); },
       [=](int i) { return bytes_of(recvcounts[i], recvtype); });

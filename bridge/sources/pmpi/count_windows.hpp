@@ -26,8 +26,8 @@ inline void follow_window(Call&, MPI_Comm comm, const MPI_Win* window) {
 
 // --- transfers -----------------------------------------------------------------------------------
 // A message without a number: no receive will tell of it. Its channel is the window's name.
-inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype type,
-                           MPI_Win window) {
+template <typename Type>
+inline void count_transfer(Call& call, int target, MPI_Count count, Type type, MPI_Win window) {
   if (target == MPI_PROC_NULL) return;
   Peers* peers = peers_of_window(window);
   const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
@@ -35,7 +35,8 @@ inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype
   call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
-inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,
+template <typename Type>
+inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, Type type,
                               MPI_Win window) {
   const bool only_fetches = op == library.no_op;
   count_transfer(call, target, only_fetches ? 0 : count, type, window);

@@ -26,8 +26,7 @@ __thread LastInC<MPI_Datatype> last_types_in_c[kLastInC];
 MPI_Comm find_in_c(MPI_Fint number, LastInC<MPI_Comm>& last) noexcept {
   const uint64_t age = library.freed_age.load(std::memory_order_acquire);
   MPI_Comm comm = to_c.Comm(number);
-  if (comm != library.comm_null && find_new_peers(comm))
-    last = {number, comm, age};  // whose end will be noticed
+  if (find_new_peers(comm)) last = {number, comm, age};  // whose end will be noticed
   return comm;
 }
 

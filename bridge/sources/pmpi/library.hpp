@@ -27,8 +27,10 @@ namespace perfield::pmpi {
 // Functions that counting itself calls, always by the PMPI_ name so that no other tool sees it.
 // clang-format off
 #define PERFIELD_USED_FUNCTIONS(X) \
-  X(Cart_get) X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) \
-  X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) \
+  X(Cart_get) X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) \
+  X(Comm_get_errhandler) X(Comm_group) \
+  X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) \
+  X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) \
   X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Get_elements_x) \
   X(Get_library_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) \
   X(Group_incl) X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Request_get_status) \
@@ -51,8 +53,9 @@ struct alignas(64) Library {
   PERFIELD_USED_FUNCTIONS(PERFIELD_MEMBER)
 #undef PERFIELD_MEMBER
   MPI_Comm comm_self, comm_null;
+  MPI_Win win_null;
   MPI_Errhandler errors_return;
-  MPI_Datatype byte;
+  MPI_Datatype byte, type_null;
   MPI_Op no_op;
   MPI_Message no_message;
   Family family = Family::other;

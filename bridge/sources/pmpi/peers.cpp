@@ -281,6 +281,7 @@ void prepare_peers() noexcept {
 
 Peers* find_new_peers(MPI_Comm comm) noexcept {
   if (comm == library.comm_world) return world;
+  if (!comm || comm == library.comm_null) return nullptr;
   return find(comm, comm_key, library.Comm_get_attr, library.Comm_set_attr, make_for_comm);
 }
 
@@ -302,6 +303,7 @@ Peers* last_copied() noexcept { return copied_last; }
 void forget_copied() noexcept { copied_last = nullptr; }
 
 Peers* find_window_peers(MPI_Win window) noexcept {
+  if (!window || window == library.win_null) return nullptr;
   return find(window, window_key, library.Win_get_attr, library.Win_set_attr, make_for_window);
 }
 

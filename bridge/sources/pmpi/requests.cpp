@@ -5,6 +5,8 @@
 // keeps threads apart.
 #include "requests.hpp"
 
+#include "errors_returned.hpp"
+
 namespace perfield::pmpi {
 
 Requests requests;
@@ -106,10 +108,10 @@ bool identify(Pending& pending, const MPI_Status& status) noexcept {
 void count_freed(Call& call, MPI_Request request) noexcept {
   Pending pending = requests.forget(request);
   MPI_Status status;
-  int done = 0;
+  bool done = false;
   Peers* const kept = pending.kept() ? pending.peers : nullptr;
   if (pending.receives()) {
-    library.Request_get_status(request, &done, &status);
+    done = !library.concurrent && is_done(request, status) == 1;
     const bool arrives = done ? identify(pending, status) : !pending.is(Pending::cancelled);
     if (!done) {
       if (pending.peer == Channels::kAnyPeer) pending.peer = kPeerUnknown;

@@ -18,14 +18,16 @@ namespace perfield::pmpi {
 
 // --- sends and receives --------------------------------------------------------------------------
 // A message on a communicator that MPI does not tell us of.
+template <typename Type>
 [[gnu::noinline]] inline void count_send_unknown(perfield_call kind, uint64_t entered,
-                                                 MPI_Count count, MPI_Datatype type) {
+                                                 MPI_Count count, Type type) {
   if (entered) perfield_message(kind, kPeerUnknown, bytes_of(count, type));
 }
 
 // The message that the call sends to one of those peers; the program waits for it in this call.
+template <typename Type>
 [[gnu::always_inline]] inline void follow_sent(Call& call, int dest, int tag, MPI_Count count,
-                                               MPI_Datatype type, Peers* peers) {
+                                               Type type, Peers* peers) {
   if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
   const perfield_place place =
@@ -34,14 +36,16 @@ namespace perfield::pmpi {
   call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
 }
 
+template <typename Type>
 [[gnu::always_inline]] inline void follow_send(Call& call, int dest, int tag, MPI_Count count,
-                                               MPI_Datatype type, MPI_Comm comm) {
+                                               Type type, MPI_Comm comm) {
   if (dest != MPI_PROC_NULL) follow_sent(call, dest, tag, count, type, peers_of(comm));
 }
 
 // The same, but the program waits for it when it completes the request.
+template <typename Type>
 [[gnu::always_inline]] inline void follow_isend(Call& call, int dest, int tag, MPI_Count count,
-                                                MPI_Datatype type, MPI_Comm comm,
+                                                Type type, MPI_Comm comm,
                                                 const MPI_Request* request) {
   // MPI has taken it already.
   if (*request == library.done_request) return follow_send(call, dest, tag, count, type, comm);
@@ -65,7 +69,8 @@ namespace perfield::pmpi {
 }
 
 // The same where another message has the request.
-inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, MPI_Datatype type,
+template <typename Type>
+inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, Type type,
                                MPI_Comm comm) {
   if (dest == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
@@ -106,8 +111,9 @@ inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, M
 }
 
 // A message sent and one received, by the same call.
+template <typename Type>
 [[gnu::always_inline]] inline void follow_exchange(Call& call, int dest, int send_tag,
-                                                   MPI_Count count, MPI_Datatype type, int source,
+                                                   MPI_Count count, Type type, int source,
                                                    int receive_tag, const MPI_Status* status,
                                                    MPI_Comm comm) {
   Peers* peers = peers_of(comm);
@@ -154,8 +160,9 @@ inline void remember_receive(const Pending& pending) {
   remember_receive(pending);
 }
 
+template <typename Type>
 [[gnu::always_inline]] inline void follow_post(Call& call, int source, int tag, MPI_Count count,
-                                               MPI_Datatype type, MPI_Comm comm,
+                                               Type type, MPI_Comm comm,
                                                const MPI_Request* request) {
   if (source == MPI_PROC_NULL) return;
   Peers* peers = peers_of(comm);
@@ -176,7 +183,7 @@ inline void remember_receive(const Pending& pending) {
 }
 
 inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Request request) {
-  Peers* peers = dest == MPI_PROC_NULL ? nullptr : peers_of(comm);
+  Peers* peers = peers_of(comm);
   if (!peers) return;
   Pending pending;
   pending.handle = request;
@@ -189,14 +196,15 @@ inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Requ
   if (requests.add(pending)) peers->keep();
 }
 
-inline void follow_keep_send(Call&, int dest, int tag, MPI_Count count, MPI_Datatype type,
-                             MPI_Comm comm, const MPI_Request* request) {
-  keep_send(dest, tag, bytes_of(count, type), comm, *request);
+template <typename Type>
+inline void follow_keep_send(Call&, int dest, int tag, MPI_Count count, Type type, MPI_Comm comm,
+                             const MPI_Request* request) {
+  if (dest != MPI_PROC_NULL) keep_send(dest, tag, bytes_of(count, type), comm, *request);
 }
 
 inline void keep_receive(int source, int tag, uint64_t room, MPI_Comm comm, MPI_Request request,
                          uint8_t flags) {
-  Peers* peers = source == MPI_PROC_NULL ? nullptr : peers_of(comm);
+  Peers* peers = peers_of(comm);
   if (!peers) return;
   Pending pending = pending_receive(Pending::kept_receive, source, room, peers, request);
   pending.flags = flags;
@@ -210,22 +218,26 @@ inline void keep_receive(int source, int tag, uint64_t room, MPI_Comm comm, MPI_
   if (requests.add(pending)) peers->keep();
 }
 
-inline void follow_keep_receive(Call&, int source, int tag, MPI_Count count, MPI_Datatype type,
+template <typename Type>
+inline void follow_keep_receive(Call&, int source, int tag, MPI_Count count, Type type,
                                 MPI_Comm comm, const MPI_Request* request) {
-  keep_receive(source, tag, bytes_of(count, type), comm, *request, 0);
+  if (source != MPI_PROC_NULL) keep_receive(source, tag, bytes_of(count, type), comm, *request, 0);
 }
 
 // Partitioned: one message for all partitions.
+template <typename Type>
 inline void follow_keep_parts_sent(Call&, int dest, int tag, int partitions, MPI_Count count,
-                                   MPI_Datatype type, MPI_Comm comm, const MPI_Request* request) {
-  keep_send(dest, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request);
+                                   Type type, MPI_Comm comm, const MPI_Request* request) {
+  if (dest != MPI_PROC_NULL)
+    keep_send(dest, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request);
 }
 
+template <typename Type>
 inline void follow_keep_parts_received(Call&, int source, int tag, int partitions, MPI_Count count,
-                                       MPI_Datatype type, MPI_Comm comm,
-                                       const MPI_Request* request) {
-  keep_receive(source, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request,
-               Pending::in_parts);
+                                       Type type, MPI_Comm comm, const MPI_Request* request) {
+  if (source != MPI_PROC_NULL)
+    keep_receive(source, tag_in_parts(tag), bytes_of(partitions * count, type), comm, *request,
+                 Pending::in_parts);
 }
 
 inline void follow_cancel(Call&, const MPI_Request* request) { requests.cancel(*request); }
@@ -270,7 +282,8 @@ inline void count_receive_taken(Call& call, Pending taken, const MPI_Status* sta
   count_ended(call, taken, status, PERFIELD_ARRIVAL_BLOCKING);
 }
 
-inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Datatype type,
+template <typename Type>
+inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, Type type,
                               const MPI_Request* request) {
   if (taken.kind != Pending::message) return;
   taken.kind = Pending::receive;
@@ -299,10 +312,8 @@ inline void follow_duplicate(Call&, const MPI_Comm* child) {
 }
 
 // A duplicate that is not complete yet: the copy of an attribute tells what it will be.
-inline void before_idup(Call&, MPI_Comm parent) {
-  if (!following()) return;
-  find_new_peers(parent);  // so that there is one to copy
-  forget_copied();
+inline void before_idup(Call&) {
+  if (following()) forget_copied();
 }
 inline void follow_idup(Call&, MPI_Comm parent) { name_new(parent, last_copied()); }
 
@@ -313,10 +324,12 @@ inline void count_read_done(Call& call, const MPI_Status* status) {
 inline void count_write_done(Call& call, const MPI_Status* status) {
   call.bytes_out = bytes_of(*status);
 }
-inline void count_read_asked(Call& call, MPI_Count count, MPI_Datatype type) {
+template <typename Type>
+inline void count_read_asked(Call& call, MPI_Count count, Type type) {
   call.bytes_in = bytes_of(count, type);
 }
-inline void count_write_asked(Call& call, MPI_Count count, MPI_Datatype type) {
+template <typename Type>
+inline void count_write_asked(Call& call, MPI_Count count, Type type) {
   call.bytes_out = bytes_of(count, type);
 }
 

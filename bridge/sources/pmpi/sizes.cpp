@@ -9,6 +9,7 @@ __thread KnownSize known_sizes[kKnownSizes];
 
 uint64_t find_size(MPI_Datatype type, KnownSize& slot) noexcept {
   MPI_Count size = 0;
+  if (!type || type == library.type_null) return 0;  // MPI would call the program's error handler
   if (library.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
   int integers, addresses, types, combiner = MPI_UNDEFINED;
   const bool is_predefined =

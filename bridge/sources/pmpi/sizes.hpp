@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // sizes.hpp - bytes of items and of received messages. The size of a predefined type never changes,
-// so each thread keeps those that it used last. Any thread.
+// so each thread keeps those that it used last. MPI is asked for the size of a type only where the
+// program's own call has just read it, since asking for any other may end the program: so whoever
+// counts items hands on the type as the program gave it, and a count of 0 leaves it unread. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +40,10 @@ inline bool is_predefined(MPI_Datatype type) noexcept {
   return slot_of(type).type == type;
 }
 
-[[gnu::always_inline]] inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
-  return count <= 0 ? 0 : static_cast<uint64_t>(count) * size_of(type);
+// type: an MPI_Datatype, or what converts to it.
+template <typename Type>
+[[gnu::always_inline]] inline uint64_t bytes_of(MPI_Count count, Type type) noexcept {
+  return count <= 0 ? 0 : static_cast<uint64_t>(count) * size_of(static_cast<MPI_Datatype>(type));
 }
 
 // Bytes received.

@@ -68,6 +68,11 @@ def test_receives_freed_while_active_count_with_what_is_known(measure, order):
         assert counted.sent_by(rank) == {("isend", right): (3, 3 * sent), ("sendrecv", right): (2, 2 * sent)}
 
 
+def test_freeing_a_failed_receive_calls_no_error_handler(measure):
+    _, result = measure("failed_receives")
+    assert result.stdout == N * "0 errors handled\n"
+
+
 @BOTH_ORDERS
 def test_each_start_of_a_partitioned_request_is_a_message(measure, mpi, order):
     if mpi.name == "openmpi":
