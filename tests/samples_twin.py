@@ -55,13 +55,15 @@ def module(path: str, begin: int, size: int = 0x10000, bias: int | None = None, 
     return {name: f"{value:x}" for name, value in about.items()} | {"path": path, "build_id": build_id}
 
 
-def write_sampled_run(path: Path, add: Callable[[int, twin.Writer], None], ranks: int = 2, **options) -> Path:
+def write_sampled_run(
+    path: Path, add: Callable[[int, twin.Writer], None], ranks: int = 2, mesh: bool = False, **options
+) -> Path:
     """A run of `ranks` on one node; add(rank, writer) adds entries of a rank behind its steps."""
 
     def change_rank(rank: int, values: dict) -> None:
         values["monotonic_ns"] = MONOTONIC_NS
 
-    twin.write_run(path, ranks, change_rank=change_rank, mesh=False, ended=False, **options)
+    twin.write_run(path, ranks, change_rank=change_rank, mesh=mesh, ended=False, **options)
     stream = next((path / "stream").glob("*.pf"))
     for rank in range(ranks):
         writer = twin.Writer(stream, rank)

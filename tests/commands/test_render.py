@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import rhythm_runs
+from samples_twin import MONOTONIC_NS, module, pack_samples, write_sampled_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader, vtkXMLPolyDataReader
@@ -75,6 +76,25 @@ def test_output_directory_leaves_the_run_unchanged(perfield_cli, run_path, tmp_p
     assert (tmp_path / "out/geometry.pvd").exists()
     assert {path for path in run_path.rglob("*") if "analysis" not in path.parts} == before
     assert f"-o {tmp_path / 'out'}" in result.stdout
+
+
+def test_sampled_run_shows_functions_on_its_mesh(perfield_cli, tmp_path):
+    in_a_step = MONOTONIC_NS + twin.step_values(0, 2, 2)["begin_ns"] + 10**6
+
+    def add(rank, writer):
+        about = {"modules": [module("/bin/solver", 0x1000)]}
+        writer.add("modules", twin.json_body(about), index=1)
+        writer.add("samples", pack_samples([(in_a_step, 0, [0x1010])] * (rank + 1)))
+
+    path = write_sampled_run(tmp_path / "run", add, mesh=True)
+    result = perfield_cli("render", path, "--steps", "0,2", *ALL)
+    assert result.returncode == 0, result.stderr
+    _, last = steps_of(path / "pictures/geometry.pvd")
+    assert values_by_rank(last[1], "solve_time_s").keys() == {"rank_0", "rank_1"}
+    described = json.loads((path / "pictures/pictures.json").read_text())
+    carried = described["layers"]["geometry"]["arrays"]
+    assert any(name.startswith("sampled_") for name in carried), sorted(carried)
+    assert described["own_fields"], "the program's own fields are drawn, too"
 
 
 def test_options_without_effect_are_told(perfield_cli, run_path):
@@ -177,7 +197,7 @@ def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s")
     result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
     assert result.returncode == 0, result.stderr
-    assert sorted(path.name for path in (run_path / "pictures/images").iterdir()) == [
+    assert sorted(path.name for path in (run_path / "pictures/images").glob("*.png")) == [
         f"{number + 1:02d}_{picture}_solve_time_s_frame_{step:06d}.png"
         for number, (picture, step) in enumerate(itertools.product(("geometry", "topology"), (0, 29)))
     ]

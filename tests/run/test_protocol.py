@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
+import pkgutil
+import textwrap
 from pathlib import Path
 
 import fake_run
@@ -14,6 +18,7 @@ import perfield
 import twin
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece
 from perfield.run import Frame, Region, Run, RunDirectory
+from perfield.run.changed_frames import ChangedFrames
 
 
 def gathered(path: Path) -> GatheredRun:
@@ -68,3 +73,53 @@ def test_object_without_an_answer_is_no_run(tmp_path):
 def test_no_run_is_of_any_type():
     package = Path(perfield.__file__).parent
     assert not [path for path in package.rglob("*.py") if "run: Any" in path.read_text()]
+
+
+def set_on_self(kind: type) -> set[str]:
+    """Names of the attributes that the methods of a class give to its instances."""
+    written = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind))))
+    stored = (node for node in written if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    return {node.attr for node in stored if isinstance(node.value, ast.Name) and node.value.id == "self"}
+
+
+def arguments_of(kind: type, name: str) -> list[str] | None:
+    """The arguments of a method; None for a property or an attribute."""
+    found = inspect.getattr_static(kind, name, None)
+    return list(inspect.signature(found).parameters) if inspect.isfunction(found) else None
+
+
+def hidden(kind: type) -> set[str]:
+    """Public names of a run that a class of runs uses for something else."""
+    of_run = {*dir(RunDirectory), *set_on_self(RunDirectory), *Run.__annotations__}
+    own = {name for each in kind.__mro__[:-1] for name in (*vars(each), *set_on_self(each))}
+    return {
+        name
+        for name in own & of_run
+        if not name.startswith("_") and arguments_of(kind, name) != arguments_of(RunDirectory, name)
+    }
+
+
+def kinds_of(base: type) -> list[type]:
+    return [kind for each in base.__subclasses__() for kind in (each, *kinds_of(each))]
+
+
+def test_changed_frames_hide_nothing_of_the_run():
+    package = importlib.import_module("perfield.run")
+    for module in pkgutil.iter_modules(package.__path__, "perfield.run."):
+        importlib.import_module(module.name)
+    kinds = [kind for kind in kinds_of(ChangedFrames) if kind.__module__.startswith("perfield.")]
+    assert {"SampledFrames", "WaitFrames", "PerStep", "RegimeFrames"} <= {kind.__name__ for kind in kinds}
+    for kind in (*kinds, ChangedFrames, GatheredRun):
+        assert not hidden(kind), kind
+
+
+def test_hidden_names_of_a_run_are_seen():
+    class Hiding(ChangedFrames):
+        def __init__(self, run):
+            super().__init__(run)
+            self.fields = []
+
+        def mesh(self, rank):
+            return []
+
+    assert hidden(Hiding) == {"fields", "mesh"}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,8 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.fields.functions import PREFIX, UNIT
-from perfield.fields.table import Field
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.samples import OUTSIDE, Function, Samples
+from perfield.run.samples import OUTSIDE, Samples
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
@@ -36,7 +36,6 @@ class SampledFrames(ChangedFrames):
         found = run.sampled
         chosen = functions_that_matter(found, run.n_ranks)
         self._tables = tables_of(found, chosen, run.n_ranks)
-        self.fields = [_field(name, function) for name, function in self._tables.names.items()]
 
     def changed(self, number: int, frame: Frame) -> Frame:
         """The frame with the fields of functions."""
@@ -46,12 +45,10 @@ class SampledFrames(ChangedFrames):
 class Tables:
     """Times by frame, function and rank, sparse: most functions are seen in few frames.
 
-    names : of the fields -> what they tell, a Function, or None of all others together.
+    names : of the fields.
     """
 
-    def __init__(
-        self, names: dict[str, Function | None], rows: np.ndarray, n_ranks: int, sampled: np.ndarray
-    ):
+    def __init__(self, names: Sequence[str], rows: np.ndarray, n_ranks: int, sampled: np.ndarray):
         """rows : structured (samples.TABLE) by frame, `function` numbering the names. sampled : (n_ranks,)
         bool, ranks that took samples."""
         self.names = names
@@ -86,33 +83,19 @@ def functions_that_matter(found: Samples, n_ranks: int) -> np.ndarray:
 
 def tables_of(found: Samples, chosen: np.ndarray, n_ranks: int) -> Tables:
     """The times of these functions, and of all others together."""
-    names: dict[str, Function | None] = {}
+    names: list[str] = []
     for number in chosen.tolist():
         stem = _bridge.region_stem(found.functions[number].name)
         name, again = f"{PREFIX}{stem}{UNIT}", 2
         while name in names:
             name, again = f"{PREFIX}{stem}_{again}{UNIT}", again + 1
-        names[name] = found.functions[number]
+        names.append(name)
     rows = found.table[found.table["frame"] != OUTSIDE].copy()
     place = np.full(len(found.functions), len(names), np.int64)
     place[chosen] = np.arange(len(names))
     rows["function"] = place[rows["function"]]
     if (rows["function"] == len(names)).any():
-        names[f"{PREFIX}{_bridge.region_stem(OTHER)}{UNIT}"] = None
+        names.append(f"{PREFIX}{_bridge.region_stem(OTHER)}{UNIT}")
     sampled = np.isin(np.arange(n_ranks), found.table["rank"])
     return Tables(names, rows, n_ranks, sampled)
 
-
-def _field(name: str, function: Function | None) -> Field:
-    what = "other functions" if function is None else f"{function.name} of {function.module or 'no file'}"
-    return Field(
-        name=name,
-        unit="s",
-        meaning=f"CPU time in user mode in {what}, as samples tell it; all threads together",
-        direction="lower",
-        source="sampled",
-        over_steps="sum",
-        over_threads="sum",
-        in_runs="`sample` was set; `run.with_functions()` adds it",
-        absent="the rank took no samples",
-    )
