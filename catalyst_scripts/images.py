@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
 
-The job is {"pictures": directory, "images": [...], "draw": [...]}, and may have a "folder" for the files
-(default: images/ in the directory), "size" and "camera" as the options of pipelines, and "one_scale": true
-for the same colours in all steps. An image is {"layer": as in pictures.json,
+The job is {"pictures": directory, "images": [...], "draw": [...], "folder": of the files, which holds none of
+these names}, and may have "size" and "camera" as the options of pipelines, and "one_scale": true for the same
+colours in all steps. An image is {"layer": as in pictures.json,
 "field", "focus": a rank or null, "static": whether one image serves all steps, "steps": [{"frame",
 "shown_at"}], "files": [...]}; "panels", in all images or none, are fields side by side (see `panels.py`).
 "draw" lists what to draw here: pairs of an image's number and a step's. It prints each file's name.
@@ -15,8 +15,9 @@ and images of one step follow each other: reading a step takes long too.
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +109,13 @@ class Scene:
         view.ViewTime = step["shown_at"]
         if self._names is not None:
             self._names.at(step["shown_at"])
-        temporary = target.with_name(f".{target.name}.png")
         pv.SaveScreenshot(
-            str(temporary),
+            str(target),
             view,
             ImageResolution=self._pictures.options.size,
             TransparentBackground=0,
             CompressionLevel="1",
         )
-        temporary.replace(target)
-        print(target.name, flush=True)
 
     def hide(self) -> None:
         """Hides all that the scene shows, for the next one in the view."""
@@ -175,12 +173,13 @@ def draw(
     chosen: list[tuple[int, int]],
     folder: Path,
     one_scale: bool = False,
+    drawn: Callable[[str], None] = lambda name: print(name, flush=True),
 ) -> None:
-    """Draws images into a folder, which is made, and prints each file's name.
+    """Draws images into a folder; nothing of theirs is there.
 
-    images : as in a job. chosen : pairs of an image's number and a step's. one_scale : as in a job.
+    images : as in a job. chosen : pairs of an image's number and a step's. one_scale : as in a job. drawn :
+    is called with each complete file's name; it prints it unless told otherwise.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     mesh = Mesh(pictures, images)
     view = new_view()
     view.ViewSize = pictures.options.size
@@ -192,6 +191,7 @@ def draw(
         for number, place in sorted(of_kind, key=lambda pair: images[pair[0]]["steps"][pair[1]]["shown_at"]):
             image = images[number]
             scene.draw(image, image["steps"][place], folder / image["files"][place])
+            drawn(image["files"][place])
         scene.hide()
 
 
@@ -199,12 +199,13 @@ def main() -> None:
     """Draws all images of the job."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     pictures = Pictures(Path(job["pictures"]), from_settings(job))
-    folder = Path(job.get("folder") or pictures.path / "images")
-    images = job["images"]
+    folder, images = Path(job["folder"]), job["images"]
+    for number, place in job["draw"]:
+        if os.path.lexists(folder / images[number]["files"][place]):
+            sys.exit(f"{folder / images[number]['files'][place]} exists already; give an empty folder.")
     if not any("panels" in image for image in images):
         draw(pictures, images, job["draw"], folder, bool(job.get("one_scale")))
         return
-    folder.mkdir(exist_ok=True)
     for number, place in job["draw"]:  # of a comparison, which has no others
         file = images[number]["files"][place]
         panels.draw(pictures, images[number], folder / file)

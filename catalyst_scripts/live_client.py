@@ -7,10 +7,10 @@ ParaView's Catalyst > Connect does the same by hand. A client that does not look
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import paraview.simple as pv
+from owned_folder import OwnedFolder
 from pipeline_options import PICTURES, OptionError, Options, layer_of, unknown
 from scene import Pictures, new_view
 from shown import Shown
@@ -117,8 +117,7 @@ class Pair:
 
 def receive(options: Options, output: str | None) -> None:
     """Draws an image of each step that comes, in pvbatch, until the sender has gone. output : the folder."""
-    folder = Path(output or "perfield-live")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = OwnedFolder(output or "perfield-live").make()
     received = Received(options)
     pair, n_images = Pair(received, {}), 0
     while not received.ended:
@@ -131,10 +130,11 @@ def receive(options: Options, output: str | None) -> None:
         for name, field in pair.refresh().items():
             view = pair.views[name]
             file = f"{name}_{field}_{received.step:06d}.png"
-            pv.SaveScreenshot(str(folder / file), view, ImageResolution=options.size)
+            with folder.writing(file) as place:
+                pv.SaveScreenshot(str(place), view, ImageResolution=options.size)
             n_images += 1
             print(file, flush=True)
-    print(f"the program has gone; {n_images} images are in {folder}")
+    print(f"the program has gone; {n_images} images are in {folder.path}")
 
 
 def watch(options: Options) -> None:

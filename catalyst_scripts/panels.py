@@ -94,11 +94,9 @@ def _join(parts: list[Path], target: Path) -> None:
         reader = vtkPNGReader()
         reader.SetFileName(str(part))
         append.AddInputConnection(reader.GetOutputPort())
-    temporary = target.with_name(f".{target.name}.png")
     writer = vtkPNGWriter()
-    writer.SetFileName(str(temporary))
+    writer.SetFileName(str(target))
     writer.SetInputConnection(append.GetOutputPort())
     writer.Write()
     for part in parts:
         part.unlink()
-    temporary.replace(target)

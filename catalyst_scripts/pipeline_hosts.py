@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from owned_folder import NotOursError
 from pipeline_options import OptionError, ended, from_arguments, from_environment
 from x_display import draws_by_x, has_display
 
@@ -34,7 +35,7 @@ def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -
                 _run_in_pvbatch(module, pictures, makes)
             else:  # the GUI does not tell a script its path
                 _run_in_gui(pictures, makes)
-        except OptionError as error:
+        except (NotOursError, OptionError) as error:
             sys.exit(f"{Path(module.get('__file__', 'pipeline')).name}: {ended(str(error))}")
     return None, None
 

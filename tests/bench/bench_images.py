@@ -77,7 +77,7 @@ def main() -> None:
         twin.write_run(place / "run", ranks=8, steps=40, hosts=("a", "b"))
         run = perfield.open(place / "run")
         options = GeometryOptions(pieces=choose_pieces(run))
-        pictures = PictureSeries(run, list(range(20)), place, options, topology_scene(run))
+        pictures = PictureSeries(run, list(range(20)), place / "8", options, topology_scene(run))
         drawn("8 ranks", pictures, None, 0.4)
         sizes = {"4,096 ranks": ((16, 16, 16), 1), "1,000,000 ranks": ((100, 100, 100), 6)}
         for size, (shape, target) in sizes.items():

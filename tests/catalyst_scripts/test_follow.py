@@ -51,8 +51,8 @@ def pictures(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("follow")
     run = perfield.open(twin.write_run(path / "run", ranks=4, steps=4, hosts=("a", "b")))
     options = GeometryOptions(pieces=choose_pieces(run))
-    PictureSeries(run, [0, 2, 3], path, options, topology_scene(run)).write()
-    return path
+    PictureSeries(run, [0, 2, 3], path / "pictures", options, topology_scene(run)).write()
+    return path / "pictures"
 
 
 def test_title_legend_and_other_view_follow_the_chosen_array(pictures):

@@ -121,7 +121,7 @@ def test_picture_without_planes_of_nodes_stays_as_it_is(layout_filter, run, scen
 
 
 def test_all_layouts_fill_the_image_with_named_nodes_and_can_be_changed(run, scene, tmp_path):
-    PictureSeries(run, [0, 1], tmp_path, None, scene, layout="ring").write()
+    PictureSeries(run, [0, 1], tmp_path / "pictures", None, scene, layout="ring").write()
     script = """
 import os, machine_picture, layouts
 import numpy as np
@@ -147,7 +147,7 @@ made[-1].UpdatePipeline()
 layers = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
 result["chosen"] = [layers["planes"].GetNumberOfPolys(), layers["planes"].GetBounds()]
 """
-    result = in_paraview(script, tmp_path)
+    result = in_paraview(script, tmp_path / "pictures")
     assert result.pop("written") == "ring"
     polygons, bounds = result.pop("chosen")
     assert polygons == 4 and bounds == pytest.approx(scene.planes.GetBounds())

@@ -51,8 +51,9 @@ def machine_pictures(
         (run / "machine" / f"{host}.xml").write_text(text)
     opened = perfield.open(run)
     placement = place(opened.rank_entries, read_machines(run / "machine")[0], network)
-    PictureSeries(opened, [0, last], path, None, topology_scene(opened, placement, without=without)).write()
-    return path
+    scene = topology_scene(opened, placement, without=without)
+    PictureSeries(opened, [0, last], path / "pictures", None, scene).write()
+    return path / "pictures"
 
 
 def test_dearest_ranks_are_named_with_host_core_and_value(tmp_path):
@@ -96,7 +97,7 @@ result = [list(shown.ColorArrayName), [text.Text for text in names.proxies if ge
 
 def test_devices_carry_their_names_and_values_of_their_own_fields(tmp_path):
     run = perfield.open(write_device_run(tmp_path / "run"))
-    PictureSeries(run, [0, 1, 2], tmp_path, None, topology_scene(run)).write()
+    PictureSeries(run, [0, 1, 2], tmp_path / "pictures", None, topology_scene(run)).write()
     script = f"""{VIEW}
 made = machine_picture.show_layers(pictures, view, "measurements", "device_kernel_time_s")
 names = machine_picture.Names(pictures, view, "measurements", "device_kernel_time_s", made[-1])
@@ -108,7 +109,7 @@ for field in ("device_kernel_time_s", "device_utilisation_share", "solve_time_s"
     texts = [text for text in names.proxies if getattr(text, "Text", "")]
     result[field] = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Visibility]
 """
-    shown = in_paraview(script, tmp_path)
+    shown = in_paraview(script, tmp_path / "pictures")
     of_devices = {field: {text for text in shown[field] if text.startswith("nvidia")} for field in shown}
     several, one = kernel_s(0, 1) + kernel_s(1, 1), kernel_s(2, 1)
     assert of_devices == {
@@ -203,7 +204,7 @@ def shared_run(planted_run):
 
 
 def test_four_ranks_on_two_pus_are_told_on_the_first_picture(shared_run, tmp_path):
-    PictureSeries(shared_run, [0, 5], tmp_path, None, topology_scene(shared_run)).write()
+    PictureSeries(shared_run, [0, 5], tmp_path / "pictures", None, topology_scene(shared_run)).write()
     script = f"""{VIEW}
 made = machine_picture.show_layers(pictures, view, "measurements", "compute_time_s")
 names = machine_picture.Names(pictures, view, "measurements", "compute_time_s", made[-1])
@@ -213,7 +214,7 @@ shown = made[-1].GetClientSideObject().GetOutputDataObject(0)
 bars = machine_picture.layout_filter.leaves(shown)["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
-    texts, spans = in_paraview(script, tmp_path)
+    texts, spans = in_paraview(script, tmp_path / "pictures")
     [told] = [text for text in texts if "scheduler" in text]
     assert told.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
     assert sum("unbound" in text and text.startswith("rank") for text in texts) == 3

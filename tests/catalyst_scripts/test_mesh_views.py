@@ -23,8 +23,8 @@ INNER = 21  # at (1, 1, 1) of 4 x 4 x 4 ranks
 def written(path, run, **options):
     """The pictures of the first two steps of a run."""
     geometry = GeometryOptions(pieces=choose_pieces(run), **options)
-    PictureSeries(run, [0, 1], path, geometry, None).write()
-    return path
+    PictureSeries(run, [0, 1], path / "pictures", geometry, None).write()
+    return path / "pictures"
 
 
 @pytest.fixture(scope="module")

@@ -87,8 +87,8 @@ def pictures(tmp_path_factory) -> Path:
         (run.path / "machine" / f"{host}.xml").write_text(MACHINE.read_text())
     run = perfield.open(run.path)
     options = GeometryOptions(pieces=choose_pieces(run))
-    PictureSeries(run, [0, 2, 3], path, options, topology_scene(run)).write()
-    return path
+    PictureSeries(run, [0, 2, 3], path / "pictures", options, topology_scene(run)).write()
+    return path / "pictures"
 
 
 @pytest.fixture(scope="module")

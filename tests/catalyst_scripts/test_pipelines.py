@@ -26,8 +26,8 @@ def pictures(tmp_path_factory) -> Path:
     twin.write_run(path / "run", ranks=4, steps=6, hosts=("a", "b"))
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run))
-    PictureSeries(run, [0, 2, 5], path, options, topology_scene(run)).write()
-    return path
+    PictureSeries(run, [0, 2, 5], path / "pictures", options, topology_scene(run)).write()
+    return path / "pictures"
 
 
 def test_stock_paraview_opens_series_with_program_times(pictures):

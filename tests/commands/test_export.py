@@ -107,7 +107,7 @@ def test_existing_target_is_not_changed(path, tmp_path, to, capsys):
     target = tmp_path / "out"
     target.write_text("mine")
     assert commands.main(["export", str(path), "--to", to, "-o", str(target)]) == 2
-    advice = "remove it, or name another with -o."
+    advice = "remove it, or name another."
     assert f"{target} exists already and was left as it is; {advice}\n" in capsys.readouterr().err
     assert target.read_text() == "mine"
 

@@ -27,7 +27,7 @@ def test_all_plots_are_drawn_by_default(run, capsys):
     assert plot(run) == 0
     folder = run / "pictures/plots"
     names = ["heat_map_compute_time_s.png", "imbalance.png", "messages.png", "regions.png", "rhythm.png"]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    assert sorted(path.name for path in folder.glob("[!.]*")) == names
     header = (folder / "imbalance.png").read_bytes()[:24]
     assert header[1:4] == b"PNG"
     assert [int.from_bytes(header[at : at + 4], "big") for at in (16, 20)] == [1280, 720]
@@ -43,7 +43,7 @@ def test_only_names_plots_and_output_the_file(run, tmp_path):
 
 def test_format_and_folder_are_chosen(run, tmp_path):
     assert plot(run, "--only", "regions,messages", "--format", "svg", "-o", tmp_path / "new") == 0
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["messages.svg", "regions.svg"]
+    assert sorted(path.name for path in (tmp_path / "new").glob("[!.]*")) == ["messages.svg", "regions.svg"]
 
 
 def test_film_goes_to_the_plots_or_to_the_file_named(run, tmp_path, capsys):

@@ -99,6 +99,6 @@ def test_files_of_the_first_two_images_come_first_in_their_folder(rendered):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     _, folder = rendered("waits", "--images", "--geometry")
-    first, second = sorted(path.name for path in (folder / "images").iterdir())[:2]
+    first, second = sorted(path.name for path in (folder / "images").glob("*.png"))[:2]
     assert first == "01_geometry_compute_time_s_mean.png"
     assert second == "02_geometry_caused_wait_time_s_mean.png"

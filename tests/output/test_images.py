@@ -14,6 +14,7 @@ from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
 import twin
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output import images
 from perfield.output.image_plan import plan_images
 from perfield.output.images import ImagesError, divided, draw_images
@@ -80,20 +81,21 @@ def drawn(tmp_path_factory):
     twin.write_run(path / "run", ranks=4, steps=3, hosts=("a", "b"), change_step=absent)
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run), focus=[1])
+    path = path / "pictures"
     pictures = PictureSeries(run, [0, 2], path, options, topology_scene(run))
     pictures.write()
-    (path / "images").mkdir()
-    for name in ("99_geometry_old.png", "mine.png"):
-        (path / "images" / name).write_text("old")
+    OwnedFolder(path / "images").write("99_geometry_old.png", "old")
+    for name in ("98_geometry_old.png", "mine.png"):
+        (path / "images" / name).write_text("the user's")
     counted = []
     drawn = draw_images(path, plan_images(pictures.description, None, [0, 2]), lambda: counted.append(1))
     assert len(counted) == len(drawn)
     return drawn
 
 
-def test_numbered_images_of_an_earlier_call_are_removed_and_no_others(drawn):
-    names = {path.name for path in drawn[0].parent.iterdir()}
-    assert names == {path.name for path in drawn} | {"mine.png"}
+def test_images_of_an_earlier_call_are_removed_and_no_others(drawn):
+    names = {path.name for path in drawn[0].parent.glob("*.png")}
+    assert names == {path.name for path in drawn} | {"98_geometry_old.png", "mine.png"}
 
 
 def test_images_are_divided_by_layer_and_step():

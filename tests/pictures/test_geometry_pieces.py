@@ -12,6 +12,7 @@ import pytest
 from foam_cases import collate, write_case, write_mesh
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output.series import Series
 from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
 from perfield.pictures.file_pieces import FilePieces
@@ -27,7 +28,7 @@ def shown(pieces, rank, frame):
 
 def write_pvtu(tmp_path, ranks):
     """Writes a parallel file whose piece r is the cube of rank r, with the point field T = r."""
-    series = Series(tmp_path, "pieces")
+    series = Series(OwnedFolder(tmp_path, is_shared=True), "pieces")
     for rank in range(ranks):
         dataset = dataset_of(fake_run.cube(rank, "unstructured"))
         attach(dataset, "T", np.full(64, float(rank)), "point")

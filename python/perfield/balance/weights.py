@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from perfield.analysis.cell_costs import CellCosts, whole_weights
+from perfield.catalyst_scripts.owned_folder import new_file
 
 
 def write_metis(path: Path, costs: CellCosts, graph: csr_array | None) -> float:
@@ -19,7 +20,7 @@ def write_metis(path: Path, costs: CellCosts, graph: csr_array | None) -> float:
     """
     weights, unit_s = whole_weights(costs.cost_s, costs.n_cells)
     of_cells = np.repeat(weights, costs.n_cells)
-    with path.open("w", encoding="ascii") as file:
+    with new_file(path) as place, place.open("w", encoding="ascii") as file:
         if graph is None:
             np.savetxt(file, of_cells, fmt="%d")
             return unit_s
@@ -36,10 +37,10 @@ def write_parmetis(folder: Path, costs: CellCosts) -> float:
     Source: ParMETIS 4.0 manual, section 4.2 (vtxdist, vwgt).
     """
     weights, unit_s = whole_weights(costs.cost_s, costs.n_cells)
-    np.savetxt(folder / "vtxdist.txt", np.append(0, costs.cells_of_rank.cumsum()), fmt="%d")
+    _write(folder / "vtxdist.txt", np.append(0, costs.cells_of_rank.cumsum()), "%d")
     for rank in range(costs.n_ranks):
         mine = costs.rank == rank
-        np.savetxt(folder / f"vwgt.{rank}.txt", np.repeat(weights[mine], costs.n_cells[mine]), fmt="%d")
+        _write(folder / f"vwgt.{rank}.txt", np.repeat(weights[mine], costs.n_cells[mine]), "%d")
     return unit_s
 
 
@@ -55,4 +56,9 @@ def write_zoltan(folder: Path, costs: CellCosts) -> None:
         weights = np.repeat(costs.cost_s[mine], costs.n_cells[mine])
         numbers = np.arange(first[rank], first[rank + 1])
         rows = np.rec.fromarrays([numbers, weights])
-        np.savetxt(folder / f"objects.{rank}.txt", rows, fmt="%d %.6e")
+        _write(folder / f"objects.{rank}.txt", rows, "%d %.6e")
+
+
+def _write(path: Path, rows: np.ndarray, form: str) -> None:
+    with new_file(path) as place:
+        np.savetxt(place, rows, fmt=form)

@@ -71,10 +71,11 @@ class Pipelines:
         images = images and self._display
         describes = images or bool(options.fields)
         settings.update(given, folder=str(folder), images=images, describes=describes, tell=tell)
-        if comm.rank == 0:
-            folder.mkdir(exist_ok=True)
-        comm.Barrier()
-        self._extracts = ExtractLists(folder) if comm.rank == 0 else None
+        is_beside = isinstance(world, Alone)
+        self._extracts = self._together(
+            "making the folder of extracts",
+            lambda: ExtractLists(folder, is_beside) if comm.rank == 0 else None,
+        )
         self._guard()
         for script in self._scripts:
             self._bridge.add_pipeline(str(script), 2)

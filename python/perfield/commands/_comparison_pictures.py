@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands._mesh import mesh_of
 
 if TYPE_CHECKING:
@@ -68,10 +69,9 @@ def _messages(
     except (ImportError, ValueError) as error:
         found.notes.append(f"no picture of messages: {error}")
         return
-    file = directory / "images" / "messages.png"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file)
-    found.files.append(file)
+    with OwnedFolder(directory / "images").writing("messages.png") as place:
+        figure.savefig(place)
+    found.files.append(directory / "images" / "messages.png")
 
 
 def _side(run: RunDirectory, side: Measured, field: str) -> Side:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ ENDINGS = (".nc", ".zarr")
 
 
 def check_target(target: str | Path | None) -> None:
-    """Raises CommandError if no Dataset can be written there, before anything is computed."""
+    """Raises CommandError or NotOursError if no Dataset can be written there, before anything is computed."""
     if target is None:
         return
     path = Path(target)
@@ -31,23 +30,13 @@ def check_target(target: str | Path | None) -> None:
             f"--output {target} needs the Python package zarr, which is not installed; call pip install "
             "'perfield[export]', or name a file that ends in .nc."
         )
-    if path.exists():
-        raise CommandError(f"{target} exists already and was left as it is; remove it, or name another.")
-    if not path.absolute().parent.is_dir():
-        raise CommandError(f"{path.parent} is no directory; make it first.")
+    check_new_file(path, replaces=False)
 
 
 def write_dataset(dataset: xr.Dataset, target: str | Path) -> None:
-    """Writes a Dataset under a hidden name and renames it once it is complete."""
-    path = Path(target)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if path.suffix.lower() == ".zarr":
-            dataset.to_zarr(partial, consolidated=True)
+    """Writes a Dataset, which gets its name once it is complete."""
+    with new_file(target, replaces=False) as place:
+        if place.suffix.lower() == ".zarr":
+            dataset.to_zarr(place, consolidated=True)
         else:
-            dataset.to_netcdf(partial, engine="scipy", format="NETCDF3_64BIT")
-        partial.rename(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if partial.is_file():
-            partial.unlink()
+            dataset.to_netcdf(place, engine="scipy", format="NETCDF3_64BIT")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of ParaView pipelines, as options of commands."""
+"""The options of ParaView pipelines, as options of commands, and whether pictures may be written."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.catalyst_scripts.pipeline_options import TABLE, OptionError
 
 
@@ -24,6 +26,14 @@ def checked(name: str) -> Callable[[str], str]:
         return text
 
     return text_of
+
+
+def check_places(directory: Path, run: Path | str | None) -> None:
+    """Raises NotOursError, before anything is read or written, if pictures must not be written to a
+    directory, or images to images/ in it. run : where perfield chose a directory in this run; None: the user
+    named it."""
+    OwnedFolder(directory, below=run)
+    OwnedFolder(directory / "images", below=directory)
 
 
 def add_looks(parser: argparse.ArgumentParser, *names: str) -> None:

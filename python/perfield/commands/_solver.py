@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError
 from perfield.commands._launcher import Launcher
 
@@ -80,8 +81,9 @@ def run_all(
         turn = repeat % len(methods)
         for method in (*methods[turn:], *methods[:turn]):
             record = folder / setting.name / f"{method}-{repeat}"
+            OwnedFolder(folder, is_shared=True).check_folder(setting.name)
             record.parent.mkdir(parents=True, exist_ok=True)
-            if record.exists():
+            if os.path.lexists(record):
                 raise CommandError(
                     f"{record} exists already and was left as it is; name another --records, or judge it "
                     f"with --from {folder}."

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._mesh import add_mesh_options, mesh_of, mesh_words
 from perfield.commands._newest import add_run, run_path
@@ -144,7 +146,8 @@ def _plans(
 
         def write_fields() -> list[str]:
             for field in fields:
-                field.file.write_text(field.text, encoding="ascii")
+                with new_file(field.file) as place:
+                    place.write_text(field.text, encoding="ascii")
             how = "redistributePar reads it" if arguments.redistribute else "decomposePar -force reads it"
             return [
                 f"wrote      {_files([field.file for field in fields])}",
@@ -302,9 +305,11 @@ def _made(folder: Path) -> Path:
 
 def _refuse_existing(files: list[Path], force: bool) -> None:
     """Raises CommandError if a file exists that is not to be overwritten, or cannot be made."""
-    there = [file for file in files if file.exists()]
+    there = [file for file in files if os.path.lexists(file)]
     if there and not force:
         raise CommandError(
             f"{_files(there)} exists already and was left as it is; nothing was written. Remove it, name "
             "another place, or overwrite it with --force."
         )
+    for file in there:
+        check_new_file(file)

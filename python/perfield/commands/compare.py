@@ -17,6 +17,7 @@ from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._chosen import AUTO, short_names
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
+from perfield.commands._looks import check_places
 from perfield.commands._mesh import add_mesh_options
 from perfield.commands._regime_comparison import compare_by_regimes
 
@@ -73,6 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.regimes is not None:
         return compare_by_regimes(arguments)
+    if arguments.images:
+        check_places(_place(arguments), None if arguments.output else arguments.runs[-1])
     runs, (before, after), notes = _sides(arguments)
     comparison = compare(before, after)
     notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]

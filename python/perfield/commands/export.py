@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.analysis.words import counted
+from perfield.catalyst_scripts.owned_folder import NotOursError, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
@@ -88,36 +88,24 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path], None]) -> int:
-    """Writes a run under a hidden name and renames it once it is complete; returns its size in bytes.
+    """Writes a run, which gets its name once it is complete; returns its size in bytes.
 
-    write(run, path) : makes a file or a folder. Raises CommandError if the target exists or cannot be
-    written, and then leaves nothing behind.
+    write(run, path) : makes a file or a folder. Raises NotOursError if the target exists, CommandError if it
+    cannot be written, and then leaves nothing behind.
     """
-    if target.exists() or target.is_symlink():
-        raise CommandError(
-            f"{target} exists already and was left as it is; remove it, or name another with -o."
-        )
-    if not target.parent.is_dir():
-        raise CommandError(
-            f"{target.parent} is no directory, so {target.name} cannot be written there; make it first."
-        )
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        write(run, partial)
-        files = [partial, *partial.rglob("*")]
-        written = sum(file.stat().st_size for file in files if file.is_file())
-        partial.rename(target)
+        with new_file(target, replaces=False) as place:
+            write(run, place)
+            files = [place, *place.rglob("*")]
+            return sum(file.stat().st_size for file in files if file.is_file())
+    except NotOursError:
+        raise
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
         raise CommandError(
             f"{target} could not be written: {reason}. Nothing is left of it; make room, or name a place on "
             "another file system with -o."
         ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if partial.is_file():
-            partial.unlink()
-    return written
 
 
 def _timeline(

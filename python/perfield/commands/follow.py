@@ -105,7 +105,7 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
         "size": arguments.size,
         "images": arguments.images,
         "extracts": False if arguments.no_extracts else None,
-        "folder": str(arguments.output.resolve()) if arguments.output else None,
+        "folder": str(arguments.output.absolute()) if arguments.output else None,
     }
     always = {"newest": arguments.newest, "wait": arguments.wait}
     return {key: value for key, value in given.items() if value is not None} | always

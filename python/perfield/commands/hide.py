@@ -15,6 +15,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_percent, in_seconds
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
@@ -172,12 +173,13 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
     if arguments.plots:
         from perfield.plots.hiding import figures
 
+        folder = OwnedFolder(arguments.plots)
         for case, judged in found:
-            folder = arguments.plots / case.name if len(found) > 1 else arguments.plots
-            folder.mkdir(parents=True, exist_ok=True)
             for name, _, draw in figures(judged):
-                draw().savefig(folder / f"{name}.png")
-                yield folder / f"{name}.png"
+                file = f"{case.name}/{name}.png" if len(found) > 1 else f"{name}.png"
+                with folder.writing(file) as place:
+                    draw().savefig(place)
+                yield folder.path / file
     if arguments.html:
         from perfield.report.hiding import Part, images_of, page
         from perfield.report.page import write
@@ -237,6 +239,9 @@ def _check(arguments: argparse.Namespace) -> None:
     for path in (arguments.html, arguments.plots):
         if path is not None and not path.absolute().parent.is_dir():
             raise CommandError(f"{path.parent} is no directory; make it first.")
+    check_new_file(arguments.html)
+    if arguments.plots is not None:
+        OwnedFolder(arguments.plots)
 
 
 def _cases(arguments: argparse.Namespace) -> Iterator[Case]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.words import in_seconds
+from perfield.catalyst_scripts.owned_folder import check_new_file
 from perfield.commands import CommandError, _launcher, run
 from perfield.commands._chosen import read_saved
 
@@ -93,9 +95,11 @@ def execute(arguments: argparse.Namespace) -> int:
         return run.execute(arguments)
     finally:
         # Rings of shared memory that ranks of this node left behind because they were killed.
-        for left in Path("/dev/shm").glob(f"perfield-inject-{os.environ.get('PERFIELD_RUN_ID', '-')}-*"):
+        run_id = glob.escape(os.environ.get("PERFIELD_RUN_ID", "-"))
+        for left in Path("/dev/shm").glob(f"perfield-inject-{run_id}-*"):
             with contextlib.suppress(OSError):
-                left.unlink()
+                if left.lstat().st_uid == os.getuid():
+                    left.unlink()
 
 
 def trace_of(arguments: argparse.Namespace) -> Path:
@@ -123,6 +127,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
             f"--series {arguments.series} times --messages {arguments.messages} are more than "
             f"{MOST_LATENCIES:,} latencies; draw fewer: a trace that ends starts again."
         )
+    check_new_file(path)
     if path.exists():
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):

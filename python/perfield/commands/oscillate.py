@@ -14,6 +14,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_number, in_seconds, start
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError, _model_files, words
 from perfield.commands._datasets import check_target, write_dataset
 
@@ -105,6 +106,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(keys(), end="")
         return 0
     check_target(arguments.output)
+    check_new_file(arguments.plot)
     if arguments.plot and arguments.plot.suffix not in (".png", ".svg"):
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     tables, told = _tables(arguments)
@@ -517,7 +519,8 @@ def _keep(arguments: argparse.Namespace, of: Experiment, found: xr.Dataset) -> N
     if arguments.plot:
         from perfield.plots.rhythm import page
 
-        page(found, potential=of.model.potential, words=of.title).savefig(arguments.plot)
+        with new_file(arguments.plot) as place:
+            page(found, potential=of.model.potential, words=of.title).savefig(place)
         if not arguments.json:
             print(f"  {arguments.plot}")
     if arguments.output:

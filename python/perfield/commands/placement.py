@@ -9,11 +9,11 @@ import platform
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 from perfield.topology import (
@@ -98,6 +98,8 @@ def execute(arguments: argparse.Namespace) -> int:
         placement = _preview(arguments)
         _print(arguments, placement, placement_findings(unmeasured(placement)), None, None)
         return 0
+    for path in (arguments.rankfile, arguments.hostfile, arguments.reorder_file):
+        check_new_file(path)
     for option, value in (
         ("-n", arguments.n_ranks),
         ("--bind", arguments.bind),
@@ -214,7 +216,8 @@ def _write(
         if path is not None and order is None:
             raise CommandError(f"cannot write {path}, since no order is proposed: {why_none}")
         if path is not None:
-            Path(path).write_text(text(placement, order.place_of_rank), encoding="utf-8")
+            with new_file(path) as place:
+                place.write_text(text(placement, order.place_of_rank), encoding="utf-8")
 
 
 def _print(

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.analysis.words import printable
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
@@ -100,6 +103,7 @@ def execute(arguments: argparse.Namespace) -> int:
         known_field(run, arguments.field)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
     files = _files(arguments, run, names)
+    writing = _writing(arguments, run, *files.values())
     for name, file in files.items():
         try:
             figure = new_figure()
@@ -113,10 +117,27 @@ def execute(arguments: argparse.Namespace) -> int:
                 raise
             print(f"  no plot {name}: {error}")
             continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file)
+        with writing(file) as place:
+            figure.savefig(place)
         print(f"  {file}")
     return 0
+
+
+def _writing(
+    arguments: argparse.Namespace, run: RunDirectory, *files: Path
+) -> Callable[[Path], AbstractContextManager[Path]]:
+    """What yields where to write a file: the one that the user named, or those of a folder of perfield's.
+
+    Raises NotOursError, before anything is written.
+    """
+    if arguments.output and Path(arguments.output) in files:
+        files[0].parent.mkdir(parents=True, exist_ok=True)
+        check_new_file(files[0])
+        return new_file
+    folder = OwnedFolder(files[0].parent, below=None if arguments.output else run.path)
+    for file in files:
+        folder.check(file.name)
+    return lambda file: folder.writing(file.name)
 
 
 def _film(run: RunDirectory, arguments: argparse.Namespace) -> int:
@@ -136,7 +157,9 @@ def _film(run: RunDirectory, arguments: argparse.Namespace) -> int:
     if target.is_dir() or not target.suffix:
         target = target / f"{arguments.film}.gif"
     chosen = {"frame": frame, "order": arguments.order, "frames": arguments.frames}
-    print(f"  {film(phases, target, arguments.film, **chosen)}")
+    with _writing(arguments, run, target)(target) as place:
+        film(phases, place, arguments.film, **chosen)
+    print(f"  {target}")
     return 0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_number, in_percent, in_ranks, in_seconds
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
@@ -106,6 +107,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.commands.info import format_table
 
     check_target(arguments.output)
+    check_new_file(arguments.save)
     _check_save(arguments.save)
     if arguments.events is not None and arguments.events < 1:
         raise CommandError(f"--events {arguments.events}: expected a number from 1 on.")
@@ -162,7 +164,8 @@ def execute(arguments: argparse.Namespace) -> int:
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
-        arguments.save.write_text(now.to_json() + "\n", encoding="utf-8")
+        with new_file(arguments.save) as place:
+            place.write_text(now.to_json() + "\n", encoding="utf-8")
         files.append(arguments.save)
     if arguments.output:
         write_dataset(found, arguments.output)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.words import in_percent
 from perfield.catalyst_scripts.layouts import LAYOUTS
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._fields import check_fields
-from perfield.commands._looks import checked
+from perfield.commands._looks import check_places, checked
 from perfield.commands._machine import (
     add_machine_options,
     choose_machine,
@@ -141,7 +142,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def render(run: Run, arguments: argparse.Namespace) -> Path:
     """Writes the pictures of an open run according to the arguments; returns their directory.
 
-    Raises CommandError, StepsError, MeshError or OutputError; their texts are for the user.
+    Raises CommandError, StepsError, MeshError, NotOursError or OutputError; their texts are for the user.
     """
     from perfield.output.picture_series import PictureSeries, human_bytes
     from perfield.output.progress import Progress
@@ -153,13 +154,14 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     _tell_unused(arguments)
     movie = _movie(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)
+    check_places(directory, None if arguments.output else run.path)
     choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
     choice = choose_machine(run, arguments)
     wanted = words(arguments.fields) if arguments.fields else ()
     with Progress("reading steps", len(run)) as progress:
         surveyed = survey(run, wanted, progress.advance)
     steps = choose_steps(run, arguments.steps, surveyed.kinds)
-    directory.mkdir(parents=True, exist_ok=True)
+    OwnedFolder(directory).make()
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown covers the whole run, from start to end")
     geometry, topology = _geometry(run, arguments), None

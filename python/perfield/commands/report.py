@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
@@ -29,6 +31,7 @@ is one file, needs no network, and can be mailed.
 
 Exit code with --fail-if: 1 if a condition holds, 2 if one cannot be checked."""
 
+ROOM, PAGE = "analysis", "report.html"
 MOST_FINDINGS = 3  # that are printed beside the page's path
 
 
@@ -63,16 +66,31 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     conditions = [parsed(text) for text in arguments.fail_if]
     path = run_path(arguments.run)
+    place = _place(path, arguments)
     made = report(perfield.open(path))
     reasons = failed(conditions, numbers(made)) if conditions else []
-    _tell(made, path, arguments)
+    _tell(made, place, Path(arguments.output or path / ROOM / PAGE), arguments)
     sys.stdout.flush()
     for reason in reasons:
         print(f"perfield report: fails: {reason}", file=sys.stderr)
     return 1 if reasons else 0
 
 
-def _tell(made: Report, path: str, arguments: argparse.Namespace) -> None:
+def _place(run: Path, arguments: argparse.Namespace) -> AbstractContextManager[Path]:
+    """What yields where to write the page. Raises NotOursError at once if there is another file."""
+    if arguments.output:
+        if Path(arguments.output).parent.is_dir():
+            check_new_file(arguments.output)
+        return new_file(arguments.output)
+    folder = OwnedFolder(run / ROOM, below=run, is_shared=True)
+    if not (arguments.text or arguments.json):
+        folder.check(PAGE)
+    return folder.writing(PAGE)
+
+
+def _tell(
+    made: Report, place: AbstractContextManager[Path], file: Path, arguments: argparse.Namespace
+) -> None:
     if arguments.json:
         from perfield.report.facts import as_json
 
@@ -89,7 +107,9 @@ def _tell(made: Report, path: str, arguments: argparse.Namespace) -> None:
 
     images, missing = plots(made)
     drawn, notes = ([], [LEFT_OUT]) if arguments.no_pictures else pictures(made)
-    file = Path(arguments.output) if arguments.output else Path(path, "analysis", "report.html")
-    write(file, page(made, [*images, *drawn], [*missing, *notes]))
+    text = page(made, [*images, *drawn], [*missing, *notes])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with place as written:
+        write(written, text)
     print(f"report     {file}")
     print(findings_as_text(made, MOST_FINDINGS))

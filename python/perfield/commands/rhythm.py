@@ -13,6 +13,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import chosen_ranks, first_to_last
 from perfield.commands._datasets import check_target, write_dataset
@@ -81,6 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.run.rhythm import phases_of_run
 
     check_target(arguments.output)
+    check_new_file(arguments.plot)
     if arguments.plot and arguments.plot.suffix.lower() not in FORMATS:
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     run = perfield.open(run_path(arguments.run))
@@ -118,7 +120,8 @@ def execute(arguments: argparse.Namespace) -> int:
         from perfield.plots.rhythm.of_run import of_run, run_and_model
 
         draw = run_and_model if arguments.model else of_run
-        draw(run, steps).savefig(arguments.plot)
+        with new_file(arguments.plot) as place:
+            draw(run, steps).savefig(place)
     files = [file for file in (arguments.plot, arguments.output) if file and not arguments.json]
     print("".join(f"\n  {file}" for file in files) + "\n" * bool(files), end="")
     return 0

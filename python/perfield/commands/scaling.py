@@ -13,6 +13,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(
             f"--output {arguments.output} is no picture; expected a name that ends in .png or .svg."
         )
+    check_new_file(arguments.output)
     kind = STRONG if arguments.strong else WEAK if arguments.weak else None
     found = scaling_of([perfield.open(path) for path in arguments.runs], kind)
     if arguments.json:
@@ -66,7 +68,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         from perfield.plots.speedup import draw
 
-        draw(found).savefig(arguments.output)
+        with new_file(arguments.output) as place:
+            draw(found).savefig(place)
         if not arguments.json:
             print(f"\n  {arguments.output}")
     return 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from pathlib import Path
 from typing import IO, Any
 
 from perfield import _bridge
+from perfield.catalyst_scripts.owned_folder import NotOursError, OwnedFolder
 from perfield.catalyst_scripts.pipeline_options import PIPELINES
 from perfield.configuration import setting
 from perfield.run import RunDirectory
@@ -40,14 +42,20 @@ def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
     return found | asked
 
 
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 def claim(folder: Path) -> IO[str]:
     """Makes a folder and locks it as long as the returned file is open.
 
     Raises FolderError if another process writes there, or if nothing can be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("a+")
+        OwnedFolder(folder).make()
+        lock = open(folder / ".lock", "a+", opener=_without_links)  # noqa: SIM115
+    except NotOursError as error:
+        raise FolderError(str(error)) from error
     except OSError as error:
         raise FolderError(
             f"{folder} cannot be written ({error.strerror}); name another place with -o DIR"

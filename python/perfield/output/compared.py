@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output.arrays import Arrays
 from perfield.output.description import places
+from perfield.output.picture_series import PICTURES
 from perfield.output.scales import round_end
 from perfield.output.series import Series
 from perfield.output.titles import region_titles, title
@@ -41,17 +43,19 @@ class ComparedPictures:
 
     def write(self, mesh: ComparedMesh | None, machine: bool) -> list[Path]:
         """Writes everything; returns the .pvd files. mesh : None: no mesh. machine : whether to write it."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        made = []
+        folder, made = OwnedFolder(self.directory), []
+        folder.check(PICTURES)
+        wanted = ["geometry"] * (mesh is not None) + ["topology"] * machine
+        all_series = {name: Series(folder, name) for name in wanted}
         if mesh is not None:
             of_cells = " per cell" if mesh.per_cell else " of the cell's rank"
             self._more["geometry"] = "" if mesh.alike else of_cells
-            series, arrays = Series(self.directory, "geometry"), Arrays()
+            series, arrays = all_series["geometry"], Arrays()
             series.add(0, 0.0, self._noted(arrays, mesh.blocks(self.field)))
             self._note("geometry", arrays)
             made.append(series.close())
         if machine:
-            made.append(self._write_machine())
+            made.append(self._write_machine(all_series["topology"]))
         placement = placement_of(self.after.run)
         self.description = {
             "shown_at": "step",
@@ -63,8 +67,7 @@ class ComparedPictures:
             **{"n_ranks": self.after.run.n_ranks, "places": places(self.after.run, placement)},
             **{"regions": [], "typical": 0, "slowest": 0, "layers": self._layers},
         }
-        path = self.directory / "pictures.json"
-        path.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
+        folder.write(PICTURES, json.dumps(self.description, indent=1) + "\n")
         return made
 
     def images(self) -> list[dict[str, Any]]:
@@ -93,11 +96,10 @@ class ComparedPictures:
             )
         return planned
 
-    def _write_machine(self) -> Path:
+    def _write_machine(self, series: Series) -> Path:
         run = self.after.run
         frame = compared_frame(self.before, self.after, self.field)
         scene = topology_scene(run, without=("messages", "links", "collectives"))
-        series = Series(self.directory, "topology")
         layers: dict[str, Any] = {}
         for layer, dataset in topology(run, frame, scene).layers().items():
             arrays = Arrays()

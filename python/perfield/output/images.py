@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.catalyst_scripts.x_display import has_display
 
 # In MPI_Init of any program on this machine, hwloc searches displays 0 to 9 for graphics cards. If one of
@@ -42,19 +43,21 @@ def draw_images(
 ) -> list[Path]:
     """Draws images of the pictures in `directory` with ParaView; returns their paths.
 
-    progress : is called after each file. folder : of the files; None: images/ in `directory`, where numbered
+    progress : is called after each file. folder : of the files, empty; None: images/ in `directory`, where
     images that an earlier call left are removed. look : "size", "camera" and "one_scale", as in the job of
     images.py.
 
-    Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing.
+    Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing, and NotOursError
+    if images/ is not perfield's.
     """
     check_drawing()
-    target = folder or directory / "images"
-    files = [target / name for image in images for name in image["files"]]
-    for path in files:
-        path.unlink(missing_ok=True)
+    owned = OwnedFolder(directory / "images") if folder is None else None
+    files = [name for image in images for name in image["files"]]
+    for name in files if owned else ():
+        owned.check(name)
     parts = divided(images, processes(len(files)))
     with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+        drawn, done = folder or Path(place), set()
         environment = {**os.environ, "DISPLAY": number}
         if len(parts) > 1:
             environment.setdefault("LP_NUM_THREADS", "1")  # of Mesa, which draws
@@ -62,14 +65,18 @@ def draw_images(
         def draw(n: int) -> tuple[int, list[str]]:
             job = Path(place, f"job{n}.json")
             described = {"pictures": str(directory), "images": list(images), "draw": parts[n]}
-            described |= {"folder": str(target), **(look or {})}
+            described |= {"folder": str(drawn), **(look or {})}
             job.write_text(json.dumps(described), encoding="utf-8")
             command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
             said = []
             pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
             with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipes) as process:
                 for line in process.stdout:
-                    if target / line.rstrip("\n") in files:
+                    name = line.rstrip("\n")
+                    if name in files:
+                        if owned:
+                            owned.take(drawn / name, name)
+                        done.add(name)
                         progress()
                     else:
                         said.append(line)
@@ -77,7 +84,7 @@ def draw_images(
 
         with ThreadPoolExecutor(len(parts)) as pool:
             results = list(pool.map(draw, range(len(parts))))
-    missing = [path.name for path in files if not path.exists()]
+    missing = [name for name in files if name not in done]
     failed = next((result for result in results if result[0]), None)
     if failed or missing:
         code, said = failed or results[0]
@@ -85,10 +92,9 @@ def draw_images(
             f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
             f"{code}; the .pvd files are complete. It printed last:\n{''.join(said[-8:]).strip()}"
         )
-    for path in target.glob("[0-9][0-9]*_*.png") if folder is None else ():
-        if path not in files:
-            path.unlink()
-    return files
+    if owned:
+        owned.remove_stale()
+    return [(owned.path if owned else drawn) / name for name in files]
 
 
 def check_drawing() -> None:

@@ -6,7 +6,6 @@ ParaView draws the frames into a temporary folder, with the same colours in all 
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.catalyst_scripts.pipeline_options import PICTURES, layer_of
 from perfield.output.image_plan import array_names, pair_of
 from perfield.output.images import check_drawing, draw_images
@@ -46,12 +46,13 @@ class Movie:
     fields: Sequence[str] = ()
 
     def check(self) -> None:
-        """Raises MovieError or ImagesError if the film cannot be made here, before anything is drawn."""
+        """Raises MovieError, NotOursError or ImagesError, before anything is drawn, if there is no film."""
         if self.path.suffix.lower() not in ENCODING:
             endings = ", ".join(ENCODING)
             raise MovieError(f"{self.path} has no ending of a film; end it in one of {endings}.")
         if self.path.is_dir() or not self.path.resolve().parent.is_dir():
             raise MovieError(f"{self.path} is no place for a file; give one in a folder that exists.")
+        check_new_file(self.path)
         if shutil.which("ffmpeg") is None:
             raise MovieError(
                 "a film needs ffmpeg, which is not in PATH; install the Debian package ffmpeg, or draw the "
@@ -92,20 +93,17 @@ class Movie:
         look, options = ENCODING[self.path.suffix.lower()]
         side_by_side = f"hstack=inputs={len(frames)}," if len(frames) > 1 else ""
         named = "".join(f"[{number}:v]" for number in range(len(frames)))
-        film = self.path.absolute()  # else ffmpeg takes what stands before a colon for a protocol
-        temporary = film.with_name(f".{film.stem}.{os.getpid()}{film.suffix}")
-        command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"]
+        command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error"]
         for path in frames:
             command += ["-framerate", f"{self.rate:g}", "-i", path]
-        command += ["-filter_complex", f"{named}{side_by_side}{look}", *options, str(temporary)]
-        try:
+        command += ["-filter_complex", f"{named}{side_by_side}{look}", *options]
+        # Absolute, else ffmpeg takes what is before a colon for a protocol.
+        with new_file(self.path.absolute()) as film:
+            command.append(str(film))
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
                 said = "\n".join(done.stderr.strip().splitlines()[-4:])
                 raise MovieError(f"ffmpeg made no {self.path} and ended with {done.returncode}:\n{said}")
-            temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def _layers(self, description: dict[str, Any]) -> list[tuple[str, str]]:
         """Layer and field of each picture in a frame. Raises MovieError if there is none."""

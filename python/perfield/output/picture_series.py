@@ -8,7 +8,6 @@ them. pictures.json holds what a .pvd cannot: ranges, titles and steps for the p
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
 
+from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output.arrays import Arrays
 from perfield.output.description import ages, describe, step_title, written_at
 from perfield.output.series import Series
@@ -35,6 +35,7 @@ from perfield.topology import Placement, placement_of
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
+PICTURES = "pictures.json"
 SAMPLED_PIECES = 12
 
 
@@ -78,27 +79,32 @@ class PictureSeries:
         """Estimates the bytes that `write` will take by writing a sample of the middle step."""
         frame = self._frame(self.steps[len(self.steps) // 2])
         with tempfile.TemporaryDirectory(prefix="perfield-estimate-") as place:
-            trial = replace(self, directory=Path(place))
+            folder = OwnedFolder(place)
             each, once = 0.0, 0.0
             if self.geometry is not None:
-                each += trial._sampled_geometry_bytes(frame)
-                messages = Series(Path(place), "messages")
+                each += self._sampled_geometry_bytes(frame, folder)
+                messages = Series(folder, "messages")
                 messages.add_one(frame.index, 0.0, self._message_lines(frame))
                 each += messages.bytes
             if self.topology is not None:
-                static = Series(Path(place), "static")
-                moving = Series(Path(place), "moving")
+                static = Series(folder, "static")
+                moving = Series(folder, "moving")
                 for layer, dataset in topology(self.run, frame, self.topology).layers().items():
                     (static if layer in STATIC_LAYERS else moving).static(layer, dataset)
                 each, once = each + moving.bytes + 500, static.bytes
         return round(once + each * len(self.steps))
 
     def write(self, progress: Callable[[int], None] = lambda step: None) -> list[Path]:
-        """Writes everything; returns the .pvd files. Calls `progress` with each finished step."""
+        """Writes everything; returns the .pvd files. Calls `progress` with each finished step.
+
+        Raises NotOursError, before anything is written, if `directory` is not perfield's.
+        """
+        folder = OwnedFolder(self.directory)
         times, self.shown_at = frame_times(self.run.frame(index) for index in self.steps)
         wanted = ["geometry", "messages"] if self.geometry is not None else []
         wanted += ["topology"] if self.topology is not None else []
-        made = {name: Series(self.directory, name) for name in wanted}
+        made = {name: Series(folder, name) for name in wanted}
+        folder.check(PICTURES)
         arrays: dict[str, Arrays] = defaultdict(Arrays)
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
@@ -140,10 +146,7 @@ class PictureSeries:
             "layout": "" if isinstance(self.topology, Overview) else self.layout,  # which arranges planes
             **describe(self.run, self.survey, self.placement or placement_of(self.run), arrays, own),
         }
-        path = self.directory / "pictures.json"
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        folder.write(PICTURES, json.dumps(self.description, indent=1) + "\n")
         return [series.close() for series in made.values()]
 
     def _frame(self, number: int) -> Frame:
@@ -181,7 +184,7 @@ class PictureSeries:
             own.update(own_fields(dataset))
             yield name, dataset
 
-    def _sampled_geometry_bytes(self, frame: Frame) -> float:
+    def _sampled_geometry_bytes(self, frame: Frame, folder: OwnedFolder) -> float:
         """Bytes of one step of the geometry, extrapolated from at most SAMPLED_PIECES evenly spread ranks."""
         pieces = self.geometry.pieces
         sizes = [
@@ -193,7 +196,7 @@ class PictureSeries:
         sampled = sum(sizes[rank] for rank in chosen)
         if not sampled:
             return 0.0
-        series = Series(self.directory, "geometry")
+        series = Series(folder, "geometry")
         options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled

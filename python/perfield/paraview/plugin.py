@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.paraview.proxies import PREFIX, Proxy
 
 MODULES = (
@@ -62,9 +63,8 @@ def write_plugin(path: Path | None = None) -> Path:
     """Writes the plugin; returns its path, absolute. None: for this user. Raises OSError."""
     path = (path or default_path()).absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(plugin_xml(), encoding="utf-8")
-    temporary.replace(path)
+    with new_file(path) as place:
+        place.write_text(plugin_xml(), encoding="utf-8")
     return path
 
 

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from perfield.analysis.findings import Picture
 from perfield.analysis.words import counted, in_seconds, printable
+from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.report import sections as said
 from perfield.report.charts import Image
 from perfield.report.contents import Report
@@ -82,15 +81,10 @@ def when(report: Report) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a page under a temporary name and renames it, so that nobody sees a part of it."""
+    """Writes a page, which gets its name when it is complete, so that nobody sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(text.encode("utf-8", errors="replace"))
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with new_file(path) as place:
+        place.write_bytes(text.encode("utf-8", errors="replace"))
 
 
 def _image_of(picture: Picture, images: Sequence[Image]) -> Image | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.words import in_seconds
+from perfield.catalyst_scripts.owned_folder import new_file
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Model
@@ -62,7 +63,7 @@ def write_trace(
     text = json.dumps(body)
     offset = max(OFFSET, len(text.encode()) + 200)
     head = f"{START} {VERSION} {offset} {n_series} {n_messages} {int(repeats)}\n{text}\n".encode()
-    with Path(path).open("wb") as file:
+    with new_file(path) as place, place.open("wb") as file:
         file.write(head.ljust(offset, b"\n"))
         file.write(np.rint(values * 1e9).astype("<u4").tobytes())
 

@@ -98,4 +98,3 @@ def tables_of(found: Samples, chosen: np.ndarray, n_ranks: int) -> Tables:
         names.append(f"{PREFIX}{_bridge.region_stem(OTHER)}{UNIT}")
     sampled = np.isin(np.arange(n_ranks), found.table["rank"])
     return Tables(names, rows, n_ranks, sampled)
-

@@ -33,8 +33,9 @@ class NewRun:
         self._wanted = wanted
         wanted.parent.mkdir(parents=True, exist_ok=True)
         self._path = wanted.parent / f".perfield-{self.run_id:016x}"
+        self._path.mkdir()  # ours from now on
         for room in ("stream", "mesh", "machine"):
-            (self._path / room).mkdir(parents=True)
+            (self._path / room).mkdir()
 
     def __enter__(self) -> NewRun:
         return self

@@ -10,6 +10,7 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.rhythm.dataset import TURN
+from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import Shown, largest, some
 from perfield.plots.style import PlotError, new_figure
@@ -65,7 +66,7 @@ def film(
     writer = (PillowWriter if path.suffix == ".gif" else FFMpegWriter)(fps=per_second)
     path.parent.mkdir(parents=True, exist_ok=True)
     note = figure.text(0.5, 0.02, "", ha="center", color="0.35", fontsize=10)
-    with writer.saving(figure, str(path), dpi=100):
+    with new_file(path) as place, writer.saving(figure, str(place), dpi=100):
         for moment in some(len(shown.time), frames):
             draw.at(moment)
             unknown = np.isnan(shown.phase.values[:, moment]).sum()
