@@ -233,9 +233,7 @@ def check_new_file(path: Path | str | None, *, replaces: bool = True) -> None:
         return
     path = Path(path)
     if not path.absolute().parent.is_dir():
-        raise NotOursError(
-            f"{path.parent} is no directory, so {path.name} cannot be written there; make it first."
-        )
+        raise NotOursError(f"{path.parent} is no directory; make it first.")
     if not os.path.lexists(path):
         return
     if path.is_symlink():

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
+import shlex
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
+
+from perfield.commands._streams import give_up, prepare_streams, say
 
 COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
@@ -71,8 +75,32 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line `argv` (without the program's name); returns the exit code.
 
-    An error in the user's input or files (OSError, ValueError) becomes a sentence on stderr and exit code 2.
+    An error in the user's input or files (OSError, ValueError) becomes a sentence on stderr and exit code 2,
+    as does an error of perfield's own; `python -X dev -m perfield.commands` raises that.
     """
+    prepare_streams()
+    code, end = 0, None
+    try:
+        try:
+            code = _run(argv)
+        except SystemExit as stop:  # --help, or an error that argparse has printed
+            end = stop
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output, such as `head`, has ended
+        give_up(sys.stdout)
+    except OSError as error:
+        if not code:
+            say(f"perfield: the output cannot be written ({error.strerror}).")
+        give_up(sys.stdout)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if end is not None:
+        raise end
+    return code
+
+
+def _run(argv: list[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     names, foreign = COMMANDS, None
     if words and words[0] in COMMANDS:
@@ -83,20 +111,30 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser(names).parse_args(words)
     arguments.words = foreign
     try:
-        code = arguments.execute(arguments) or 0
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # the reader of our output, such as `head`, has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return arguments.execute(arguments) or 0
+    except BrokenPipeError:
+        raise
     except ModuleNotFoundError as error:
         from perfield.pictures import NEEDS_VTK
 
         bare = str(error).startswith("No module named 'vtk")
-        print(f"perfield {arguments.command}: {f'this {NEEDS_VTK}' if bare else error}", file=sys.stderr)
+        say(f"perfield {arguments.command}: {f'this {NEEDS_VTK}' if bare else error}")
         return 2
     except (CommandError, OSError, ValueError, ImportError) as error:
-        print(f"perfield {arguments.command}: {error}", file=sys.stderr)
+        say(f"perfield {arguments.command}: {error}")
         return 2
-    except KeyboardInterrupt:
-        return 130
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        say(f"perfield {arguments.command}: {_own_error(error)}")
+        return 2
+
+
+def _own_error(error: Exception) -> str:
+    """A sentence on an error of perfield itself."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"this is an error in perfield, not in what you gave: {type(error).__name__}: {error} "
+        f"({Path(last.filename).name}, line {last.lineno}). Please report it with the output of "
+        f"python3 -X dev -m perfield.commands {shlex.join(sys.argv[1:])}"
+    )

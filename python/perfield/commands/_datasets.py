@@ -35,6 +35,9 @@ def check_target(target: str | Path | None) -> None:
 
 def write_dataset(dataset: xr.Dataset, target: str | Path) -> None:
     """Writes a Dataset, which gets its name once it is complete."""
+    texts = {name: text for name, text in dataset.attrs.items() if isinstance(text, str)}
+    utf8 = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in texts.items()}
+    dataset = dataset.assign_attrs(utf8)  # a path need not be UTF-8
     with new_file(target, replaces=False) as place:
         if place.suffix.lower() == ".zarr":
             dataset.to_zarr(place, consolidated=True)

@@ -30,7 +30,7 @@ def read_tables(path: Path) -> dict[str, Any]:
         from perfield.analysis.oscillators.configured import tables_of_result
 
         return tables_of_result(read_result(path))
-    tables = _loaded(path.read_text(), str(path))
+    tables = _loaded(path.read_text(encoding="utf-8"), str(path))
     named = tables.get("topology", {})
     if isinstance(named, Mapping) and isinstance(named.get("file"), str):
         tables["topology"] = {

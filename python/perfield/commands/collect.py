@@ -8,6 +8,7 @@ import subprocess
 from os import PathLike
 
 from perfield.commands._newest import add_run, run_path
+from perfield.commands._streams import exit_code
 from perfield.commands.paths import perfield_exec
 
 HELP = "move this host's staged files into the run directory"
@@ -33,9 +34,8 @@ def collect(run: str | PathLike[str], quietly: bool = False) -> int:
     quietly : prints errors only, on stderr.
     """
     output = subprocess.DEVNULL if quietly else None
-    return subprocess.run(
-        [str(perfield_exec()), "--collect", str(run)], stdout=output, check=False
-    ).returncode
+    command = [str(perfield_exec()), "--collect", str(run)]
+    return exit_code(subprocess.run(command, stdout=output, check=False).returncode)
 
 
 def execute(arguments: argparse.Namespace) -> int:

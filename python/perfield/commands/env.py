@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 
+from perfield.commands._streams import exit_code
 from perfield.commands.paths import perfield_exec
 
 HELP = "print the variables that perfield-exec sets, as export lines for job scripts"
@@ -36,4 +37,4 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the export lines; returns perfield-exec's exit code, 1 if the program cannot be measured."""
     options = ["--print", "--scorep"] if arguments.scorep else ["--print"]
     command = [str(perfield_exec()), *options, "--", arguments.program, *arguments.arguments]
-    return subprocess.run(command, check=False).returncode
+    return exit_code(subprocess.run(command, check=False).returncode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.words import in_bytes, printable
@@ -114,7 +115,7 @@ def closing_lines(path: str | PathLike[str]) -> list[str]:
     begin = "look       perfield "
     return [
         f"look       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
-        for line in _bridge.closing_lines(str(path))
+        for line in _bridge.closing_lines(os.fsencode(path))
     ]
 
 

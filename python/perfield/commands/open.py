@@ -76,6 +76,13 @@ def execute(arguments: argparse.Namespace) -> int:
             f"the program paraview is not in PATH; install the Debian package paraview, or open "
             f"{directory / names[0]}.pvd with a ParaView 5.11 or newer elsewhere."
         )
+    try:
+        str(directory.resolve()).encode()
+    except UnicodeEncodeError as error:
+        raise CommandError(
+            f"ParaView cannot read {directory.resolve()}, a path that is not UTF-8; copy it to another name, "
+            f"and open {names[0]}.pvd there."
+        ) from error
     script = Path(__file__).parents[1] / "catalyst_scripts" / f"{names[0] if len(names) == 1 else 'both'}.py"
     paths = [str(script.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}

@@ -178,7 +178,10 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
     candidate, n = wanted, 1
     while candidate.exists() or n == 1:
         try:
-            if parse_json((candidate / "run.json").read_text())["run_id"] == run_id:
+            if (
+                parse_json((candidate / "run.json").read_text(encoding="utf-8", errors="replace"))["run_id"]
+                == run_id
+            ):
                 return candidate
         except (OSError, ValueError, KeyError, TypeError):
             pass  # not a run, or not yet
@@ -197,7 +200,7 @@ def no_ranks(path: Path) -> str:
             return ""
     except RunError:  # no rank has written a stream
         pass
-    started = json.loads((path / "run.json").read_text())["size"] or 1
+    started = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))["size"] or 1
     return (
         f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
         "MPI program, or uses an MPI for which perfield was not built, or is linked with Score-P statically "

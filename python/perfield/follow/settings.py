@@ -52,6 +52,12 @@ def claim(folder: Path) -> IO[str]:
     Raises FolderError if another process writes there, or if nothing can be written.
     """
     try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise FolderError(
+            f"ParaView cannot write to {folder}, a path that is not UTF-8; name another place with -o DIR"
+        ) from error
+    try:
         OwnedFolder(folder).make()
         lock = open(folder / ".lock", "a+", opener=_without_links)  # noqa: SIM115
     except NotOursError as error:

@@ -58,13 +58,15 @@ def draw_images(
     parts = divided(images, processes(len(files)))
     with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
         drawn, done = folder or Path(place), set()
+        shown = Path(place, "pictures")  # ParaView ends on a path that is not UTF-8
+        shown.symlink_to(directory.resolve())
         environment = {**os.environ, "DISPLAY": number}
         if len(parts) > 1:
             environment.setdefault("LP_NUM_THREADS", "1")  # of Mesa, which draws
 
         def draw(n: int) -> tuple[int, list[str]]:
             job = Path(place, f"job{n}.json")
-            described = {"pictures": str(directory), "images": list(images), "draw": parts[n]}
+            described = {"pictures": str(shown), "images": list(images), "draw": parts[n]}
             described |= {"folder": str(drawn), **(look or {})}
             job.write_text(json.dumps(described), encoding="utf-8")
             command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]

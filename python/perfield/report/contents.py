@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -218,7 +219,7 @@ def report(run: RunDirectory) -> Report:
     observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours), run)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
-    lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
+    lines = [line.partition(" ") for line in _bridge.closing_lines(os.fsencode(run.path))]
     return Report(
         run,
         observed,

@@ -684,7 +684,7 @@ class RunDirectory:
             self._clock_errors_ns = np.where(np.isfinite(errors), errors, np.inf)
         return self._clock_errors_ns
 
-    def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    def entries_by_file(self, positions: Sequence[int]) -> Iterator[tuple[bytes, np.ndarray, np.ndarray]]:
         """Frames' entries, file by file: its path, and by offset the step index of each entry's frame and
         where the entry lies (offset, reference_offset, rank, span)."""
         parts = [self._rows(position) for position in positions]
@@ -693,7 +693,7 @@ class RunDirectory:
         for path, here in self._streams.by_file(rows):
             yield path, last[here], self._streams.places[rows[here]]
 
-    def logs_by_file(self, positions: Sequence[int]) -> Iterator[tuple[str, np.ndarray]]:
+    def logs_by_file(self, positions: Sequence[int]) -> Iterator[tuple[bytes, np.ndarray]]:
         """Where the `events` entries of frames' steps lie, file by file: its path, and ascending offsets."""
         last = self.step_indexes[np.asarray(positions, dtype=np.int64)]
         first = last - self.spans[positions] + 1

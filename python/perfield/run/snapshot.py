@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,7 +101,7 @@ class Snapshot:
         """Where the entries of frames lie."""
         places = self.run.places(positions)
         for number in np.unique(places.file):
-            _expect(Path(places.paths[number]))
+            _expect(Path(os.fsdecode(places.paths[number])))
         return places
 
 

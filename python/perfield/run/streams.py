@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,12 +33,13 @@ _OFFSET_BITS = 44  # 16 TB
 class Places:
     """Where step entries lie, and which step and rank they belong to.
 
-    paths : of the stream files. file, offset : (n_entries,), the number of each entry's file and its place
-    there. reference : (n_entries,), the place of the full entry that it is unpacked with. step : (n_entries,)
-    int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries of the same step and rank are added up.
+    paths : of the stream files, as bytes, since a path need not be UTF-8. file, offset : (n_entries,), the
+    number of each entry's file and its place there. reference : (n_entries,), the place of the full entry
+    that it is unpacked with. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries
+    of the same step and rank are added up.
     """
 
-    paths: list[str]
+    paths: list[bytes]
     file: np.ndarray
     offset: np.ndarray
     reference: np.ndarray
@@ -65,7 +67,7 @@ class Rows:
             places = self.places[here]
             yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
 
-    def by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    def by_file(self, rows: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
         """The files of some entries, and which of the entries are in each, by their offsets."""
         for path, at in self._by_file(rows):
             yield path, at[np.argsort(self.places["offset"][rows[at]], kind="stable")]
@@ -75,7 +77,7 @@ class Rows:
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
         step = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
         places = self.places[rows]
-        paths = [str(path) for path in self.paths]
+        paths = [os.fsencode(path) for path in self.paths]
         where = (self.file[rows], places["offset"], places["reference_offset"])
         return Places(paths, *where, step, places["rank"], len(steps))
 
@@ -83,11 +85,11 @@ class Rows:
         """Some of these entries, for another process. period : after so many entries much is alike."""
         return SomeRows(self.paths, self.places[rows][list(_KEPT)], self.file[rows], period)
 
-    def _by_file(self, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    def _by_file(self, rows: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
         """The files of some entries, and which of the entries are in each."""
         file = self.file[rows]
         for number in np.unique(file).tolist():
-            yield str(self.paths[number]), np.flatnonzero(file == number)
+            yield os.fsencode(self.paths[number]), np.flatnonzero(file == number)
 
 
 class SomeRows(Rows):
@@ -157,7 +159,9 @@ class Streams(Rows):
             if path not in known:
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
                 self.paths.append(path)
-                self._indexes.append(_bridge.StreamIndex(str(path), str(stored), self._run_id))
+                self._indexes.append(
+                    _bridge.StreamIndex(os.fsencode(path), os.fsencode(stored), self._run_id)
+                )
         if len(self._indexes) > 2 * _AT_ONCE:  # the file system may take its time for each
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 list(pool.map(_bridge.StreamIndex.refresh, self._indexes))

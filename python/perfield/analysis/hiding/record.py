@@ -82,7 +82,7 @@ def _told(folder: Path) -> dict[str, object]:
     if not file.is_file():
         raise HidingError(f"{folder} has no {TOLD}, so its method is unknown; let the solver write it again.")
     try:
-        told = dict(json.loads(file.read_text()))
+        told = dict(json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
     plain = {
