@@ -95,3 +95,24 @@ def test_no_run_gives_a_sentence(perfield_cli, tmp_path):
         "perfield info: found no run perfield-run, perfield-run-2, ... here; name a run directory, or "
         "measure a program: perfield run -n 8 ./a.out\n"
     )
+
+
+def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
+    claimed = folder / "perfield-run-13"  # as `perfield env` leaves it
+    (claimed / "stream").mkdir(parents=True)
+    facts = json.loads((folder / "perfield-run/run.json").read_text()) | {"start_ns": 5 * 10**18}
+    (claimed / "run.json").write_text(json.dumps(facts))
+    passed_over = "; perfield-run-13 is newer, but nothing was measured there yet\n"
+    for words in (("info",), ("report", "--text")):
+        result = perfield_cli(*words, cwd=folder)
+        assert (result.returncode, result.stderr) == (0, NEWEST.strip() + passed_over)
+    (claimed / "stream/.staged-node0").write_text('{"host": "node0", "directory": "/tmp"}')
+    assert "this is perfield-run-13, the newest of 4" in perfield_cli("collect", cwd=folder).stderr
+
+
+def test_run_that_is_still_empty_is_taken_where_there_is_no_other(perfield_cli, tmp_path):
+    (tmp_path / "perfield-run/stream").mkdir(parents=True)
+    facts = {"run_id": "0123456789abcdef", "start_ns": 10**18}
+    (tmp_path / "perfield-run/run.json").write_text(json.dumps(facts))
+    result = perfield_cli("info", cwd=tmp_path)
+    assert result.returncode == 2 and "no rank has checked in" in result.stderr

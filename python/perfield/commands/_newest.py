@@ -19,7 +19,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run_path(named: str | None) -> Path:
-    """The run directory `named`; if None, the newest, and a line on stderr that says which.
+    """The run directory `named`; if None, the newest in which something was measured, and a line on stderr
+    that says which.
 
     Raises CommandError if there is none.
     """
@@ -28,15 +29,25 @@ def run_path(named: str | None) -> Path:
     from perfield.configuration import in_force
 
     wanted = Path(in_force("run_directory"))
-    runs = runs_of(wanted)
+    every = runs_of(wanted)
+    runs = [path for path in every if _holds_anything(path)] or every
     if not runs:
         raise CommandError(
             f"found no run {wanted}, {wanted}-2, ... here; name a run directory, or measure a program: "
             "perfield run -n 8 ./a.out"
         )
     among = f", the newest of {len(runs)} runs" if len(runs) > 1 else ""
-    print(f"perfield: this is {runs[-1]}{among}", file=sys.stderr)
+    newer = every[every.index(runs[-1]) + 1 :]
+    empty = f"; {newer[-1]} is newer, but nothing was measured there yet" if newer else ""
+    print(f"perfield: this is {runs[-1]}{among}{empty}", file=sys.stderr)
     return runs[-1]
+
+
+def _holds_anything(path: Path) -> bool:
+    """Whether a rank wrote to a run, or keeps what it wrote on its node: not after `perfield env` alone."""
+    return any(file.stat().st_size for file in (path / "stream").glob("*.pf")) or any(
+        (path / "stream").glob(".staged-*")
+    )
 
 
 def runs_of(wanted: Path) -> list[Path]:
