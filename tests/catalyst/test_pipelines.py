@@ -27,7 +27,9 @@ def pixels(path: Path):
 
 def made(result) -> list[str]:
     """The files that pipelines wrote, without pieces."""
-    return sorted(path.name for path in (result.cwd / "perfield-run/catalyst").glob("[!.]*") if path.is_file())
+    return sorted(
+        path.name for path in (result.cwd / "perfield-run/catalyst").glob("[!.]*") if path.is_file()
+    )
 
 
 def arrays_of_a_piece(path: Path) -> set[str]:

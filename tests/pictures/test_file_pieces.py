@@ -12,6 +12,7 @@ from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.file_pieces import FilePieces
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.rank_array import RankArrayPieces
+from perfield.pictures.shown_mesh import shown_pieces
 
 
 def values(pieces, rank, name, frame=None):
@@ -123,5 +124,26 @@ def test_collection_with_another_number_of_pieces_is_taken_by_its_array(tmp_path
 
 def test_missing_file_of_a_piece_is_named(tmp_path):
     path = write_collection(tmp_path, [(0, 0, "p0_0.vtu"), (0, 1, "p1_0.vtu")])
+    (tmp_path / "p0_0.vtu").touch()
     with pytest.raises(MeshMissingError, match=r"piece .*p1_0\.vtu is missing"):
-        FilePieces(path, 2).blocks(1, None)
+        FilePieces(path, 2)
+
+
+@pytest.mark.parametrize("what", ["missing", "cut off", "of another kind"])
+def test_named_file_with_a_bad_piece_gives_way_to_the_next_mesh(tmp_path, what):
+    path = write_collection(tmp_path, [(0, 0, "p0.vtu"), (0, 1, "p1.vtu")])
+    whole = write_vtu(tmp_path / "p0.vtu", row_of_cubes(1)).read_bytes()
+    if what != "missing":
+        (tmp_path / "p1.vtu").write_bytes(whole[: len(whole) // 2] if what == "cut off" else b"no mesh")
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    pieces, (note,) = shown_pieces(run, path)
+    assert "p1.vtu" in note and note.endswith("Shown instead: mesh as the program described it.")
+    assert len(pieces.blocks(1, run.frame(0))) == 1
+
+
+def test_names_of_pieces_may_have_backslashes(tmp_path):
+    (tmp_path / "out").mkdir()
+    for rank in range(2):
+        write_vtu(tmp_path / f"out/p{rank}.vtu", row_of_cubes(1, {"n": [rank]}))
+    pieces = FilePieces(write_collection(tmp_path, [(0, 0, "out\\p0.vtu"), (0, 1, "out\\p1.vtu")]), 2)
+    assert [values(pieces, rank, "n") for rank in range(2)] == [[0], [1]]

@@ -148,3 +148,40 @@ def test_unknown_format_and_missing_file_are_told(tmp_path):
         choose_pieces(run, tmp_path / "m.vtu")
     with pytest.raises(MeshMissingError, match=r"name the file with --mesh PATH"):
         choose_pieces(run, None, "rank")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "why"),
+    [
+        ([0.0, 1.0, np.nan], "is NaN in"),
+        ([0.0, 1.0, -4.0], "is negative in"),
+        ([0.0, 1.0, np.nan, -1.0], "is NaN or negative in"),
+    ],
+)
+def test_cells_without_a_rank_are_told_with_the_reason(tmp_path, ranks, why):
+    path = write_vtu(tmp_path / "m.vtu", row_of_cubes(len(ranks), {"rank": ranks}))
+    pieces = RankArrayPieces(path, 2)
+    assert len(pieces.notes) == 1 and f"cells whose 'rank' {why}" in pieces.notes[0]
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    assert [lows(pieces, rank, run.frame(0)) for rank in range(2)] == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        ([np.nan, np.nan], "is NaN for all cells, so it names no rank"),
+        ([np.inf, 0.0], "does not hold ranks"),
+        ([1e300, 0.0], "does not hold ranks"),
+        ([np.nan, 5.0], "names ranks 5 to 5, but the run has 2 ranks"),
+    ],
+)
+def test_numbers_that_are_no_ranks_are_refused(tmp_path, ranks, words):
+    path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, {"rank": ranks}))
+    with pytest.raises(MeshMissingError, match=words):
+        RankArrayPieces(path, 2)
+
+
+def test_negative_ranks_of_points_touch_no_other_cell(tmp_path):
+    row = row_of_cubes(2, None, {"rank": [0] * 8 + [-7] * 4})
+    pieces = RankArrayPieces(write_vtu(tmp_path / "m.vtu", row), 1)
+    assert lows(pieces, 0, fake_run.FakeRun(tmp_path, ranks=1).frame(0)) == [0]

@@ -222,3 +222,28 @@ def test_the_last_of_longer_frames_is_partial_until_it_is_as_long(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", **options))
     assert not run.partial.any()
     assert run.at_span(4).partial.tolist() == [False, True] and not run.at_span(3).partial.any()
+
+
+def test_times_that_are_no_numbers_count_as_not_told(tmp_path):
+    given = [np.nan, np.inf, -np.inf, 1.0, 1e308, -1e308]
+
+    def change(rank, step, values):
+        values["time"] = given[step] if rank else given[-step]  # ranks differ, too
+
+    run = perfield.open(twin.write_run(tmp_path / "apart", ranks=2, steps=6, mesh=False, change_step=change))
+    assert np.isfinite([frame.time for frame in run.frames()]).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]
+    path = twin.write_run(
+        tmp_path / "alike", ranks=2, steps=6, mesh=False,
+        change_step=lambda rank, step, values: values.update(time=given[step]),
+    )  # fmt: skip
+    run = perfield.open(path)
+    shown = [frame.time for frame in run.frames()]
+    np.testing.assert_array_equal(shown, [np.nan, np.nan, np.nan, 1.0, 1e308, -1e308])
+    assert not any(frame.uneven for frame in run.frames())

@@ -29,7 +29,7 @@ class FilePieces:
     """Piece n belongs to rank n: of a parallel VTK file (.pvtu, ...), of the files that a .pvd file lists for
     one time, or of Exodus (mesh.e.4.0, mesh.e.4.1, ...).
 
-    Raises MeshMissingError, with what to do, if the pieces cannot be found or are not one for each rank.
+    Raises MeshMissingError, with what to do, if a piece is missing, or they are not one for each rank.
     """
 
     def __init__(self, path: Path, n_ranks: int):
@@ -42,6 +42,7 @@ class FilePieces:
                     "piece per rank, in rank order. Write the mesh with as many pieces as the program has "
                     "ranks, or name an array that holds the rank of each cell with --rank-array."
                 )
+        self._check_all()
         spread = SPREAD.fullmatch(path.name)
         self.name = f"{spread[1]}.{spread[2]}.*" if spread else path.name
         self.way = f"mesh from {self.name}, a piece per rank"
@@ -54,6 +55,24 @@ class FilePieces:
         if self._read.get(rank, ())[:2] != (file, time):
             self._read[rank] = file, time, self._open(rank, file).datasets(time)
         return [(number, shallow(dataset)) for number, dataset in enumerate(self._read[rank][2])]
+
+    def check(self) -> None:
+        """Reads all pieces of the last time, which are kept. Raises MeshMissingError if one is damaged."""
+        for rank in range(len(next(iter(self._files.values())))):
+            self.blocks(rank, None)
+
+    def _check_all(self) -> None:
+        """Raises MeshMissingError if a piece of any time is missing. Lists each folder once: a file system of
+        a cluster answers slowly."""
+        folders: dict[Path, set[str]] = {}
+        for file in self.files:
+            folder = file.parent
+            if folder not in folders:
+                folders[folder] = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+            if file.name not in folders[folder]:
+                raise MeshMissingError(
+                    f"piece {file} is missing; copy it to the place that {self.origin} names."
+                )
 
     @property
     def files(self) -> list[Path]:
@@ -84,10 +103,6 @@ class FilePieces:
 
     def _open(self, rank: int, path: Path) -> MeshFile:
         if rank not in self._opened or self._opened[rank].path != path:
-            if not path.is_file():
-                raise MeshMissingError(
-                    f"piece {path} is missing; copy it to the place that {self.origin} names."
-                )
             self._opened[rank] = MeshFile(path)
         return self._opened[rank]
 

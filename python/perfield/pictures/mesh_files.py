@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import locale
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -178,7 +179,7 @@ def files_by_time(path: Path) -> dict[float, list[Path]]:
     found: dict[float, list[tuple[int, Path]]] = {}
     for entry in ElementTree.parse(path).iter("DataSet"):
         time, part = float(entry.get("timestep", 0)), int(entry.get("part", 0))
-        found.setdefault(time, []).append((part, path.parent / str(entry.get("file"))))
+        found.setdefault(time, []).append((part, _beside(path, str(entry.get("file")))))
     return {
         time: [file for _, file in sorted(files, key=lambda one: one[0])] for time, files in found.items()
     }
@@ -186,19 +187,25 @@ def files_by_time(path: Path) -> dict[float, list[Path]]:
 
 def piece_files(path: Path) -> list[Path]:
     """The files that a .pvtu file and its like lists. Raises OSError or ElementTree.ParseError."""
-    return [path.parent / str(piece.get("Source")) for piece in ElementTree.parse(path).iter("Piece")]
+    return [_beside(path, str(piece.get("Source"))) for piece in ElementTree.parse(path).iter("Piece")]
+
+
+def _beside(path: Path, named: str) -> Path:
+    """A file that `path` names, relative to its folder; a program on Windows wrote backslashes."""
+    found = path.parent / named
+    return found if found.exists() else path.parent / named.replace("\\", "/")
 
 
 def _xml(path: Path) -> _ByReader:
     reader = READERS[path.suffix.lower()]()
-    reader.SetFileName(str(path))
+    reader.SetFileName(os.fsencode(path))
     return _ByReader(reader)
 
 
 def _named(module: str, reader: str, path: Path) -> Any:
     """One of VTK's readers, loaded only now. Raises ImportError where VTK lacks it."""
     made = getattr(import_module(f"vtkmodules.{module}"), reader)()
-    made.SetFileName(str(path))
+    made.SetFileName(os.fsencode(path))
     return made
 
 
@@ -211,7 +218,7 @@ def _ensight(path: Path) -> _ByReader:
     from vtkmodules.vtkIOEnSight import vtkGenericEnSightReader
 
     reader = vtkGenericEnSightReader()
-    reader.SetCaseFileName(str(path))
+    reader.SetCaseFileName(os.fsencode(path))
     return _ByReader(reader)
 
 

@@ -186,7 +186,9 @@ def _on_disk(path: Path, run: Run, rank_array: str | None) -> Pieces:
 def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> Pieces:
     """The pieces that a file lists, else those that an array in it tells. Raises MeshMissingError."""
     if not rank_array and is_of_pieces(path, n_ranks):
-        return FilePieces(path, n_ranks)
+        pieces = FilePieces(path, n_ranks)
+        pieces.check()
+        return pieces
     return RankArrayPieces(path, n_ranks, rank_array)
 
 

@@ -27,6 +27,8 @@ USUAL = (
 )
 FROM_ONE = ("gmshpartition",)  # these count from 1
 LISTED = 20  # arrays that a sentence names
+NOBODY = -1  # in place of a rank
+MOST = 2.0**31  # larger numbers are no ranks
 
 
 class RankArrayPieces:
@@ -45,6 +47,7 @@ class RankArrayPieces:
         self._n_ranks, self._file = n_ranks, MeshFile(path)
         self._time: float | None = None
         self._blocks: list[tuple[vtkDataSet, np.ndarray]] = []
+        self._without: set[str] = set()  # why cells belong to no rank
         self._of_rank: dict[int, list[tuple[int, vtkUnstructuredGrid]]] = {}
         datasets = self._file.datasets(self._newest(None))
         self._array = array or _usual_array(path, datasets)
@@ -73,6 +76,7 @@ class RankArrayPieces:
         return newest_time(self._file.times, frame) if self._file.times else None
 
     def _split(self, datasets: list[vtkDataSet], time: float | None) -> None:
+        self._without = set()
         ranks = [(dataset, self._ranks(dataset)) for dataset in datasets]
         known = [(dataset, of_cells) for dataset, of_cells in ranks if of_cells is not None]
         if not known:
@@ -81,9 +85,14 @@ class RankArrayPieces:
                 "holds the rank of each cell or point with --rank-array."
             )
         present = np.unique(np.concatenate([of_cells for _, of_cells in known]))
+        if present[-1] < 0:
+            raise MeshMissingError(
+                f"array '{self._array}' of {self.origin} is {self._why_nobody()} for all cells, so it names "
+                "no rank. Name another array with --rank-array."
+            )
         first = self._first_number(present)
         self._check(present, first)
-        self._blocks = [(dataset, np.maximum(of_cells - first, -1)) for dataset, of_cells in known]
+        self._blocks = [(dataset, np.maximum(of_cells - first, NOBODY)) for dataset, of_cells in known]
         self._time, self._of_rank = time, {}
 
     def _first_number(self, present: np.ndarray) -> int:
@@ -100,20 +109,23 @@ class RankArrayPieces:
         return None if array is None else _of_most_points(dataset, self._whole(vtk_to_numpy(array)))
 
     def _whole(self, values: np.ndarray) -> np.ndarray:
-        rounded = np.rint(np.nan_to_num(values, nan=-1.0)) if values.ndim == 1 else np.zeros(0)
-        if values.ndim != 1 or (
-            len(values) and np.abs(rounded - np.nan_to_num(values, nan=-1.0)).max() > 1e-3
-        ):
+        """Ranks as int64: NOBODY where a number is NaN or negative."""
+        known = np.where(np.isnan(values), NOBODY, values) if values.ndim == 1 else np.zeros(1)
+        known = np.where(np.abs(known) < MOST, known, 0.5)  # which is no rank, as infinity is none
+        if values.ndim != 1 or (np.abs(np.rint(known) - known) > 1e-3).any():
             raise MeshMissingError(
                 f"array '{self._array}' of {self.origin} does not hold ranks: expected one whole number for "
                 "each cell or point. Name another array with --rank-array."
             )
-        return rounded.astype(np.int64)
+        self._without |= {"NaN"} if np.isnan(values).any() else set()
+        self._without |= {"negative"} if (values < 0).any() else set()
+        return np.maximum(np.rint(known).astype(np.int64), NOBODY)
 
     def _check(self, present: np.ndarray, first: int) -> None:
         if present[-1] >= self._n_ranks + first:
+            lowest = present[present >= 0][0]
             raise MeshMissingError(
-                f"array '{self._array}' of {self.origin} names ranks {present[0]} to {present[-1]}, but the "
+                f"array '{self._array}' of {self.origin} names ranks {lowest} to {present[-1]}, but the "
                 f"run has {self._n_ranks} ranks, {first} to {self._n_ranks - 1 + first}: the file is of "
                 "another run, or counts otherwise. Name the file that this run wrote."
             )
@@ -139,9 +151,12 @@ class RankArrayPieces:
             )
         if self._present[0] < 0:
             self.notes.append(
-                f"cells whose '{self._array}' is negative in {self.origin} belong to no rank and are not "
-                "shown."
+                f"cells whose '{self._array}' is {self._why_nobody()} in {self.origin} belong to no rank and "
+                "are not shown."
             )
+
+    def _why_nobody(self) -> str:
+        return " or ".join(sorted(self._without)) or "missing"
 
 
 def _usual_array(path: Path, datasets: list[vtkDataSet]) -> str:

@@ -46,5 +46,6 @@ def _differ(
     if (labels != labels[0]).any() or (adds_up and (spans != spans[0]).any()):
         return True
     known = closed >= 0
-    same_time = np.abs(times - times[0]) <= 1e-9 * np.abs(times[0])  # False for NaN
+    with np.errstate(invalid="ignore", over="ignore"):  # a program may give any number
+        same_time = np.abs(times - times[0]) <= 1e-9 * np.abs(times[0])  # False for NaN and infinity
     return bool(known.all() and (closed != closed[0]).any() and not same_time.all())

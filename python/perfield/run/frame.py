@@ -113,7 +113,7 @@ def build_frame(
         kind=kind,
         index=index,
         label=int(entries["label"][0]) if len(ranks) else 0,
-        time=float(np.median(times)) if len(times) else float("nan"),
+        time=2 * float(np.median(times / 2)) if len(times) else float("nan"),  # halves do not overflow
         span=max(1, min(int(entries["span"].max(initial=1)), index + 1)) if kind == "step" else 1,
         partial=partial,
         uneven=kind == "step" and alike.are_uneven(ranks, entries),
