@@ -18,6 +18,7 @@ import os
 import shutil
 import stat
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -45,6 +46,7 @@ class OwnedFolder:
         list, as in a room of a run directory. Raises NotOursError; nothing is written yet."""
         self.path = Path(path)
         self.bytes: dict[str, int] = {}
+        self._end: weakref.finalize | None = None
         inside = self.path.relative_to(below).parts if below is not None else (self.path.name,)
         for depth in range(len(inside)):
             part = self.path if not depth else self.path.parents[depth - 1]
@@ -107,9 +109,14 @@ class OwnedFolder:
         Raises NotOursError if there is a file of that name that perfield did not write.
         """
         self.check(name)
-        with self.stage() as place:
-            yield place / PurePosixPath(name).name
-            self._take(place / PurePosixPath(name).name, name)
+        place = self._own_stage() / PurePosixPath(name).name
+        try:
+            yield place
+            self._take(place, name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                place.unlink()
+            raise
 
     def write(self, name: str, text: str) -> Path:
         """Writes a text as UTF-8; returns its path."""
@@ -150,6 +157,20 @@ class OwnedFolder:
                         os.rmdir(last, dir_fd=folder)
             del listed[name]  # what was changed is the user's from now on
         self._shorten()
+        self.finish()
+
+    def finish(self) -> None:
+        """Removes what served to write; at the latest, that happens when the object ends."""
+        if self._end is not None:
+            self._end()
+            self._end = None
+
+    def _own_stage(self) -> Path:
+        """The folder for incomplete files, one for all: file systems are slow to remove folders."""
+        if self._end is None:
+            self._stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=self.make().path))
+            self._end = weakref.finalize(self, shutil.rmtree, self._stage, True)
+        return self._stage
 
     def _take(self, source: Path, name: str) -> None:
         size, digest = _size_and_hash(str(source))
@@ -197,10 +218,14 @@ class OwnedFolder:
         folder = os.open(self.path, _FOLDER)
         try:
             for part in parts:
-                if makes:
+                try:
+                    inner = os.open(part, _FOLDER, dir_fd=folder)
+                except FileNotFoundError:
+                    if not makes:
+                        raise
                     with contextlib.suppress(FileExistsError):
                         os.mkdir(part, dir_fd=folder)
-                inner = os.open(part, _FOLDER, dir_fd=folder)
+                    inner = os.open(part, _FOLDER, dir_fd=folder)
                 os.close(folder)
                 folder = inner
             yield folder, last

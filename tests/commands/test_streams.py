@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import multiprocessing
 import os
 import sys
 from collections.abc import Callable
@@ -131,28 +132,26 @@ def place(tmp_path_factory) -> Path:
 def ended(words: list[str], change: Callable[[], None], place: Path) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command in a process of its own, which this one forks."""
     files = [place / "stdout", place / "stderr"]
-    child = os.fork()
-    if not child:
-        code = 99
-        try:
-            os.chdir(place)
-            os.environ["PERFIELD_RUN_DIRECTORY"] = "none"
-            for number, path in ((0, Path("/dev/null")), (1, files[0]), (2, files[1])):
-                os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
-            encoded("utf-8")()
-            change()
-            try:
-                code = main(words)
-            except SystemExit as end:
-                code = end.code or 0
-            sys.stdout.flush()  # as Python does at its end
-            sys.stderr.flush()
-        except BaseException:
-            import traceback
 
-            files[1].write_text(traceback.format_exc())
-        os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    def child() -> None:
+        os.chdir(place)
+        os.environ["PERFIELD_RUN_DIRECTORY"] = "none"
+        for number, path in ((0, Path("/dev/null")), (1, files[0]), (2, files[1])):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
+        encoded("utf-8")()
+        change()
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()  # as Python does at its end
+        sys.stderr.flush()
+        sys.exit(code)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    code = process.exitcode
     for name in WRITTEN:
         (place / RUN.parent / name).unlink(missing_ok=True)
     return code, *(path.read_bytes().decode("latin-1") for path in files)

@@ -61,3 +61,4 @@ class ExtractLists:
         for channel, files in self._files.items():
             if files:
                 self._folder.write(f"{channel}.pvd", collection(files))
+        self._folder.finish()
