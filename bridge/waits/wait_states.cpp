@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/calls.h"
+#include "format/peers.h"
 #include "waits/collectives.hpp"
 #include "waits/groups.hpp"
 #include "waits/memory.hpp"
@@ -667,10 +668,15 @@ class Finder {
     for (const Index i : sends) n_sent += events_[i].count;
     for (const Index i : receives) n_received += events_[i].count;
     if (n_sent != n_received || n_sent == 0) return false;
+    // 0: not known. Of several rows, only counts show which holds the last message.
     const auto last_number = [this](const std::vector<Index>& rows, uint32_t channel) {
       uint32_t number = 0;
-      for (const Index i : rows)
-        if (events_[i].channel == channel) number = std::max(number, events_[i].number);
+      for (const Index i : rows) {
+        const Event& e = events_[i];
+        if (e.channel != channel || e.number == 0) continue;
+        if (number != 0 && (number | e.number) & kNumberOfHistory) return uint32_t{0};
+        number = std::max(number, e.number);
+      }
       return number;
     };
     for (const Index i : receives) {

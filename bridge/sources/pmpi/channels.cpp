@@ -2,6 +2,9 @@
 //
 // channels.cpp - see channels.hpp. The table is open addressing with linear probing; removal closes
 // the hole. The wildcards are kept in the order in which they were posted.
+//
+// When the table is full, the pair of ranks with most channels is bundled before its time. A pair
+// for which no room is left is lost: what it has not counted, it cannot make up for.
 #include "channels.hpp"
 
 #include "lock.hpp"
@@ -22,47 +25,135 @@ uint16_t this_thread() noexcept {
 
 // Orders are numbers that wrap.
 bool is_later(uint32_t one, uint32_t other) noexcept { return int32_t(one - other) > 0; }
+constexpr uint32_t kLongAgo = 1u << 30;
+
+// What a message of that channel adds to the history of its bundle (the mixer of splitmix64).
+uint64_t hash_of(uint32_t channel) noexcept {
+  uint64_t hash = channel * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;
+  hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
+  return hash ^ hash >> 31;
+}
 
 }  // namespace
 
-Channels::Channel* Channels::find(uint64_t key) noexcept {
+uint32_t Channels::slot_of(uint64_t key) const noexcept {
   uint32_t slot = home(key);
   while (slots_[slot].key && (slots_[slot].key & ~kUnusual) != key) slot = after(slot);
-  return slots_[slot].key ? &slots_[slot] : nullptr;
+  return slot;
+}
+
+Channels::Channel* Channels::add(uint64_t key) noexcept {
+  ++n_;
+  Channel& channel = slots_[slot_of(key)];
+  channel = Channel{};
+  channel.key = key & ~kUnusual;
+  channel.doubtful = order_ - kLongAgo;
+  return &channel;
+}
+
+void Channels::remove(uint32_t hole) noexcept {
+  for (uint32_t next = after(hole); slots_[next].key; next = after(next)) {
+    // An entry beyond the hole may move into it unless its home lies between the two.
+    const uint32_t from_home = next - home(slots_[next].key & ~kUnusual);
+    if (from_home % kSlots < (next - hole) % kSlots) continue;
+    slots_[hole] = slots_[next];
+    hole = next;
+  }
+  slots_[hole] = Channel{};
+  --n_;
+}
+
+Channels::Channel* Channels::find(uint64_t key) noexcept {
+  Channel* found = &slots_[slot_of(key)];
+  if (!found->key) found = &slots_[slot_of(bundle_of(key))];
+  return found->key ? found : nullptr;
 }
 
 Channels::Channel* Channels::find_or_add(uint64_t key, Peers& peers) noexcept {
-  uint32_t slot = home(key);
-  while (slots_[slot].key && (slots_[slot].key & ~kUnusual) != key) slot = after(slot);
-  Channel& channel = slots_[slot];
-  if (channel.key) return &channel;
-  if (n_ >= kMost) {
-    n_lost.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
+  uint8_t& n_channels = n_channels_[pair_of(key)];
+  const bool is_window = is_of_window(key);
+  if (n_channels != kBundled || is_window) {
+    Channel& known = slots_[slot_of(key)];
+    if (known.key) return &known;
   }
-  ++n_;
-  channel = Channel{};
-  channel.key = library.concurrent ? key | kUnusual : key;
-  channel.communicator = peers.name;
-  channel.doubtful = order_ - (1u << 30);  // long ago
+  if (n_channels == kMostChannels && !is_window) bundle(pair_of(key));
+  if (n_channels == kBundled && !is_window) return find_or_add_bundle(key);
+  if (n_channels == kLost || (n_ >= kMost && !make_room())) return lose(key);
+  // Pending receives and persistent requests outlive their communicator. make_room() may have
+  // bundled this pair.
+  if (!is_window && (n_channels == kBundled || peers.is_gone)) return find_or_add_bundle(key);
+  n_channels += n_channels < kMostChannels && !is_window;
+  Channel* const added = add(key);
+  if (library.concurrent) added->key |= kUnusual;
+  added->counted.communicator = peers.name;
   peers.has_channels.store(true, std::memory_order_relaxed);
-  return &channel;
+  return added;
+}
+
+Channels::Channel* Channels::find_or_add_bundle(uint64_t key) noexcept {
+  const uint64_t of_bundle = bundle_of(key);
+  Channel& known = slots_[slot_of(of_bundle)];
+  if (known.key) return &known;
+  return n_ < kMost || make_room() ? add(of_bundle) : lose(key);
+}
+
+Channels::Channel* Channels::lose(uint64_t key) noexcept {
+  n_channels_[pair_of(key)] = kLost;
+  n_lost.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+void Channels::retire(uint32_t slot) noexcept {
+  const Channel old = slots_[slot];
+  remove(slot);
+  Channel& bundle = *find_or_add_bundle(old.key);  // has room
+  bundle.history += old.counted.number * hash_of(uint32_t(old.key >> 32));
+  bundle.n_cancelling = uint16_t(bundle.n_cancelling + old.n_cancelling);
+  if (is_later(old.doubtful, bundle.doubtful)) bundle.doubtful = old.doubtful;
+  if (!bundle.thread)
+    bundle.thread = old.thread;
+  else if (old.thread && old.thread != bundle.thread)
+    bundle.thread = kSeveralThreads;
+}
+
+void Channels::bundle(uint32_t pair) noexcept {
+  n_channels_[pair] = kBundled;
+  for (uint32_t slot = 0; slot < kSlots; ++slot)
+    while (is_of_messages(slots_[slot].key) && pair_of(slots_[slot].key) == pair) retire(slot);
+}
+
+// False if nothing frees a slot for sure.
+bool Channels::make_room() noexcept {
+  uint32_t fullest = 0;
+  for (uint32_t pair = 0; pair < kPairs; ++pair)
+    if (n_channels_[pair] <= kMostChannels && n_channels_[pair] > n_channels_[fullest])
+      fullest = pair;
+  if (n_channels_[fullest] > kMostChannels || n_channels_[fullest] <= kBundles) return false;
+  bundle(fullest);
+  return true;
 }
 
 // The number of the next message, 0 where several threads order the messages of the channel, or
 // where an earlier receive may still turn out to be cancelled.
-uint32_t Channels::count(Channel& channel) noexcept {
-  ++channel.number;
-  if (library.concurrent && channel.thread != this_thread())
-    channel.thread = channel.thread ? kSeveralThreads : this_thread();
-  return channel.thread == kSeveralThreads || channel.n_cancelling ? 0 : channel.number;
+uint32_t Channels::count(Channel& counted, uint32_t channel) noexcept {
+  uint32_t number;
+  if (!is_bundle(counted.key)) {
+    number = ++counted.counted.number;
+  } else {
+    number = kNumberOfHistory | uint32_t(counted.history >> 33);
+    counted.history += hash_of(channel);
+  }
+  if (library.concurrent && counted.thread != this_thread())
+    counted.thread = counted.thread ? kSeveralThreads : this_thread();
+  return counted.thread == kSeveralThreads || counted.n_cancelling ? 0 : number;
 }
 
 uint32_t Channels::next_elsewhere(Peers& peers, uint64_t key) noexcept {
   if (peers.name == 0 || key & kUnusual) return 0;  // a negative peer has that bit
   Locked locked(lock_);
-  Channel* channel = find_or_add(key, peers);
-  return channel ? count(*channel) : 0;
+  Channel* counted = find_or_add(key, peers);
+  return counted ? count(*counted, uint32_t(key >> 32)) : 0;
 }
 
 // --- wildcards -----------------------------------------------------------------------------------
@@ -112,7 +203,7 @@ uint32_t Channels::post_wildcard(Peers& peers, int32_t peer, int tag) noexcept {
 
 perfield_place Channels::next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept {
   if (Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers)) {
-    count(*counted);
+    count(*counted, channel);
     counted->doubtful = ++order_;
   }
   return {channel, 0};
@@ -124,7 +215,7 @@ perfield_place Channels::next_among_wildcards(Peers& peers, int32_t peer,
   Locked locked(lock_);
   if (any_matches(end_, peers, peer, channel)) return next_doubtful(peers, peer, channel);
   Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers);
-  return {channel, counted ? count(*counted) : 0};
+  return {channel, counted ? count(*counted, channel) : 0};
 }
 
 perfield_place Channels::end_wildcard(Peers& peers, uint32_t order, int32_t peer,
@@ -138,8 +229,9 @@ perfield_place Channels::end_wildcard(Peers& peers, uint32_t order, int32_t peer
   if (!counted) return {channel, 0};
   // Receives that were posted after this one may have been counted before it.
   if (is_doubtful || is_later(counted->doubtful, order)) return next_doubtful(peers, peer, channel);
-  counted->doubtful = order - 1;  // so that orders compared are never half of all apart
-  return {channel, count(*counted)};
+  // So that orders that are compared are never half of all apart.
+  if (!is_later(counted->doubtful, order - kLongAgo)) counted->doubtful = order - kLongAgo;
+  return {channel, count(*counted, channel)};
 }
 
 void Channels::cancel_wildcard(Peers& peers, uint32_t order) noexcept {
@@ -150,36 +242,35 @@ void Channels::cancel_wildcard(Peers& peers, uint32_t order) noexcept {
 // --- cancelled receives --------------------------------------------------------------------------
 void Channels::cancelling(perfield_place place, int32_t peer) noexcept {
   Locked locked(lock_);
-  Channel* channel = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
-  if (!channel) return;
-  ++channel->n_cancelling;
-  channel->key |= kUnusual;
+  Channel* counted = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
+  if (!counted) return;
+  ++counted->n_cancelling;
+  counted->key |= kUnusual;
 }
 
 void Channels::cancelled(perfield_place place, int32_t peer, bool has_come) noexcept {
   Locked locked(lock_);
-  Channel* channel = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
-  if (!channel || !channel->n_cancelling) return;
-  if (!has_come) --channel->number;
-  channel->doubtful = ++order_;
-  if (--channel->n_cancelling == 0 && !library.concurrent) channel->key &= ~kUnusual;
+  Channel* counted = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
+  if (!counted || !counted->n_cancelling) return;
+  if (!has_come && is_bundle(counted->key)) counted->history -= hash_of(place.channel);
+  if (!has_come && !is_bundle(counted->key)) --counted->counted.number;
+  counted->doubtful = ++order_;
+  if (--counted->n_cancelling == 0 && !library.concurrent) counted->key &= ~kUnusual;
 }
 
 // --- the end of a communicator -------------------------------------------------------------------
 void Channels::forget(uint32_t name) noexcept {
   Locked locked(lock_);
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    while (slots_[slot].key && slots_[slot].communicator == name) {
-      uint32_t hole = slot;
-      for (uint32_t next = after(hole); slots_[next].key; next = after(next)) {
-        // An entry beyond the hole may move into it unless its home lies between the two.
-        const uint32_t from_home = next - home(slots_[next].key & ~kUnusual);
-        if (from_home % kSlots < (next - hole) % kSlots) continue;
-        slots_[hole] = slots_[next];
-        hole = next;
+    while (slots_[slot].key && !is_bundle(slots_[slot].key) &&
+           slots_[slot].counted.communicator == name) {
+      uint8_t& n_channels = n_channels_[pair_of(slots_[slot].key)];
+      if (is_of_window(slots_[slot].key) || n_channels == kLost) {
+        remove(slot);
+      } else {
+        --n_channels;
+        retire(slot);
       }
-      slots_[hole] = Channel{};
-      --n_;
     }
   }
 }

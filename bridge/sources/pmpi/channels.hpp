@@ -6,8 +6,19 @@
 // do not overtake. Receives from any source or with any tag ("wildcards") take their number when
 // their message is known; where their order among other receives is not, a number is 0.
 //
-// One table of fixed size; under MPI_THREAD_MULTIPLE a lock guards it, and a channel that several
-// threads use has no numbers. Any thread.
+// Programs may use a fresh tag or communicator for each message, so channels are counted one by one
+// only while a pair of ranks has at most kMostChannels of them, which are not freed. From then on
+// the channels of the pair are counted together, in kBundles bundles: a number is then a hash of
+// all messages of the bundle so far, whatever their order. Two ends agree on it only if they have
+// counted the same messages before this one, but for one chance in 2^31. Then both have counted as
+// many on the channel, so it is the nth there at both ends: the two match. Where the ends disagree,
+// as messages of the bundle were sent in another order than their receives were posted, or only one
+// end has bundled the pair, the message has no partner; the next one for which they agree has.
+// Therefore no end must know what the other one does, and no history is ever forgotten: the sum of
+// hashes that stands for it keeps the messages of freed communicators, too.
+//
+// One table of fixed size; under MPI_THREAD_MULTIPLE a lock guards it, and a channel or bundle that
+// several threads use has no numbers. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +49,7 @@ class Channels {
     const uint64_t key = key_of(channel, side, peer);
     Channel& slot = slots_[home(key)];
     if (__builtin_expect(slot.key != key, 0)) return {channel, next_elsewhere(peers, key)};
-    return {channel, ++slot.number};
+    return {channel, ++slot.counted.number};
   }
   // The same for a receive with that source and tag, when it is posted or, if it blocks, complete.
   [[gnu::always_inline]] perfield_place next_received(Peers& peers, int32_t peer,
@@ -62,19 +73,29 @@ class Channels {
   // number until it is known whether a message had come.
   void cancelling(perfield_place place, int32_t peer) noexcept;
   void cancelled(perfield_place place, int32_t peer, bool has_come) noexcept;
+  // Whether that receive may have been posted after the other one on its channel.
+  static bool may_follow(perfield_place one, perfield_place other) noexcept {
+    return ((one.number | other.number) & kNumberOfHistory) || one.number > other.number;
+  }
 
-  // The communicator of that name is gone: its channels leave the table.
+  // The communicator or window of that name is gone: its channels leave the table.
   void forget(uint32_t name) noexcept;
 
   std::atomic<uint64_t> n_lost{0};  // messages of channels that the table had no room for
 
  private:
-  struct Channel {
-    uint64_t key;           // 0: unused
+  struct Counted {
     uint32_t number;        // messages so far
-    uint32_t doubtful;      // order of the last message whose number was not known
     uint32_t communicator;  // its name
-    uint16_t thread;        // under MPI_THREAD_MULTIPLE
+  };
+  struct Channel {
+    uint64_t key;  // 0: unused
+    union {
+      Counted counted;   // a channel
+      uint64_t history;  // a bundle: the sum of its messages' hashes
+    };
+    uint32_t doubtful;  // order of the last message whose number was not known
+    uint16_t thread;    // under MPI_THREAD_MULTIPLE
     uint16_t n_cancelling;
   };
   struct Wildcard {
@@ -84,6 +105,11 @@ class Channels {
   };
   static constexpr uint32_t kSlots = 4096, kMost = kSlots / 8 * 7;
   static constexpr uint32_t kWildcards = 512;
+  // Of a pair of ranks, in one direction. kPairs: ranks so far apart share a number of channels.
+  static constexpr uint32_t kPairs = 1 << 14;
+  static constexpr uint8_t kMostChannels = 64, kLost = 254, kBundled = 255;
+  static constexpr int kBundleBits = 4;
+  static constexpr uint32_t kBundles = 1 << kBundleBits;
   static constexpr uint16_t kSeveralThreads = 0xFFFF;
   // Set in a key that the usual look is not to find: see n_cancelling; all, under
   // MPI_THREAD_MULTIPLE.
@@ -94,12 +120,33 @@ class Channels {
   }
   static uint32_t home(uint64_t key) noexcept { return uint32_t(key * 0x9E3779B97F4A7C15u >> 52); }
   static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
+  static uint32_t pair_of(uint64_t key) noexcept {
+    return uint32_t(key & ~kUnusual) % kPairs;
+  }
+  // Messages have odd channels, windows those that leave 2 when divided by 4.
+  static uint64_t bundle_of(uint64_t key) noexcept {
+    return (key >> (64 - kBundleBits) << 2 | 64) << 32 | uint32_t(key & ~kUnusual);
+  }
+  static bool is_of_messages(uint64_t key) noexcept { return (key >> 32) % 2; }
+  static bool is_of_window(uint64_t key) noexcept { return (key >> 32) % 4 == 2; }
+  static bool is_bundle(uint64_t key) noexcept { return key && (key >> 32) % 4 == 0; }
   uint32_t next_elsewhere(Peers& peers, uint64_t key) noexcept;
   perfield_place next_among_wildcards(Peers& peers, int32_t peer, uint32_t channel) noexcept;
   perfield_place next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  // The slot of that key, or the empty one where it would be.
+  uint32_t slot_of(uint64_t key) const noexcept;
+  Channel* add(uint64_t key) noexcept;  // has room, and no such key
+  void remove(uint32_t slot) noexcept;
+  // Where the messages of that key are counted: a channel or a bundle; nullptr: nowhere.
   Channel* find(uint64_t key) noexcept;
   Channel* find_or_add(uint64_t key, Peers& peers) noexcept;
-  uint32_t count(Channel& channel) noexcept;
+  Channel* find_or_add_bundle(uint64_t key) noexcept;
+  Channel* lose(uint64_t key) noexcept;
+  // Its messages are counted in a bundle from now on.
+  void retire(uint32_t slot) noexcept;
+  void bundle(uint32_t pair) noexcept;
+  bool make_room() noexcept;
+  uint32_t count(Channel& counted, uint32_t channel) noexcept;
   // Whether one of the wildcards before that place may receive from that peer on that channel.
   bool any_matches(uint32_t end, const Peers& peers, int32_t peer, uint32_t channel) const noexcept;
   uint32_t find_wildcard(uint32_t order) const noexcept;
@@ -110,6 +157,7 @@ class Channels {
   uint32_t order_ = 0;  // of the last wildcard posted, or message whose number was not known
   uint32_t first_ = 0, end_ = 0;  // of the wildcards
   bool too_many_wildcards_ = false;
+  uint8_t n_channels_[kPairs];  // of each pair, or kBundled, or kLost: new ones have no numbers
   Channel slots_[kSlots];
   Wildcard wildcards_[kWildcards];
 };

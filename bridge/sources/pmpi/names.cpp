@@ -109,6 +109,7 @@ void describe(MPI_Comm comm, Peers& peers) noexcept {
 }
 
 void forget(Peers& peers) noexcept {
+  peers.is_gone.store(true, std::memory_order_relaxed);
   if (peers.has_channels.load(std::memory_order_relaxed)) channels.forget(peers.name);
 }
 

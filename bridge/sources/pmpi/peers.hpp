@@ -69,6 +69,7 @@ class Peers {
   bool inter = false;
   std::atomic<bool> met{false};                               // on_first_use has been called
   std::atomic<bool> has_channels{false};                      // see channels.hpp
+  std::atomic<bool> is_gone{false};                           // the program has freed it
   std::atomic<uint32_t> n_collectives{0}, n_neighborhood{0};  // operations so far
   std::atomic<uint32_t> n_windows{0};                         // made on the communicator so far
   // Of a window: the communicator on which it was made, kept; and the epochs as origin and target.

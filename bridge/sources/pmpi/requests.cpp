@@ -71,7 +71,8 @@ void Requests::cancel(Handle handle) noexcept {
   // Those posted after it on its channel would move up.
   for (Pending& later : slots_) {
     if (!later.receives() || later.is(Pending::wildcard) || later.peer != asked.peer) continue;
-    if (later.place.channel == asked.place.channel && later.place.number > asked.place.number)
+    if (&later != &asked && later.place.channel == asked.place.channel &&
+        Channels::may_follow(later.place, asked.place))
       later.place.number = 0;
   }
 }
