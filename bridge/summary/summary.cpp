@@ -203,7 +203,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
           regions_line(run, totals, tables),
           waiting_line(totals, tables, run.n_blind() > 0),
           waited_for_line(totals, tables, run.waiting),
-          delay_line(run, tables),
+          delay_line(run, totals, tables),
           explained_line(totals, run.waiting),
           waiting_region_line(run, totals),
           messages_line(totals),

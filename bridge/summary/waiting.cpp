@@ -17,6 +17,7 @@ constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
 constexpr double kMostly = 0.5;    // of what a rank costs begins in the region that is named
 constexpr double kLittle = 0.005;  // smaller shares of waiting are not told
+constexpr double kEnough = 0.5;    // of the time in MPI that is explained: coverage.py has the same
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
 
@@ -58,8 +59,19 @@ std::string by_kind(const FoundWaiting& found) {
   return text;
 }
 
+// ns in MPI calls that may wait, of the steps whose events are known.
+double time_in_mpi(const Totals& totals, const FoundWaiting& found) {
+  return std::max(found.blocked_ns, found.is_all ? totals.of_all_ranks().waiting_ns() : 0.0);
+}
+
+// Whether enough of that is explained to name a rank as the cause of waiting.
+bool names_causes(const Totals& totals, const FoundWaiting& found) {
+  return found.exact_ns + found.bounded_ns >= kEnough * time_in_mpi(totals, found);
+}
+
 // The rank on which so much of the waiting begins that it stands out; -1: none.
-int32_t most_late(const FoundWaiting& found, const Tables& tables) {
+int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
+  if (!names_causes(totals, found)) return -1;
   if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
   const double perhaps = found.waiting_ns + found.hidden_ns;
   const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
@@ -73,8 +85,8 @@ double cost_of(int32_t rank, const FoundWaiting& found) {
   return ns;
 }
 
-std::string caused_line(const FoundWaiting& found, const Tables& tables) {
-  const int32_t rank = most_late(found, tables);
+std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
+  const int32_t rank = most_late(totals, found, tables);
   if (rank < 0) return "";
   const double ns = cost_of(rank, found);
   return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
@@ -107,7 +119,7 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 }
 
 std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found) {
-  if (found.waiting_ns > 0) return caused_line(found, tables);
+  if (found.waiting_ns > 0) return caused_line(totals, found, tables);
   struct WaitedFor {
     double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
@@ -137,8 +149,8 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
                            text_of_share(most.ns / known) + " of the waiting that names a rank");
 }
 
-std::string delay_line(const RunTotals& run, const Tables& tables) {
-  const int32_t rank = most_late(run.waiting, tables);
+std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables) {
+  const int32_t rank = most_late(totals, run.waiting, tables);
   const DelayRegions::value_type* most = nullptr;
   for (auto at = run.delays.lower_bound({rank, ""});
        rank >= 0 && at != run.delays.end() && at->first.first == rank; ++at)
@@ -151,8 +163,7 @@ std::string delay_line(const RunTotals& run, const Tables& tables) {
 }
 
 std::string explained_line(const Totals& totals, const FoundWaiting& found) {
-  const double mpi =
-      std::max(found.blocked_ns, found.is_all ? totals.of_all_ranks().waiting_ns() : 0.0);
+  const double mpi = time_in_mpi(totals, found);
   if (!(found.blocked_ns > 0) || mpi < kWorthTelling * found.measured_ns) return "";
   const double exact = found.exact_ns / mpi;
   std::string text =
@@ -162,6 +173,7 @@ std::string explained_line(const Totals& totals, const FoundWaiting& found) {
   if (!found.is_all) text += ", in the last " + plural(found.n_steps, "step");
   if (found.waiting_ns > 0)
     text += "; ranks wait " + text_of_time(found.waiting_ns) + " of it (" + by_kind(found) + ")";
+  if (!names_causes(totals, found)) text += "; too little to say who makes others wait";
   return line("explained", text);
 }
 

@@ -19,7 +19,7 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found);
 
 // The region in which most of what that rank costs begins; only with stamps.
-std::string delay_line(const RunTotals& run, const Tables& tables);
+std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables);
 
 // How much of the time in MPI stamps explain, and how long ranks waited by kinds of waiting.
 std::string explained_line(const Totals& totals, const FoundWaiting& found);

@@ -7,6 +7,7 @@ from simulated_waits import collective, compute, recv, send, simulate, step
 from waiting_runs import write_waiting_run
 
 import perfield
+from perfield.analysis.waits import IN_MPI, NO_REGION, words
 from perfield.fields.waits import ON_PATH
 from perfield.run import critical_path
 from perfield.run.critical_path import path_sums
@@ -122,3 +123,16 @@ def test_sums_of_long_runs_take_some_steps(tmp_path, monkeypatch):
 def test_a_run_without_logs_has_no_sums(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", before_any_message(), lambda step: False))
     assert path_sums(run, positions(run)).efficiency is None
+
+
+def test_steps_of_which_too_little_is_explained_have_no_path(tmp_path):
+    # Rank 1, for which rank 0 waits, is of a version without stamps.
+    programs = [[recv(1), compute(5 * MS), step()] * 6, [compute(20 * MS), send(0), step()] * 6]
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs), without=[1]))
+    assert np.isnan(of_frame(run, 3)).all() and not len(run.critical_path())
+    sums = path_sums(run, positions(run))
+    assert sums.explained < 0.5 and sums.efficiency is None
+    parts = ["solve", NO_REGION, IN_MPI]
+    (told,) = words.path_sentences(sums, parts)
+    assert told.startswith("Only ") and told.endswith("too little to follow their critical path.")
+    assert not words.path_rows(sums, parts, 10)

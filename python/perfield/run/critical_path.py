@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.waits.costs import IN_MPI
+from perfield.analysis.waits.coverage import ENOUGH
 from perfield.analysis.waits.path import critical_path, with_marks
 from perfield.analysis.waits.path_sums import PathSums, Stretch, path_by_region
-from perfield.analysis.waits.states import find_wait_states
+from perfield.analysis.waits.states import Waits, find_wait_states
 from perfield.run.arrivals import read_arrivals
 from perfield.run.by_region import table_by_region, without_waiting
 from perfield.run.snapshot import Snapshot
@@ -29,7 +30,8 @@ STEPS_TOGETHER = 64  # of a stretch, at most
 
 def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
     """(n_positions, n_ranks) s that each rank was on the critical path of its step; a step's times add up to
-    its length. NaN in frames that are no single logged step, and where a rank has no stamps.
+    its length. NaN in frames that are no single logged step, in steps of which too little is explained, and
+    where a rank has no stamps.
 
     positions : of frames, ascending.
     """
@@ -84,9 +86,13 @@ def path_sums(run: RunDirectory, positions: np.ndarray) -> PathSums:
 
 
 def _paths(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of each stretch of logged steps its positions, and its path (PATH)."""
+    """Of each stretch of logged steps its positions, and its path (PATH). Those of which too little is
+    explained have none."""
     for here in _stretches(run, positions):
-        parts = critical_path(*_events(run, here)).parts
+        events, found = _events(run, here)
+        if found.coverage.explained() < ENOUGH:
+            continue
+        parts = critical_path(events, found.states).parts
         yield here, parts[np.isin(parts["step"], run.step_indexes[here])]
 
 
@@ -106,19 +112,20 @@ def _stretches(run: RunDirectory, positions: np.ndarray) -> Iterator[np.ndarray]
             yield stretch[begin : begin + STEPS_TOGETHER]
 
 
-def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, Waits]:
     """Events and wait states of a stretch. Marks say when each rank began it, and when it ended each step."""
     events = read_arrivals(run, positions)
-    states = find_wait_states(events, run.clock_errors_ns, run.stamps.nodes).states
+    found = find_wait_states(events, run.clock_errors_ns, run.stamps.nodes)
     step, ranks, entries = run.entries(positions)
     first = step == 0
     ranks_of, steps_of = np.concatenate([ranks[first], ranks]), np.concatenate([step[first], step])
     stamps = np.concatenate([entries["begin_ns"][first], entries["end_ns"]]).astype(np.int64)
     times = run.stamps.common_ns(ranks_of, stamps)
-    return with_marks(events, run.step_indexes[positions][steps_of], ranks_of, times), states
+    return with_marks(events, run.step_indexes[positions][steps_of], ranks_of, times), found
 
 
 def _stretch(run: RunDirectory, positions: np.ndarray) -> Stretch:
     """A stretch, with the regions in which its ranks computed."""
-    events, states = _events(run, positions)
-    return Stretch(run.step_indexes[positions], events, states, without_waiting(run, positions))
+    events, found = _events(run, positions)
+    of_regions_s = without_waiting(run, positions)
+    return Stretch(run.step_indexes[positions], events, found.states, found.coverage, of_regions_s)

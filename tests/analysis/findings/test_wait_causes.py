@@ -11,6 +11,8 @@ from waiting_runs import write_waiting_run
 
 import perfield
 from perfield.analysis.findings import answers, needs, wait_causes, waited_for
+from perfield.analysis.waits import words
+from perfield.analysis.waits.coverage import ENOUGH
 from perfield.report import report
 from perfield.run.observe import observe
 
@@ -76,8 +78,13 @@ def test_nothing_is_said_where_little_is_explained(tmp_path):
     observed, found = told_of(path)
     assert found
     little = replace(observed, waiting=replace(observed.waiting, mpi_s=observed.waiting.mpi_s * 3))
-    assert little.waiting.explained < wait_causes.ENOUGH
+    assert little.waiting.explained < ENOUGH
     assert not list(wait_causes.find(little)) and not wait_causes.is_explained(little)
+    assert words.cause_rows(observed.waiting, 1) and words.cause_regions(observed.waiting, 1)
+    assert not words.cause_rows(little.waiting, 1) and not words.cause_regions(little.waiting, 1)
+    told = words.sentences(little.waiting)
+    assert not any("of waiting" in sentence for sentence in told)
+    assert "Too little of it is explained to say which rank costs the others most." in told
 
 
 def test_runs_without_stamps_leave_the_question_open(tmp_path):

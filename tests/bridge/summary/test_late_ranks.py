@@ -155,6 +155,23 @@ def test_rows_of_several_steps_are_used_without_a_log(tmp_path):
     )
 
 
+def test_nobody_is_named_where_too_little_is_explained(tmp_path):
+    programs = [[], [], [], []]  # all receive from rank 2, which computes 20 ms longer
+    for _ in range(40):
+        for rank, program in enumerate(programs):
+            program += [compute(21 * MS if rank == 2 else MS)]
+            program += [send(other) for other in (0, 1, 3)] if rank == 2 else [recv(2)]
+            program += [step()]
+    simulation = simulate(programs)
+    found = lines_of(write_waiting_run(tmp_path / "all", simulation))
+    assert found["waits"].startswith("rank 2 costs the others ")
+    assert "too little" not in found["explained"]
+    # Of two thirds of the waiting, nobody knows for whom.
+    found = lines_of(write_waiting_run(tmp_path / "few", simulation, without=[1, 3]))
+    assert "waits" not in found and "delay" not in found
+    assert found["explained"].endswith("; too little to say who makes others wait")
+
+
 def test_balanced_ranks_accuse_nobody(tmp_path):
     assert "waits" not in lines_of(write_waiting_run(tmp_path / "run", ring(late=-1)))
 

@@ -22,7 +22,6 @@ QUESTION = "Does the waiting of the others begin on one rank?"
 KINDS = ("late rank",)
 NEEDS = ("wait_states", "steps")
 LIKES = late_rank.LIKES
-ENOUGH = 0.5  # of the time in MPI that must be explained; below, another rank may be the cause
 
 REMEDIES = {
     "late_sender": "Look at what this rank does before it sends, and post its sends earlier.",
@@ -66,7 +65,7 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def is_explained(observed: Observed) -> bool:
     """Whether enough of the time in MPI is explained to say on whom waiting begins."""
-    return observed.has("wait_states") and observed.waiting.explained >= ENOUGH
+    return observed.has("wait_states") and observed.waiting.names_causes
 
 
 @once

@@ -20,6 +20,11 @@ GAPS = {
 }
 
 
+# Share of the time in MPI that must be explained before anybody is named as the cause of waiting, or the
+# critical path is followed; below, another rank may be the cause.
+ENOUGH = 0.5
+
+
 def _percent(share: float) -> str:
     """A share in words: neither 0 % nor 100 % unless it is exactly that."""
     if share <= 1e-9 or share >= 1 - 1e-9:  # sums of many times are rounded
@@ -61,6 +66,11 @@ class Coverage:
         exact, bounded, uncertain = (part / whole for part in parts)
         unexplained = max(0.0, 1 - exact - bounded - uncertain)
         return {"exact": exact, "bounded": bounded, "uncertain": uncertain, "unexplained": unexplained}
+
+    def explained(self, mpi_time_ns: float | None = None) -> float:
+        """Share that is explained, exactly or by a bound; NaN if no rank was blocked. See `shares`."""
+        shares = self.shares(mpi_time_ns)
+        return shares["exact"] + shares["bounded"]
 
     def words(self, mpi_time_ns: float | None = None) -> str:
         """One sentence: how much is explained exactly, as a bound, and not, and mainly why not."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from perfield.analysis.waits.coverage import ENOUGH, Coverage
 from perfield.analysis.waits.efficiency import Efficiency
 from perfield.analysis.waits.path import balanced, critical_path, replay
 
@@ -19,13 +20,14 @@ class Stretch:
     """Steps that follow one another, of which every event is known.
 
     steps : (n_steps,) their indexes, ascending. events : EVENT with marks (`with_marks`). states : STATE,
-    found in these events. of_regions_s : (n_steps, n_regions + 1, n_ranks) s that a rank was in each region,
-    without MPI calls that may wait; the last one holds what is in none.
+    found in these events. coverage : how much they explain. of_regions_s : (n_steps, n_regions + 1, n_ranks)
+    s that a rank was in each region, without MPI calls that may wait; the last one holds what is in none.
     """
 
     steps: NDArray[np.int64]
     events: NDArray
     states: NDArray
+    coverage: Coverage
     of_regions_s: NDArray[np.float64]
 
 
@@ -38,7 +40,8 @@ class PathSums:
     same on a network without delay. gain_s : what they would be shorter by, at most, if ranks computed
     equally long. computing_s : (n_ranks,) s of computation. on_path_in_s : (n_regions + 2, n_ranks) s on the
     critical path: in each region, in no region, and in MPI. region_gain_s : s by region that was balanced
-    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took.
+    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took. blocked_s,
+    explained_s : s in MPI calls whose events are known, and of that, what wait states explain.
     """
 
     n_ranks: int
@@ -49,6 +52,8 @@ class PathSums:
     gain_s: float = 0.0
     n_of_run: int = 0
     run_s: float = 0.0
+    blocked_s: float = 0.0
+    explained_s: float = 0.0
     computing_s: NDArray[np.float64] = field(init=False)
     on_path_in_s: NDArray[np.float64] = field(init=False)
     region_gain_s: dict[int, float] = field(default_factory=dict)
@@ -68,8 +73,20 @@ class PathSums:
         return self.on_path_in_s[:-2].sum(axis=1)
 
     @property
+    def explained(self) -> float:
+        """Share of the time in MPI that is explained; 1 where there is none."""
+        return self.explained_s / self.blocked_s if self.blocked_s > 0 else 1.0
+
+    @property
+    def names_path(self) -> bool:
+        """Whether enough is explained to follow the critical path."""
+        return self.explained >= ENOUGH
+
+    @property
     def efficiency(self) -> Efficiency | None:
-        """POP's efficiencies (pop-coe.eu) of these steps; None where nothing is known."""
+        """POP's efficiencies (pop-coe.eu) of these steps; None where nothing is known, or too little."""
+        if not self.names_path:
+            return None
         longest = float(self.computing_s.max(initial=0.0))
         if not longest > 0 or not self.length_s > 0:
             return None
@@ -82,6 +99,9 @@ class PathSums:
         events, states = stretch.events, stretch.states
         found = replay(events, states, np.ones(self.n_ranks), is_instant=True)
         self.n_steps += len(stretch.steps)
+        covered = stretch.coverage
+        self.blocked_s += covered.total("blocked_ns") * 1e-9
+        self.explained_s += (covered.total("exact_ns") + covered.total("bounded_ns")) * 1e-9
         self.length_s += float(found.measured_ns.max(initial=0.0)) * 1e-9
         self.instant_s += float(found.end_ns.max(initial=0.0)) * 1e-9
         self.gain_s += balanced(events, states, found.computing_ns).gain_ns * 1e-9

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.waits.coverage import Coverage
+from perfield.analysis.waits.coverage import ENOUGH, Coverage
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.transfers import TransferSums
 
@@ -83,7 +83,12 @@ class WaitSums:
     @property
     def explained(self) -> float:
         """Share of that time that is explained, exactly or by a bound; NaN without any."""
-        return self.shares["exact"] + self.shares["bounded"]
+        return self.coverage.explained(self.mpi_s * 1e9)
+
+    @property
+    def names_causes(self) -> bool:
+        """Whether enough is explained to say on whom waiting begins."""
+        return self.explained >= ENOUGH
 
     @property
     def transfer_s(self) -> float:

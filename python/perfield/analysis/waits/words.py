@@ -66,7 +66,7 @@ def pair_rows(sums: WaitSums, most: int) -> tuple[list[dict], int]:
 
 
 def cause_rows(sums: WaitSums, most: int) -> list[dict]:
-    """The ranks that cost the others most, and through whom.
+    """The ranks that cost the others most, and through whom; none where too little is explained.
 
     A row has rank, caused_s (seconds of others' waiting that begin on it), share (of all ranks' steps),
     waits_s (how long it waits itself); and the rank that waits longest for it: through, kind, time_s, steps.
@@ -75,7 +75,7 @@ def cause_rows(sums: WaitSums, most: int) -> list[dict]:
     total = sums.step_s.sum()
     rows = []
     for rank in np.argsort(-np.nan_to_num(sums.caused_s), kind="stable")[:most].tolist():
-        if not sums.caused_s[rank] > 0:
+        if not sums.names_causes or not sums.caused_s[rank] > 0:
             break
         of_rank = late[late["cause"] == rank]
         longest = of_rank[of_rank["time_s"].argmax()] if len(of_rank) else None
@@ -95,13 +95,14 @@ def cause_rows(sums: WaitSums, most: int) -> list[dict]:
 
 
 def cause_regions(sums: WaitSums, most: int) -> list[dict]:
-    """In which regions the waiting of others begins, the longest first; none where there are no regions.
+    """In which regions the waiting of others begins, the longest first; none where there are no regions, or
+    too little is explained.
 
     A row has rank, region (or NO_REGION, or OTHER_REASONS; the column is function where the run has no
     regions and was sampled), caused_s, share (of what the rank costs).
     """
     caused_s = np.nan_to_num(sums.caused_in_s)
-    if len(sums.parts) <= len((NO_REGION, OTHER_REASONS)):
+    if len(sums.parts) <= len((NO_REGION, OTHER_REASONS)) or not sums.names_causes:
         return []
     rows = []
     for number in np.argsort(-caused_s, axis=None, kind="stable")[:most].tolist():
@@ -146,6 +147,8 @@ def sentences(sums: WaitSums) -> list[str]:
         parts = [f"{in_seconds(time_s)} {WHY[kind]}" for kind, time_s in waiting.items()]
         told.append(f"Ranks wait {at_least}{in_seconds(sum(waiting.values()))}: {in_list(parts, 4)}.")
     told += [who_costs_most(sums)] if who_costs_most(sums) else []
+    if sums.mpi_s > 0 and not sums.names_causes:
+        told.append("Too little of it is explained to say which rank costs the others most.")
     told += [what_transfer_takes(sums)] if what_transfer_takes(sums) else []
     return told + _clocks(sums)
 
@@ -198,7 +201,7 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
     """
     found = path.efficiency
     if found is None:
-        return []
+        return [] if path.names_path else [_no_path(path)]
     rank, steps = int(path.on_path_s.argmax()), counted(path.n_steps, "logged step")
     share, saved = in_percent(path.on_path_s[rank] / path.length_s), _at_most(path.gain_s / path.length_s)
     told = [
@@ -232,6 +235,8 @@ def path_rows(path: PathSums, parts: Sequence[str], most: int) -> list[dict]:
     share (of that path), of_run_s (of all steps, if they are like these).
     """
     rows = []
+    if not path.names_path:
+        return rows
     for number in np.argsort(-path.on_path_in_s, axis=None, kind="stable")[:most].tolist():
         part, rank = np.unravel_index(number, path.on_path_in_s.shape)
         time_s = float(path.on_path_in_s[part, rank])
@@ -248,6 +253,13 @@ def path_rows(path: PathSums, parts: Sequence[str], most: int) -> list[dict]:
             }
         )
     return rows
+
+
+def _no_path(path: PathSums) -> str:
+    return (
+        f"Only {in_percent(path.explained)} of the time in MPI of {counted(path.n_steps, 'logged step')} is "
+        "explained: too little to follow their critical path."
+    )
 
 
 def _at_most(share: float) -> str:
