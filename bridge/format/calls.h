@@ -40,6 +40,13 @@ namespace perfield {
 constexpr bool bounds_epoch(uint16_t call) noexcept {
   return call >= PERFIELD_CALL_win_start && call <= PERFIELD_CALL_win_wait;
 }
+// Whether it looks for a message that has come, and receives none.
+constexpr bool is_probe(uint16_t call) noexcept {
+  return call == PERFIELD_CALL_probe || call == PERFIELD_CALL_iprobe;
+}
+// Whether its rows are synchronisations: it waits for one partner, or lets it go on, and moves no
+// message.
+constexpr bool synchronises(uint16_t call) noexcept { return bounds_epoch(call) || is_probe(call); }
 // Whether it locks or unlocks the windows of one or all ranks, or completes transfers in between.
 constexpr bool is_of_lock(uint16_t call) noexcept {
   return call >= PERFIELD_CALL_lock && call <= PERFIELD_CALL_flush;

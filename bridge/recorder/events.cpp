@@ -69,6 +69,13 @@ inline bool is_inside_call(Shard& s, const void* frame) noexcept {
   s->leave_call(call, entered, left, bytes_out, bytes_in);
 }
 
+[[gnu::noinline]] void unanswered_unusual(perfield_call call, uint64_t entered) noexcept {
+  const uint64_t before = this_shard->polled;
+  const uint64_t left = this_shard->activity->ticks();
+  leave_inside(call, entered, left, 0, 0);
+  this_shard->polled = before + perfield::growth(left, entered);
+}
+
 [[gnu::noinline]] uint64_t awaited_elsewhere(Shard& s, int32_t peer, uint64_t bytes,
                                              uint64_t entered) noexcept {
   s.count_message(PERFIELD_CALL_recv, peer, bytes);
@@ -200,6 +207,17 @@ void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noe
   s->leave_call(call, entered, left);
 }
 
+void perfield_call_unanswered(perfield_call call, uint64_t entered) noexcept {
+  Shard* s = this_shard;
+  if (!s) return;
+  if (s->is_in_region() || !s->activity->by_counter) return unanswered_unusual(call, entered);
+  const uint64_t left = perfield::read_counter(), before = s->polled;
+  s->leave_call(call, entered, left);
+  s->polled = before + perfield::growth(left, entered);
+}
+
+uint64_t perfield_polled() noexcept { return this_shard ? this_shard->polled : 0; }
+
 void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
                          uint64_t bytes_in) noexcept {
   perfield_call_leave_at(call, entered, 0, bytes_out, bytes_in);
@@ -327,7 +345,7 @@ uint64_t perfield_synchronised(const perfield_synchronisation* done) noexcept {
   Shard* s = this_shard;
   const perfield_synchronisation& d = *done;
   if (!s || !s->activity->counts_messages()) return d.left;
-  const bool has_row = perfield::bounds_epoch(d.call), is_logged = s->activity->logs();
+  const bool has_row = perfield::synchronises(d.call), is_logged = s->activity->logs();
   if (!has_row && !is_logged) return d.left;
   const uint64_t left = d.left ? d.left : s->activity->ticks();
   if (has_row) {

@@ -242,6 +242,7 @@ uint64_t Recorder::left_calls() noexcept {
 }
 
 void Recorder::fold(uint64_t now) noexcept {
+  if (this_shard) this_shard->polled = 0;  // that time is in the step that closes
   for (int i = 0; i < n_shards(); ++i) {
     Shard& s = shard_at(i);
     const uint64_t news = s.take_news();

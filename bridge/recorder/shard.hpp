@@ -289,6 +289,7 @@ class Shard {
                   uint64_t in) noexcept {
     const Period period = period_now();
     end_call();
+    polled = 0;
     count_call(call, growth(now, entered), out, in);
     if (is_in_region())
       add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period.number, period.since);
@@ -296,6 +297,7 @@ class Shard {
   // The same outside all regions, of a call that moved no bytes itself.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now) noexcept {
     end_call();
+    polled = 0;
     count_call(call, growth(now, entered), 0, 0);
   }
   bool is_in_region() const noexcept { return depth.load(std::memory_order_relaxed) > 0; }
@@ -515,6 +517,9 @@ class Shard {
   uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
   const void* call_caller = nullptr;  // ... and where that returns to, if known
+  // Ticks in calls that found nothing, since the last call of another kind, or the closing of a
+  // step; own thread only.
+  uint64_t polled = 0;
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end

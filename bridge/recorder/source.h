@@ -111,6 +111,11 @@ void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left,
                             uint64_t bytes_in) noexcept;
 // The same of a call that moved no bytes itself.
 void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept;
+// The same of a test or probe that found nothing. Its time counts as waiting for what ends the
+// polling: the next test or probe that finds something, if this thread leaves no other call before.
+void perfield_call_unanswered(perfield_call call, uint64_t entered) noexcept;
+// How long this thread has polled so.
+uint64_t perfield_polled() noexcept;
 // Adds bytes to a call that was counted before.
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept;
 // Does what a hit of this call site requires after its call: closes a step, or notes the sites.
@@ -187,15 +192,17 @@ struct perfield_collective {
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
-// A synchronisation of one-sided transfers. perfield_call_leave counts the call and its time; this
-// counts for whom the rank may have waited in it. Of locks nothing counts but in logged steps.
+// A synchronisation of one-sided transfers, or a probe that has found a message.
+// perfield_call_leave counts the call and its time; this counts for whom the rank may have waited
+// in it. Of locks nothing counts but in logged steps.
 enum : uint32_t { PERFIELD_LOCK_EXCLUSIVE = 1 };
 struct perfield_synchronisation {
-  perfield_call call;  // win_post, win_start, win_complete, win_wait, lock, flush or unlock
-  int32_t peer;        // the other side; of locks whose window it is, kEveryPeer: all ranks'
+  // win_post, win_start, win_complete, win_wait, lock, flush or unlock; probe or iprobe
+  perfield_call call;
+  int32_t peer;  // the other side; of locks whose window it is, kEveryPeer: all ranks'
   uint32_t flags;
   // channel: the window, the same on all its ranks. number: the nth epoch from this origin to this
-  // target, from 1; of locks 0.
+  // target, from 1; of locks 0. Of a probe: that of the message.
   struct perfield_place place;
   uint64_t entered, left;  // stamps of the call; left 0: now
 };

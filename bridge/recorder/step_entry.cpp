@@ -307,7 +307,7 @@ class OtherPeers {
 // In which table a row of messages of that call is written.
 StepTable table_of(uint16_t call) noexcept {
   if (call == kWaitedCall) return StepTable::waits;
-  return bounds_epoch(call) ? StepTable::synchronisations : StepTable::messages;
+  return synchronises(call) ? StepTable::synchronisations : StepTable::messages;
 }
 
 // Leaves the rows of other tables in place.

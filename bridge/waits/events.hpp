@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "format/calls.h"
 #include "waits/memory.hpp"
 
 namespace perfield::waits {
@@ -19,7 +20,8 @@ constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 // Stamps of damaged files may be anything; the difference must not overflow.
 inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
 
-// Synchronisations are those of one-sided transfers, but for fences, which are collective.
+// Synchronisations are those of one-sided transfers, but for fences, which are collective; and
+// probes that have found a message.
 enum EventKind : uint8_t { kSend = 0, kReceive = 1, kCollective = 2, kSynchronisation = 3 };
 
 enum EventFlag : uint8_t {
@@ -53,6 +55,11 @@ struct Event {
 };
 static_assert(sizeof(Event) == 72, "numpy's EVENT has the same layout");
 using Events = LargeVector<Event>;
+
+// Whether it waited for a message, which another event receives.
+inline bool is_of_probe(const Event& event) {
+  return event.kind == kSynchronisation && is_probe(event.call);
+}
 
 inline bool has_wait(const Event& event) {
   return event.wait_begin != kUnknown && event.wait_end != kUnknown &&

@@ -15,7 +15,7 @@
 namespace perfield::waits {
 
 // Which end of a message an event is, a post and a complete counted as messages, too; kCollective:
-// neither.
+// neither. A probe is on the receiver's side, but no end.
 inline EventKind end_of(const Event& event) {
   if (event.kind != kSynchronisation) return EventKind(event.kind);
   if (!bounds_epoch(event.call)) return kCollective;

@@ -19,7 +19,7 @@ namespace perfield::waits {
 constexpr uint32_t other_end_of_epoch(uint32_t channel) { return channel ^ 2; }
 
 inline bool is_of_window(const Event& event) {
-  return event.kind == kSynchronisation ||
+  return (event.kind == kSynchronisation && !is_of_probe(event)) ||
          (event.kind == kSend && is_transfer_of_window(event.call));
 }
 

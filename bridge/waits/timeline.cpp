@@ -167,6 +167,14 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
     else if (ends.receive < 0)
       ends.receive = int64_t(i);
   }
+  for (size_t i = 0; i < n_events; ++i) {
+    const Event& e = events[i];
+    if (!is_of_probe(e) || !e.number || !e.channel || !is_single(e) || e.rank < 0 || e.peer < 0 ||
+        e.peer == e.rank || e.peer >= n_ranks())
+      continue;
+    const int64_t send = messages.of(e).send;
+    if (send >= 0 && events[send].begun != kUnknown) send_of_[i] = send;
+  }
   messages.for_each([&](const Ends& ends) {
     if (ends.send < 0 || ends.receive < 0) return;
     const Event &send = events[ends.send], &receive = events[ends.receive];

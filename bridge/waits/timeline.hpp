@@ -44,9 +44,9 @@ class Timeline {
   // Begin and end of all that is known of the rank; equal where nothing is.
   std::pair<int64_t, int64_t> extent(int32_t rank) const;
 
-  // Of each event: its call among those of its rank, the send that a receive matched (of a start
-  // the post, of a wait the complete), and the collective operation that it was a part of, as the
-  // first of its events; -1: none.
+  // Of each event: its call among those of its rank, the send that a receive matched or a probe
+  // found (of a start the post, of a wait the complete), and the collective operation that it was a
+  // part of, as the first of its events; -1: none.
   const std::vector<int64_t>& call_of() const { return call_of_; }
   const std::vector<int64_t>& send_of() const { return send_of_; }
   const std::vector<int64_t>& operation_of() const { return operation_of_; }

@@ -101,7 +101,7 @@ class Finder {
     const std::vector<int64_t>& send_of = timeline_.send_of();
     std::vector<int64_t> receive_of(n_events_, -1);
     for (size_t i = 0; i < n_events_; ++i)
-      if (send_of[i] >= 0) receive_of[size_t(send_of[i])] = int64_t(i);
+      if (send_of[i] >= 0 && !is_of_probe(events_[i])) receive_of[size_t(send_of[i])] = int64_t(i);
     for (size_t i = 0; i < n_events_; ++i) {
       const Event& e = events_[i];
       if (timeline_.call_of()[i] < 0) continue;

@@ -145,6 +145,7 @@ class Finder {
   }
 
   WaitStates find() {
+    judge_probes();
     judge_by_size();
     judge_windows();
     judge_collectives();
@@ -176,6 +177,7 @@ class Finder {
     if (has_wait(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
     if (is_message_end(e)) take_message(index);
     if (is_of_window(e)) of_windows_.push_back(index);
+    if (is_of_probe(e)) probes_.push_back(index);
   }
 
   // ---- messages ----
@@ -235,7 +237,7 @@ class Finder {
     judged.is_cause_sure = true;
     judged.known = kExact;
     const bool ended_before = until_end < until_begun - judged.uncertainty;
-    if (e.kind == kReceive) {
+    if (e.kind != kSend) {
       if (ended_before) return judged.is_unknown(kClash);  // it cannot arrive before it is sent
       judged.kind = kLateSender;
       judged.standing = Judgement::kWaits;
@@ -248,6 +250,22 @@ class Finder {
       }
       judged.kind = kLateReceiver;
       judged.standing = is_synchronous(e.call) ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
+    }
+  }
+
+  // A probe waits for the message that it has found. Its receive is another event.
+  void judge_probes() {
+    for (const Index i : probes_) {
+      const Event& e = events_[i];
+      judge_message(i, kUnmatched);
+      if (!is_rank(e.peer) || e.channel == 0 || e.number == 0) continue;
+      const Ends& ends = messages_.of(e);
+      if (ends.second == kClashing) {
+        judge_message(i, kClashing);
+        continue;
+      }
+      for (const Index end : {ends.first, ends.second})
+        if (end < kClashing && events_[end].kind == kSend) judge_message(i, end);
     }
   }
 
@@ -635,7 +653,7 @@ class Finder {
       const Event& e = events_[i];
       if (e.kind == kCollective) continue;
       if (may_share_its_call(e)) has_rows_[sharing_of(e)].push_back({e.step, e.rank});
-      if (is_message(e))
+      if (is_message(e) || (is_of_probe(e) && is_rank(e.peer)))
         has_means = true;
       else if (e.kind == kSynchronisation)
         add_row(i, nullptr, kUnpaired, 0);
@@ -646,17 +664,22 @@ class Finder {
     Groups pairs(arena_);  // of ranks, in each step
     for (Index i = 0; i < judgements_.size(); ++i) {
       const Event& e = events_[i];
-      if (is_message(e) && (is_row(e) || is_mean(e)))
+      if (is_usable(e) && (is_message(e) || (is_of_probe(e) && is_rank(e.peer))) &&
+          (is_row(e) || is_mean(e)))
         pairs.add({Way(e).word(), in_order(e.step)}, i);
     }
-    std::vector<Index> sends, receives;
+    std::vector<Index> sends, receives, probes;
     pairs.for_each([&](const Index* rows, size_t n) {
       if (std::none_of(rows, rows + n, [this](Index i) { return is_mean(events_[i]); })) return;
       sends.clear();
       receives.clear();
-      for (size_t k = 0; k < n; ++k)
-        (events_[rows[k]].kind == kSend ? sends : receives).push_back(rows[k]);
-      bound_pair(sends, receives);
+      probes.clear();
+      for (size_t k = 0; k < n; ++k) {
+        const uint8_t kind = events_[rows[k]].kind;
+        (kind == kSend ? sends : kind == kReceive ? receives : probes).push_back(rows[k]);
+      }
+      if (!sends.empty() || !receives.empty()) bound_pair(sends, receives);
+      if (!probes.empty()) bound_probes(probes, sends);
     });
   }
 
@@ -724,6 +747,23 @@ class Finder {
     if (!receives.empty()) bound(receives, sends, kLateSender, true, kNoPartner);
     const bool synchronous = all(sends, [](const Event& e) { return is_synchronous(e.call); });
     if (!sends.empty()) bound(sends, receives, kLateReceiver, synchronous, kEitherWay);
+  }
+
+  // As receives, if each message was probed once; rows of one probe are judged alone.
+  void bound_probes(const std::vector<Index>& probes, const std::vector<Index>& sends) {
+    const auto is_bound = [this](Index i) { return is_mean(events_[i]) && has_wait(events_[i]); };
+    const auto has_begun = [this](Index i) { return events_[i].begun != kUnknown; };
+    const bool is_paired = count_the_same(sends, probes) &&
+                           std::all_of(probes.begin(), probes.end(), is_bound) &&
+                           std::all_of(sends.begin(), sends.end(), has_begun);
+    Judgement judged;
+    judged.cause = events_[probes[0]].peer;
+    judged.cause_event = is_paired ? sends[0] : kUnmatched;
+    judged.is_cause_sure = true;
+    for (size_t k = 0; k < probes.size(); ++k)
+      if (is_mean(events_[probes[k]]))
+        add_row(probes[k], is_paired ? &judged : nullptr, kUnpaired,
+                is_paired && k == 0 ? sum_of_lateness(probes, sends) : 0);
   }
 
   // Sum over the messages: how much later they began at the late end than the call that waited.
@@ -905,7 +945,7 @@ class Finder {
   ArenaVector<Judgement> judgements_;  // of each event
   ArenaVector<Run> runs_{arena_};
   MessageTable<Ends> messages_{arena_};
-  ArenaVector<Index> collectives_{arena_}, means_{arena_}, of_windows_{arena_};
+  ArenaVector<Index> collectives_{arena_}, means_{arena_}, of_windows_{arena_}, probes_{arena_};
   ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<std::pair<uint32_t, int32_t>> unsized_members_;  // sorted
   std::vector<StepOfRank> has_rows_[kSharings];  // sorted: steps with rows that may share calls

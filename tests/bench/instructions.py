@@ -23,6 +23,8 @@ CALL, MESSAGE, NON_BLOCKING_SEND, FORTRAN = 200, 110, 60, 20
 # (WHAT of programs/events.c, name, what perfield may add)
 EXCHANGES = (
     ("calls", "a counted MPI call (MPI_Test)", CALL),
+    ("tests", "MPI_Test of a receive that has not come", CALL),
+    ("probes", "MPI_Iprobe that finds nothing", CALL),
     ("sendrecv", "MPI_Sendrecv", CALL + 2 * MESSAGE),
     ("messages", "MPI_Irecv, MPI_Send, MPI_Wait", 3 * CALL + 2 * MESSAGE),
     ("requests", "MPI_Irecv, MPI_Isend, MPI_Waitall", 3 * CALL + 2 * MESSAGE + NON_BLOCKING_SEND),

@@ -37,7 +37,15 @@ class Call {
   // Whether to follow its requests and messages.
   bool follows() const noexcept { return entered || following(); }
 
-  const uint64_t entered;
+  // Leaves the call now: it looked for what has come, and found nothing. Call nothing after it.
+  void leave_unanswered() noexcept {
+    if (entered) perfield_call_unanswered(kind, entered);
+    entered = 0;
+  }
+  // Since when the program has waited for what this test or probe has found; 0: not measured.
+  uint64_t polled_since() const noexcept { return entered ? entered - perfield_polled() : 0; }
+
+  uint64_t entered;
   const perfield_call kind;
   uint64_t bytes_out = 0, bytes_in = 0;
   uint64_t left = 0;  // stamp of the return; 0: not read yet

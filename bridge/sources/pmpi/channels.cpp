@@ -134,19 +134,25 @@ bool Channels::make_room() noexcept {
   return true;
 }
 
-// The number of the next message, 0 where several threads order the messages of the channel, or
-// where an earlier receive may still turn out to be cancelled.
+// 0 where several threads order the messages of the channel, or where an earlier receive may still
+// turn out to be cancelled.
+uint32_t Channels::number_of_next(const Channel& counted) noexcept {
+  if (counted.n_cancelling) return 0;
+  if (library.concurrent && counted.thread && counted.thread != this_thread()) return 0;
+  if (!is_bundle(counted.key)) return counted.counted.number + 1;
+  return kNumberOfHistory | uint32_t(counted.history >> 33);
+}
+
+// Returns the number of the next message, and counts it.
 uint32_t Channels::count(Channel& counted, uint32_t channel) noexcept {
-  uint32_t number;
-  if (!is_bundle(counted.key)) {
-    number = ++counted.counted.number;
-  } else {
-    number = kNumberOfHistory | uint32_t(counted.history >> 33);
+  const uint32_t number = number_of_next(counted);
+  if (is_bundle(counted.key))
     counted.history += hash_of(channel);
-  }
+  else
+    ++counted.counted.number;
   if (library.concurrent && counted.thread != this_thread())
     counted.thread = counted.thread ? kSeveralThreads : this_thread();
-  return counted.thread == kSeveralThreads || counted.n_cancelling ? 0 : number;
+  return number;
 }
 
 uint32_t Channels::next_elsewhere(Peers& peers, uint64_t key) noexcept {
@@ -181,6 +187,14 @@ void Channels::remove_wildcard(Peers& peers, uint32_t at) noexcept {
   wildcards_[at].peers = nullptr;
   while (first_ < end_ && !wildcards_[first_].peers) ++first_;
   if (first_ == end_) first_ = end_ = 0;
+}
+
+perfield_place Channels::probed(Peers& peers, int32_t peer, uint32_t channel) noexcept {
+  if (peers.name == 0 || peer < 0) return {channel, 0};
+  Locked locked(lock_);
+  if (any_matches(end_, peers, peer, channel)) return {channel, 0};
+  const Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers);
+  return {channel, counted ? number_of_next(*counted) : 0};
 }
 
 uint32_t Channels::post_wildcard(Peers& peers, int32_t peer, int tag) noexcept {

@@ -59,6 +59,9 @@ class Channels {
     return next(peers, Side::received, peer, channel);
   }
 
+  // The same of a message that a probe has found, which the next receive will get.
+  perfield_place probed(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+
   // A wildcard is posted; peer, tag: kAnyPeer, MPI_ANY_TAG or what it asks for. Returns its order
   // among all.
   static constexpr int32_t kAnyPeer = INT32_MIN;
@@ -120,9 +123,7 @@ class Channels {
   }
   static uint32_t home(uint64_t key) noexcept { return uint32_t(key * 0x9E3779B97F4A7C15u >> 52); }
   static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
-  static uint32_t pair_of(uint64_t key) noexcept {
-    return uint32_t(key & ~kUnusual) % kPairs;
-  }
+  static uint32_t pair_of(uint64_t key) noexcept { return uint32_t(key & ~kUnusual) % kPairs; }
   // Messages have odd channels, windows those that leave 2 when divided by 4.
   static uint64_t bundle_of(uint64_t key) noexcept {
     return (key >> (64 - kBundleBits) << 2 | 64) << 32 | uint32_t(key & ~kUnusual);
@@ -146,6 +147,7 @@ class Channels {
   void retire(uint32_t slot) noexcept;
   void bundle(uint32_t pair) noexcept;
   bool make_room() noexcept;
+  static uint32_t number_of_next(const Channel& counted) noexcept;
   uint32_t count(Channel& counted, uint32_t channel) noexcept;
   // Whether one of the wildcards before that place may receive from that peer on that channel.
   bool any_matches(uint32_t end, const Peers& peers, int32_t peer, uint32_t channel) const noexcept;

@@ -24,7 +24,10 @@ class Completion {
   // ignored: the program ignores the statuses.
   Completion(Call& call, int n, const Request* handles, Status*& statuses, bool ignored) noexcept
       : Completion(call, looks() ? n : 0, ignored) {
-    if (n_ <= 0 || !handles_.get() || !own_.get()) return;
+    if (n_ <= 0 || !handles_.get() || !own_.get()) {
+      for (int i = 0; i < n && tells_nothing_; ++i) tells_nothing_ = is_idle(handles[i]);
+      return;
+    }
     for (int i = 0; i < n_; ++i) handles_.get()[i] = handles[i];
     if (ignored) statuses = own_.get();
     statuses_ = statuses;
@@ -41,18 +44,33 @@ class Completion {
   void ended(int i, int k) noexcept {
     if (!statuses_ || i < 0 || i >= n_ || handles_.get()[i] == library.no_request) return;
     const Pending taken = requests.take(handles_.get()[i]);
+    tells_nothing_ = tells_nothing_ && is_idle(handles_.get()[i]);
     if (taken.kind == Pending::none) return;
     const MPI_Status& status = statuses_[k];  // a copy, of one of Fortran
-    count_ended(call_, taken, &status, 0);
+    if (!is_test_)
+      count_ended(call_, taken, &status, 0);
+    else
+      count_tested(call_, taken, &status);
+  }
+
+  // The test has returned; has_any: requests of it are complete, and ended() was called for them.
+  void tested(bool has_any) noexcept {
+    if (!has_any || tells_nothing_) call_.leave_unanswered();
   }
 
  private:
   // looked_at: requests, 0 if none of them can be a remembered one. Asked once, since another
   // thread may begin a request meanwhile.
   Completion(Call& call, int looked_at, bool ignored) noexcept
-      : call_(call), n_(looked_at), handles_(looked_at), own_(ignored ? looked_at : 0) {}
+      : call_(call),
+        is_test_(call.kind >= PERFIELD_CALL_test),
+        n_(looked_at),
+        handles_(looked_at),
+        own_(ignored ? looked_at : 0) {}
 
   Call& call_;
+  const bool is_test_;         // else it waits
+  bool tells_nothing_ = true;  // what is complete was complete before
   int n_;
   Items<MPI_Request> handles_;
   Items<Status> own_;
@@ -107,7 +125,7 @@ class Awaited {
     const bool usually = counts_usually(call);
     for (; known != end; ++known) {
       const MPI_Status& status = statuses[known->i];  // a copy, of one of Fortran
-      count_ended(call, known->pending, &status, 0, usually);
+      count_ended(call, known->pending, &status, 0, usually, call.entered);
     }
   }
 

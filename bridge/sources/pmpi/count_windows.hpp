@@ -96,12 +96,14 @@ inline void follow_win_wait(Call& call, MPI_Win window) {
   Peers* peers = peers_of_window(window);
   if (peers) end_epoch(call, peers->exposure, *peers, call.entered);
 }
-// A test never waits.
+// A test that is the first never waits.
 inline void follow_win_test(Call& call, const int* flag, MPI_Win window) {
-  Peers* peers = *flag ? peers_of_window(window) : nullptr;
+  if (!*flag) return call.leave_unanswered();
+  Peers* peers = peers_of_window(window);
   if (!peers) return;
   if (call.entered && !call.left) call.left = perfield_source_ticks();
-  end_epoch(call, peers->exposure, *peers, call.left);
+  const bool has_polled = call.polled_since() != call.entered;
+  end_epoch(call, peers->exposure, *peers, has_polled ? call.polled_since() : call.left);
 }
 
 inline void before_group_free(Call&, const MPI_Group* group) {

@@ -169,34 +169,44 @@ void count_freed(Call& call, MPI_Request request) noexcept;
 // then, too.
 bool identify(Pending& pending, const MPI_Status& status) noexcept;
 
-// Counts what has completed `pending`, in a call that was entered at that stamp and left at `left`
-// (0: now). Returns that. flags: of the arrival.
+// Counts what has completed `pending`, for which the program has waited since `entered` (0: not
+// measured), in a call that was left at `left` (0: now). Returns that. flags: of the arrival.
 uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
                              const MPI_Status* status, uint32_t flags) noexcept;
 // Whether what a call has completed may be usual.
 inline bool counts_usually(const Call& call) noexcept {
   return call.entered && library.plain_statuses;
 }
+// since: when the program began to wait for it.
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags,
-                                               bool usually) noexcept {
+                                               bool usually, uint64_t since) noexcept {
   if (!usually || pending.flags) {
-    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
+    call.left = count_ended_unusual(since, call.left, pending, status, flags);
   } else if (pending.kind == Pending::send) {
     call.left = perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
-                                    pending.place.number, call.entered, call.left);
+                                    pending.place.number, since, call.left);
   } else if (pending.kind == Pending::receive && !was_cancelled(*status)) {
-    const perfield_arrival arrival{pending.peer,  flags,        received_bytes(*status),
-                                   pending.begun, call.entered, call.left,
+    const perfield_arrival arrival{pending.peer,  flags, received_bytes(*status),
+                                   pending.begun, since, call.left,
                                    pending.place};
     call.left = perfield_arrived(&arrival);
   } else {
-    call.left = count_ended_unusual(call.entered, call.left, pending, status, flags);
+    call.left = count_ended_unusual(since, call.left, pending, status, flags);
   }
 }
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags) noexcept {
-  count_ended(call, pending, status, flags, counts_usually(call));
+  count_ended(call, pending, status, flags, counts_usually(call), call.entered);
+}
+// The same of a test.
+[[gnu::always_inline]] inline void count_tested(Call& call, const Pending& pending,
+                                                const MPI_Status* status) noexcept {
+  count_ended(call, pending, status, 0, counts_usually(call), call.polled_since());
+}
+// Whether a request of that handle is complete already, so that a test of it tells nothing.
+inline bool is_idle(Handle handle) noexcept {
+  return handle == library.no_request || handle == library.done_request;
 }
 
 }  // namespace perfield::pmpi

@@ -242,9 +242,35 @@ inline void follow_keep_parts_received(Call&, int source, int tag, int partition
 
 inline void follow_cancel(Call&, const MPI_Request* request) { requests.cancel(*request); }
 
+// --- probes --------------------------------------------------------------------------------------
+// Another call must not read that as a message: it has only been found.
+inline void count_found(Call& call, int32_t peer, perfield_place place) {
+  if (!call.entered) return;
+  const perfield_synchronisation found{call.kind, peer, 0, place, call.polled_since(), call.left};
+  call.left = perfield_synchronised(&found);
+}
+
+inline void count_probed(Call& call, const MPI_Status* status, MPI_Comm comm) {
+  if (status->MPI_SOURCE == MPI_PROC_NULL) return;
+  Peers* peers = peers_of(comm);
+  if (!peers) return;
+  const int32_t peer = peers->world_rank(status->MPI_SOURCE);
+  count_found(call, peer, channels.probed(*peers, peer, channel_of(peers->name, status->MPI_TAG)));
+}
+
+inline void count_probed_if(Call& call, const int* flag, const MPI_Status* status, MPI_Comm comm) {
+  if (*flag)
+    count_probed(call, status, comm);
+  else
+    call.leave_unanswered();
+}
+
+// Of a call that completes nothing.
+inline void count_looked(Call& call) { call.leave_unanswered(); }
+
 // --- matched messages ----------------------------------------------------------------------------
 // It has its place from now on. Its receive names neither source nor tag.
-inline void follow_match(Call&, const MPI_Message* message, const MPI_Status* status,
+inline void follow_match(Call& call, const MPI_Message* message, const MPI_Status* status,
                          MPI_Comm comm) {
   if (status->MPI_SOURCE == MPI_PROC_NULL) return;
   Pending pending;
@@ -257,11 +283,15 @@ inline void follow_match(Call&, const MPI_Message* message, const MPI_Status* st
         channels.next_received(*peers, pending.peer, channel_of(peers->name, status->MPI_TAG));
   }
   requests.add(pending);
+  count_found(call, pending.peer, pending.place);
 }
 
 inline void follow_match_if(Call& call, const int* flag, const MPI_Message* message,
                             const MPI_Status* status, MPI_Comm comm) {
-  if (*flag) follow_match(call, message, status, comm);
+  if (*flag)
+    follow_match(call, message, status, comm);
+  else
+    call.leave_unanswered();
 }
 
 // Runs before the receive of a matched message, which clears its handle. An unknown message comes

@@ -69,14 +69,19 @@ template <Binding binding, typename Next>
   FortranCall call(PERFIELD_CALL_test, ierror, caller, frame);
   if (!following()) return next(request, flag, status, ierror);
   const Handle handle = *request;
-  if (!requests.knows(handle)) return next(request, flag, status, ierror);
+  if (!requests.knows(handle)) {
+    next(request, flag, status, ierror);
+    if (*ierror == MPI_SUCCESS && (!*flag || is_idle(handle))) call.leave_unanswered();
+    return;
+  }
   FortranStatus own;
   status = own_if_ignored<binding>(status, &own);
   next(request, flag, status, ierror);
   if (*ierror != MPI_SUCCESS && Handle(*request) != handle) let_go(requests.take(handle));
-  if (*ierror != MPI_SUCCESS || !*flag) return;
+  if (*ierror != MPI_SUCCESS) return;
+  if (!*flag) return call.leave_unanswered();
   const MPI_Status in_c = *status;
-  count_ended(call, requests.take(handle), &in_c, 0);
+  count_tested(call, requests.take(handle), &in_c);
 }
 
 PERFIELD_BODY test(Next next, FortranRequest* request, FortranLogical* flag, FortranStatus* status,
@@ -95,9 +100,9 @@ PERFIELD_BODY test_all(Next next, const MPI_Fint* count, FortranRequest* handles
   FortranCall call(PERFIELD_CALL_testall, ierror);
   FortranCompletion completion(call, *count, handles, statuses, ignored_all<binding>(statuses));
   next(count, handles, flag, statuses, ierror);
-  if (*ierror != MPI_SUCCESS) completion.failed(handles);
-  if (*ierror == MPI_SUCCESS && *flag)
-    for (int i = 0; i < *count; ++i) completion.ended(i, i);
+  if (*ierror != MPI_SUCCESS) return completion.failed(handles);
+  for (int i = 0; *flag && i < *count; ++i) completion.ended(i, i);
+  completion.tested(*flag);
 }
 
 // --- completing some -----------------------------------------------------------------------------
@@ -116,9 +121,10 @@ PERFIELD_BODY test_any(Next next, const MPI_Fint* count, FortranRequest* handles
   FortranCall call(PERFIELD_CALL_testany, ierror);
   FortranCompletion completion(call, *count, handles, status, ignored_one<binding>(status));
   next(count, handles, index, flag, status, ierror);
-  if (*ierror != MPI_SUCCESS) completion.failed(handles);
-  if (*ierror == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
-    completion.ended(*index - first_number(binding), 0);
+  if (*ierror != MPI_SUCCESS) return completion.failed(handles);
+  const bool has_any = *flag && *index != MPI_UNDEFINED;
+  if (has_any) completion.ended(*index - first_number(binding), 0);
+  completion.tested(has_any);
 }
 
 template <Binding binding, perfield_call kind, typename Next>
@@ -129,9 +135,10 @@ template <Binding binding, perfield_call kind, typename Next>
   FortranCall call(kind, ierror);
   FortranCompletion completion(call, *count, handles, statuses, ignored_all<binding>(statuses));
   next(count, handles, n_done, indices, statuses, ierror);
-  if (*ierror != MPI_SUCCESS) completion.failed(handles);
-  if (*ierror == MPI_SUCCESS && *n_done != MPI_UNDEFINED)
-    for (int k = 0; k < *n_done; ++k) completion.ended(indices[k] - first_number(binding), k);
+  if (*ierror != MPI_SUCCESS) return completion.failed(handles);
+  const int n = *n_done == MPI_UNDEFINED ? 0 : *n_done;
+  for (int k = 0; k < n; ++k) completion.ended(indices[k] - first_number(binding), k);
+  if (kind == PERFIELD_CALL_testsome) completion.tested(n > 0);
 }
 
 PERFIELD_BODY wait_some(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,

@@ -18,12 +18,21 @@ bool ignored(const MPI_Status* statuses) { return statuses == MPI_STATUSES_IGNOR
                                  int* flag, MPI_Status* status) {
   Call call(PERFIELD_CALL_test, caller, frame);
   const Handle handle = *request;
-  if (!following() || !requests.knows(handle)) return next(call).Test(request, flag, status);
+  if (!following() || !requests.knows(handle)) {
+    const int result = next(call).Test(request, flag, status);
+    if (result == MPI_SUCCESS && (!*flag || is_idle(handle))) call.leave_unanswered();
+    return result;
+  }
   MPI_Status own;
   status = own_if_ignored(status, &own);
   const int result = next(call).Test(request, flag, status);
-  if (result != MPI_SUCCESS && Handle(*request) != handle) let_go(requests.take(handle));
-  if (result == MPI_SUCCESS && *flag) count_ended(call, requests.take(handle), status, 0);
+  if (result != MPI_SUCCESS) {
+    if (Handle(*request) != handle) let_go(requests.take(handle));
+  } else if (*flag) {
+    count_tested(call, requests.take(handle), status);
+  } else {
+    call.leave_unanswered();
+  }
   return result;
 }
 
@@ -87,9 +96,9 @@ PERFIELD_WRAPPER(MPI_Testall, (int count, MPI_Request array_of_requests[], int* 
   CompletionInC completion(call, count, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
   const int result = next(call).Testall(count, array_of_requests, flag, array_of_statuses);
-  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
-  if (result == MPI_SUCCESS && *flag)
-    for (int i = 0; i < count; ++i) completion.ended(i, i);
+  if (result != MPI_SUCCESS) return completion.failed(array_of_requests), result;
+  for (int i = 0; *flag && i < count; ++i) completion.ended(i, i);
+  completion.tested(*flag);
   return result;
 }
 
@@ -109,8 +118,10 @@ PERFIELD_WRAPPER(MPI_Testany, (int count, MPI_Request array_of_requests[], int* 
   Call call(PERFIELD_CALL_testany);
   CompletionInC completion(call, count, array_of_requests, status, ignored(status));
   const int result = next(call).Testany(count, array_of_requests, index, flag, status);
-  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
-  if (result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) completion.ended(*index, 0);
+  if (result != MPI_SUCCESS) return completion.failed(array_of_requests), result;
+  const bool has_any = *flag && *index != MPI_UNDEFINED;
+  if (has_any) completion.ended(*index, 0);
+  completion.tested(has_any);
   return result;
 }
 
@@ -134,8 +145,9 @@ PERFIELD_WRAPPER(MPI_Testsome, (int incount, MPI_Request array_of_requests[], in
                            ignored(array_of_statuses));
   const int result = next(call).Testsome(incount, array_of_requests, outcount, array_of_indices,
                                          array_of_statuses);
-  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
-  if (result == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
-    for (int k = 0; k < *outcount; ++k) completion.ended(array_of_indices[k], k);
+  if (result != MPI_SUCCESS) return completion.failed(array_of_requests), result;
+  const int n_done = *outcount == MPI_UNDEFINED ? 0 : *outcount;
+  for (int k = 0; k < n_done; ++k) completion.ended(array_of_indices[k], k);
+  completion.tested(n_done > 0);
   return result;
 }

@@ -28,7 +28,16 @@ from simulated_waits import (
 )
 from wait_states_twin import found_states, wait_states_by_definition
 
-from perfield.analysis.waits import BOUND, EVENT, EXACT, KINDS, UNCERTAIN, UNKNOWN, find_wait_states
+from perfield.analysis.waits import (
+    BOUND,
+    EVENT,
+    EXACT,
+    KINDS,
+    UNCERTAIN,
+    UNKNOWN,
+    critical_path,
+    find_wait_states,
+)
 
 MS = 1_000_000
 LARGE = 100_000  # bytes, above the simulated network's eager limit
@@ -73,6 +82,78 @@ def exchange(rank, others, bytes=8):
 def test_recv_waits_for_late_sender():
     found, _ = waits_of([[compute(10 * MS), send(1), step()], [recv(0), step()]])
     assert found == [(1, 0, "late_sender", 10.0, EXACT)]
+
+
+def event(rank, peer, call, kind, begun, end, number=1, count=1, flags=0, step=0, channel=77):
+    """One row of EVENT whose call waits from its begin, in ms."""
+    row = np.zeros(1, EVENT)
+    row["step"], row["rank"], row["peer"], row["call"], row["kind"] = step, rank, peer, CALL[call], kind
+    row["channel"], row["number"], row["count"], row["flags"] = channel, number, count, flags
+    row["begun"] = row["wait_begin"] = round(begun * MS)
+    row["wait_end"] = round(end * MS)
+    return row
+
+
+SENDS, RECEIVES, SYNCHRONISES = 0, 1, 3
+MEAN = 4  # a row of several
+OF_HISTORY = 1 << 31  # a number that is a hash
+
+
+def test_probe_waits_for_the_sender_of_the_message_that_it_finds():
+    events = np.concatenate(
+        [
+            event(1, 0, "send", SENDS, 10, 10.1),
+            event(0, 1, "probe", SYNCHRONISES, 0, 10.2),
+            event(0, 1, "recv", RECEIVES, 10.3, 10.4),
+        ]
+    )
+    waits = find_wait_states(events, n_ranks=2)
+    assert told(waits) == [(0, 1, "late_sender", 10.0, EXACT)]
+    assert waits.coverage.shares()["exact"] == 1
+    # The critical path leads to the sender, which has begun before.
+    events = np.concatenate([events, event(1, 0, "send", SENDS, 0, 0.1, number=2)])
+    waits = find_wait_states(events, n_ranks=2)
+    assert critical_path(events, waits.states).parts["rank"].tolist() == [0, 1]
+
+
+def test_probe_of_a_message_without_a_number_is_unexplained():
+    events = np.concatenate(
+        [event(1, 0, "send", SENDS, 10, 10.1), event(0, 1, "iprobe", SYNCHRONISES, 0, 10.2, number=0)]
+    )
+    waits = find_wait_states(events, n_ranks=2)
+    assert told(waits) == []
+    assert waits.coverage.gaps()["no_partner"] == pytest.approx(10.3 * MS)  # both ends
+
+
+def test_rows_of_several_probes_are_bounds():
+    events = np.concatenate(
+        [
+            event(1, 0, "send", SENDS, 10, 10.1, number=5, count=3, flags=MEAN),
+            event(0, 1, "probe", SYNCHRONISES, 4, 10.2, number=5, count=3, flags=MEAN),
+            event(0, 1, "recv", RECEIVES, 10.3, 10.4, number=5, count=3, flags=MEAN),
+        ]
+    )
+    assert told(find_wait_states(events, n_ranks=2)) == [(0, 1, "late_sender", 18.0, BOUND)]
+    events["number"][1] = 4  # other messages
+    assert told(find_wait_states(events, n_ranks=2)) == []
+
+
+def test_numbers_without_order_do_not_pair_several_rows():
+    def rows(last_sent):
+        return np.concatenate(
+            [
+                event(1, 0, "send", SENDS, 10, 10.1, number=OF_HISTORY | 9, count=2, flags=MEAN),
+                *last_sent,
+                event(0, 1, "recv", RECEIVES, 4, 10.4, number=OF_HISTORY | 9, count=2, flags=MEAN),
+            ]
+        )
+
+    assert told(find_wait_states(rows([]), n_ranks=2)) == [(0, 1, "late_sender", 12.0, BOUND)]
+    # Which of two rows holds the last message, nobody knows.
+    other = event(1, 0, "isend", SENDS, 12, 12.1, number=OF_HISTORY | 5, count=2, flags=MEAN)
+    events = rows([other])
+    events["count"][2] = 4
+    assert told(find_wait_states(events, n_ranks=2)) == []
 
 
 def test_wait_counts_from_the_wait_not_from_the_post():

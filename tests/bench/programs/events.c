@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * events.c - what one event costs: `events WHAT [N]`, WHAT being regions, paths, unguessed,
- * quantities, calls, messages, sendrecv, requests, open_sends, epochs, locks, steps, memory,
- * clock-tsc or clock-monotonic. Rank 0 prints one number per repetition: nanoseconds per event
- * (memory: bytes). Run bare and under perfield, the difference is perfield's share. With N, it
- * makes N iterations once, whose instructions a tool counts.
+ * quantities, calls, tests, probes, messages, sendrecv, requests, open_sends, epochs, locks, steps,
+ * memory, clock-tsc or clock-monotonic. Rank 0 prints one number per repetition: nanoseconds per
+ * event (memory: bytes). Run bare and under perfield, the difference is perfield's share. With N,
+ * it makes N iterations once, whose instructions a tool counts.
  */
 #include <mpi.h>
 #include <perfield.h>
@@ -88,6 +88,23 @@ static double calls(void) {
     MPI_Test(&none, &done, MPI_STATUS_IGNORE);
   }
   return (now_ns(CLOCK_MONOTONIC) - begin) / n_events;
+}
+
+/* Tests of a receive whose message has not come, or probes for it. */
+static double polls(int probes) {
+  MPI_Request request;
+  int out = 1, in = 0, done;
+  MPI_Irecv(&in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < n_exchanges; i++)
+    if (probes)
+      MPI_Iprobe(0, 2, MPI_COMM_SELF, &done, MPI_STATUS_IGNORE);
+    else
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  const double spent = now_ns(CLOCK_MONOTONIC) - begin;
+  MPI_Send(&out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return spent / n_exchanges;
 }
 
 /* Messages to oneself, each a receive, a send and a wait; returns the time per call. */
@@ -256,6 +273,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "unguessed")) value = unguessed(region);
     if (!strcmp(what, "quantities")) value = quantities(region[0]);
     if (!strcmp(what, "calls")) value = calls();
+    if (!strcmp(what, "tests")) value = polls(0);
+    if (!strcmp(what, "probes")) value = polls(1);
     if (!strcmp(what, "messages")) value = messages();
     if (!strcmp(what, "sendrecv")) value = sendrecv();
     if (!strcmp(what, "requests")) value = requests();

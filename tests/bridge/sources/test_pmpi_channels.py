@@ -19,7 +19,7 @@ NEXT = '#pragma once\n#include "mpi_header.hpp"\nnamespace perfield::pmpi { stru
 
 @pytest.fixture(scope="module")
 def both_ends(tmp_path_factory, programs):
-    """both_ends(case, n, seed): of n messages, how many both ends match, match wrongly, and number by history."""
+    """both_ends(case, n, seed): of n messages, how many ends match, match wrongly, and number by history."""
     made = tmp_path_factory.mktemp("channels")
     (made / "next.hpp").write_text(NEXT)
     sources = [programs / "channel_table.cpp", BRIDGE / "sources/pmpi/channels.cpp"]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// channel_table.cpp - `channel_table CASE N SEED`: N messages from rank 0 to rank 1, numbered by the
-// tables of both. Prints how many both ends know by the same number, and how many wrong pairs that
-// would make. No MPI runs.
+// channel_table.cpp - `channel_table CASE N SEED`: N messages from rank 0 to rank 1, numbered by
+// the tables of both. Prints how many both ends know by the same number, and how many wrong pairs
+// that would make. No MPI runs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -119,8 +119,8 @@ int main(int argc, char** argv) {
       if (!strcmp(kind, "few")) sent.push_back({0, (i * 7) % 26, false});
       if (!strcmp(kind, "communicators")) sent.push_back({i % kCommunicators, 5, false});
       if (!strcmp(kind, "mixed"))
-        sent.push_back({below(kCommunicators), below(3) ? fresh++ % 900 : below(4),
-                        below(10) == 0});
+        sent.push_back(
+            {below(kCommunicators), below(3) ? fresh++ % 900 : below(4), below(10) == 0});
     }
     const bool mixes = !strcmp(kind, "mixed");
     std::vector<size_t> posts = order_of(sent.size(), mixes ? below(4) : 0);
