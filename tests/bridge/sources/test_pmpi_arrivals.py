@@ -512,3 +512,26 @@ def test_fortran_epochs_and_locks_are_told_as_in_c(hear_fortran):
             *(("lock", right, 1), ("flush", right, 0), ("unlock", right, 0)),
             *(("lock", -1, 0), ("flush", -1, 0), ("unlock", -1, 0)),
         ]
+
+
+def test_fortran_polls_hold_the_time_of_all_tests(hear_fortran):
+    heard = hear_fortran("fortran_polls.f90")
+    waiter, sender = N - 1, N - 2
+    sent = [(row["channel"], row["number"]) for row in heard.sends if row["rank"] == sender]
+    assert len(sent) == 8
+    by_probe = {
+        (row["channel"], row["number"]): row["left"] - row["entered"]
+        for row in heard.synchronised
+        if row["rank"] == waiter and row["peer"] == sender
+    }
+    by_test = {
+        (row["channel"], row["number"]): row["wait_end"] - row["wait_begin"]
+        for row in heard.arrivals
+        if row["rank"] == waiter and row["peer"] == sender
+    }
+    assert list(by_probe) == sent[:4]
+    shortest = 0.9 * min(by_probe[sent[0]], by_probe[sent[1]])  # of blocking probes, in ticks
+    for place in sent[2:4]:
+        assert by_probe[place] > 0.2 * shortest
+    for place in sent[4:]:
+        assert by_test[place] > 0.2 * shortest

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 
 import pytest
-from test_pmpi_arrivals import N, hear_fortran, listener  # noqa: F401 (fixtures)
 
 import perfield
 
@@ -26,8 +25,8 @@ def polled(mpi, build_c, perfield_flags, bin_dir, programs):
         env = {"PERFIELD_ARRIVALS_EVERY": logs, "PERFIELD_SUMMARY": "false"}
         result = mpi.run(2, bin_dir / "perfield-exec", program, env=env)
         assert result.returncode == 0, result.stderr
-        states = perfield.open(result.cwd / "perfield-run").wait_states()
-        late = states[(states["rank"] == 0) & (states["kind"].isin(["late sender", "late one-sided"]))]
+        states = perfield.open(result.cwd / "perfield-run").wait_states().compute()
+        late = states[(states["rank"] == 0) & (states["kind"].isin(["late_sender", "late_one_sided"]))]
         return {
             int(step): (float(of_step["time_s"].sum()), set(of_step["cause"].astype(int)))
             for step, of_step in late.groupby("step")
@@ -46,26 +45,3 @@ def test_waiting_in_probes_and_polls_is_for_the_sender_of_what_ends_it(polled, l
     for way in PROBES[:2]:
         assert found[way][0] > 0.9 * LATE_S, way
     assert CAME_BEFORE not in found
-
-
-def test_fortran_polls_hold_the_time_of_all_tests(hear_fortran):  # noqa: F811
-    heard = hear_fortran("fortran_polls.f90")
-    waiter, sender = N - 1, N - 2
-    sent = [(row["channel"], row["number"]) for row in heard.sends if row["rank"] == sender]
-    assert len(sent) == 8
-    by_probe = {
-        (row["channel"], row["number"]): row["left"] - row["entered"]
-        for row in heard.synchronised
-        if row["rank"] == waiter and row["peer"] == sender
-    }
-    by_test = {
-        (row["channel"], row["number"]): row["wait_end"] - row["wait_begin"]
-        for row in heard.arrivals
-        if row["rank"] == waiter and row["peer"] == sender
-    }
-    assert list(by_probe) == sent[:4]
-    shortest = 0.9 * min(by_probe[sent[0]], by_probe[sent[1]])  # of blocking probes, in ticks
-    for place in sent[2:4]:
-        assert by_probe[place] > SEEN * shortest
-    for place in sent[4:]:
-        assert by_test[place] > SEEN * shortest
