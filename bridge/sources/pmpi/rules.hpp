@@ -250,15 +250,25 @@ inline void count_found(Call& call, int32_t peer, perfield_place place) {
   call.left = perfield_synchronised(&found);
 }
 
-inline void count_probed(Call& call, const MPI_Status* status, MPI_Comm comm) {
-  if (status->MPI_SOURCE == MPI_PROC_NULL) return;
-  Peers* peers = peers_of(comm);
-  if (!peers) return;
-  const int32_t peer = peers->world_rank(status->MPI_SOURCE);
-  count_found(call, peer, channels.probed(*peers, peer, channel_of(peers->name, status->MPI_TAG)));
+// Apart from the usual case, in which a probe finds nothing and the call stays in registers.
+[[gnu::noinline]] inline uint64_t probed(perfield_call kind, uint64_t since, uint64_t left,
+                                         const MPI_Status& status, MPI_Comm comm) {
+  Peers* peers = status.MPI_SOURCE == MPI_PROC_NULL ? nullptr : peers_of(comm);
+  if (!peers) return left;
+  const int32_t peer = peers->world_rank(status.MPI_SOURCE);
+  const perfield_synchronisation found{
+      kind,  peer, 0, channels.probed(*peers, peer, channel_of(peers->name, status.MPI_TAG)),
+      since, left};
+  return perfield_synchronised(&found);
 }
 
-inline void count_probed_if(Call& call, const int* flag, const MPI_Status* status, MPI_Comm comm) {
+[[gnu::always_inline]] inline void count_probed(Call& call, const MPI_Status* status,
+                                                MPI_Comm comm) {
+  call.left = probed(call.kind, call.polled_since(), call.left, *status, comm);
+}
+
+[[gnu::always_inline]] inline void count_probed_if(Call& call, const int* flag,
+                                                   const MPI_Status* status, MPI_Comm comm) {
   if (*flag)
     count_probed(call, status, comm);
   else
