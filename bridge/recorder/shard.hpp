@@ -16,6 +16,7 @@
 #include "recorder/activity.hpp"
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
+#include "recorder/cpu_in_calls.hpp"
 #include "recorder/frames.hpp"
 #include "recorder/paths.hpp"
 #include "recorder/quantities.hpp"
@@ -283,6 +284,7 @@ class Shard {
   void enter_call(perfield_call call, const void* caller, const void* frame,
                   uint64_t now) noexcept {
     begin_call(call, nullptr, caller, frame, now);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_before_call(&cpu, now);
   }
   // Counts the call and all its time. Closings have taken their shares ahead.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
@@ -290,6 +292,7 @@ class Shard {
     const Period period = period_now();
     end_call();
     count_call(call, growth(now, entered), out, in);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
     if (is_in_region())
       add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period.number, period.since);
   }
@@ -297,6 +300,7 @@ class Shard {
   void leave_call(perfield_call call, uint64_t entered, uint64_t now) noexcept {
     end_call();
     count_call(call, growth(now, entered), 0, 0);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
   }
   bool is_in_region() const noexcept { return depth.load(std::memory_order_relaxed) > 0; }
   // The same for an operation.
@@ -515,6 +519,7 @@ class Shard {
   uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
   const void* call_caller = nullptr;  // ... and where that returns to, if known
+  CpuReading cpu;
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end
