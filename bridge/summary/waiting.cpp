@@ -58,14 +58,6 @@ std::string by_kind(const FoundWaiting& found) {
   return text;
 }
 
-// The rank on which so much of the waiting begins that it stands out; -1: none.
-int32_t most_late(const FoundWaiting& found, const Tables& tables) {
-  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
-  const double perhaps = found.waiting_ns + found.hidden_ns;
-  const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
-  return column == kNone ? -1 : tables.ranks()[column];
-}
-
 double cost_of(int32_t rank, const FoundWaiting& found) {
   double ns = 0;
   for (const CausedWaiting& caused : found.caused)
@@ -73,8 +65,30 @@ double cost_of(int32_t rank, const FoundWaiting& found) {
   return ns;
 }
 
-std::string caused_line(const FoundWaiting& found, const Tables& tables) {
-  const int32_t rank = most_late(found, tables);
+// Whether the rank waited so long for a PU while it computed that this alone may have cost the
+// others most of that.
+bool is_late_for_a_pu(int32_t rank, const Totals& totals, const FoundWaiting& found) {
+  const auto own = totals.ranks.find(rank);
+  const double all = totals.of_all_ranks().measured_ns;
+  if (own == totals.ranks.end() || !(all > 0)) return false;
+  const double looked_at = std::min(found.measured_ns / all, 1.0);
+  return own->second.delayed_ns() * looked_at * double(totals.ranks.size() - 1) >=
+         kMostly * cost_of(rank, found);
+}
+
+// The rank on which so much of the waiting begins that it stands out; -1: none, or one that was
+// late for a PU.
+int32_t most_late(const FoundWaiting& found, const Totals& totals, const Tables& tables) {
+  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
+  const double perhaps = found.waiting_ns + found.hidden_ns;
+  const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
+  if (column == kNone) return -1;
+  const int32_t rank = tables.ranks()[column];
+  return is_late_for_a_pu(rank, totals, found) ? -1 : rank;
+}
+
+std::string caused_line(const FoundWaiting& found, const Totals& totals, const Tables& tables) {
+  const int32_t rank = most_late(found, totals, tables);
   if (rank < 0) return "";
   const double ns = cost_of(rank, found);
   return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
@@ -107,7 +121,7 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 }
 
 std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found) {
-  if (found.waiting_ns > 0) return caused_line(found, tables);
+  if (found.waiting_ns > 0) return caused_line(found, totals, tables);
   struct WaitedFor {
     double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
@@ -138,7 +152,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
 }
 
 std::string delay_line(const RunTotals& run, const Tables& tables) {
-  const int32_t rank = most_late(run.waiting, tables);
+  const int32_t rank = most_late(run.waiting, run.steps, tables);
   const DelayRegions::value_type* most = nullptr;
   for (auto at = run.delays.lower_bound({rank, ""});
        rank >= 0 && at != run.delays.end() && at->first.first == rank; ++at)
