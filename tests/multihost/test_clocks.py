@@ -136,7 +136,8 @@ def test_mpich_ranks_compare_clocks_under_perfield_run(tools, bin_dir, build_c, 
     program = build_c(HERE / "pause.c", by=installed_mpi("mpich", tmp_path_factory))
     launcher = f"mpirun.mpich -launcher rsh -launcher-exec {HERE / 'mhsh'} -hosts n1:2,n2:2"
     words = [bin_dir / "perfield", "run", "--launcher", launcher, "-n", "4", "--", program, "0.2"]
-    result = run_on_hosts("n1,n2", [*every_rank_a_node(tools), *words], tmp_path, tools)
+    environment = {**tools, "MH_ONE_KERNEL": "1"}
+    result = run_on_hosts("n1,n2", [*every_rank_a_node(tools), *words], tmp_path, environment)
     assert result.returncode == 0, result.stderr
     check_every_rank(tmp_path / "perfield-run", 4)
 
