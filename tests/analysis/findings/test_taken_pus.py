@@ -73,6 +73,18 @@ def test_ranks_that_share_pus_with_one_another_are_left_to_that_finding():
     assert not list(taken_pus.find(rank_without_pu(placement=shared), worth=0.0))
 
 
+def test_ranks_that_share_pus_and_sleep_wait_for_others():
+    """Four ranks on two PUs, of which they use a tenth: the scheduler has no need to share it among them."""
+    fields = {
+        "placement": placement_at(*[("n", "0,8")] * 4),
+        "cpu_user_time_s": 0.008,
+        "cpu_system_time_s": 0,
+    }
+    (found,) = (each for each in told(rank_without_pu(**fields)) if each.kind != "packed ranks")
+    assert found.kind == "taken PUs"
+    assert "although these ranks leave their PUs free for most of the time: other processes" in found.words
+
+
 def test_hypervisor_is_named():
     (found,) = taken_pus.find(
         rank_without_pu(0, stolen_time_s=[0, 0, 0.03, 0], compute_time_s=[0.1, 0.1, 0.13, 0.1])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import elsewhere, shared_cores, shorter_s, times
+from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.analysis.words import in_percent, in_seconds
 from perfield.topology import Placement, ranges, sharing
@@ -16,7 +16,10 @@ from perfield.topology import Placement, ranges, sharing
 QUESTION = "Do ranks share cores?"
 KINDS = ("shared cores",)
 NEEDS = ()
-LIKES = (*COMPUTING, "step_time_s", "run_delay_time_s", "involuntary_switches")
+LIKES = (
+    *(*COMPUTING, "step_time_s", "run_delay_time_s", "involuntary_switches"),
+    *("cpu_user_time_s", "cpu_system_time_s"),
+)
 
 DELAYED = 0.05  # of compute time, waiting for a PU: less is what any machine does
 
@@ -84,13 +87,16 @@ def _free_cores(placement: Placement, number: int) -> int:
 
 
 def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
-    """Whether these ranks waited for a PU for 5 % of their compute time, or the kernel does not tell it."""
+    """Whether these ranks waited for a PU for 5 % of their compute time, and for one another, or the kernel
+    does not tell it."""
     here = np.isin(observed.ranks, ranks)
     delayed_s, compute_s = (
         observed.of(name)[:, here] for name in ("delayed_compute_time_s", "compute_time_s")
     )
     if not np.isfinite(delayed_s).any():
         return True
+    if not keep_busy(observed, ranks):
+        return False
     return bool(np.nansum(delayed_s, dtype=float) >= DELAYED * np.nansum(compute_s, dtype=float) > 0)
 
 

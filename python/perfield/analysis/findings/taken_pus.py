@@ -8,14 +8,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import crowded, hosts_of, rank_ranges, shorter_s
+from perfield.analysis.findings.placed import crowded, hosts_of, keep_busy, rank_ranges, shorter_s
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.analysis.words import in_percent, in_seconds, start
 
 QUESTION = "Does something else take PUs from ranks?"
 KINDS = ("taken PUs",)
 NEEDS = ("compute_time_s",)
-LIKES = (*COMPUTING, "step_time_s", "run_delay_time_s", "throttled_time_s", "stolen_time_s")
+LIKES = (
+    *COMPUTING,
+    "cpu_user_time_s",
+    "cpu_system_time_s",
+    "step_time_s",
+    "run_delay_time_s",
+    "throttled_time_s",
+    "stolen_time_s",
+)
 MOSTLY = 0.5  # of the wait for a PU, to name its cause; of the largest share of a rank, to name others
 
 QUOTA = (
@@ -32,12 +40,14 @@ HYPERVISOR = "Ask for virtual machines with PUs of their own (pinned, not overco
 def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     """Yields a finding about ranks that waited for a PU, and one about PUs that a hypervisor took.
 
-    worth : the least share of the run's time that this must cost. Ranks that share PUs with one another are
-    left to the finding about these.
+    worth : the least share of the run's time that this must cost. Ranks that share PUs with one another, and
+    keep these busy, are left to the finding about these.
     """
     delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
     if observed.placement is not None:
-        delayed_s[:, crowded(observed.placement)[observed.ranks]] = 0.0
+        shared = crowded(observed.placement)
+        if keep_busy(observed, np.flatnonzero(shared)):
+            delayed_s[:, shared[observed.ranks]] = 0.0
     yield from _finding(observed, delayed_s, worth, _waited)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
     yield from _finding(observed, np.minimum(stolen_s, np.nan_to_num(observed.computing_s)), worth, _stolen)
@@ -78,9 +88,13 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
             QUOTA,
             "throttled_time_s",
         )
+    placement = observed.placement
+    if placement is not None and crowded(placement)[observed.ranks[columns]].any():
+        why = "these ranks leave their PUs free for most of the time: other processes used them"
+    else:
+        why = "no other rank has to share it: other processes used the PUs, or more threads than PUs"
     return (
-        f"{words}, although no other rank has to share it: other processes used the PUs, or more threads of "
-        "these ranks than PUs.",
+        f"{words}, although {why}.",
         OTHERS,
         "run_delay_time_s",
     )
