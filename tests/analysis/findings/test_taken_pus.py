@@ -39,6 +39,16 @@ def test_quota_is_named_and_the_slow_rank_is_not_told_as_imbalance():
     assert found.remedy.startswith("Raise the quota")
 
 
+def test_quota_is_not_said_of_ranks_that_others_delay():
+    delayed = np.array([0.05, 0.06, 0.05, 0.05])
+    fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1 + delayed}
+    found = list(
+        taken_pus.find(rank_without_pu(**fields, throttled_time_s=[np.nan, 0.058, np.nan, np.nan]), worth=0.0)
+    )
+    assert [each.ranks.tolist() for each in found] == [[1], [0, 2, 3]]
+    assert ["quota" in each.words for each in found] == [True, False]
+
+
 def test_wait_that_a_quota_does_not_explain_is_that_of_others():
     (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
     assert "although no other rank has to share it: other processes used the PUs" in found.words

@@ -48,7 +48,12 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
         shared = crowded(observed.placement)
         if keep_busy(observed, np.flatnonzero(shared)):
             delayed_s[:, shared[observed.ranks]] = 0.0
-    yield from _finding(observed, delayed_s, worth, _waited)
+    throttled_s, waited_s = (
+        np.nansum(observed.of(name), axis=0, dtype=float) for name in ("throttled_time_s", "run_delay_time_s")
+    )
+    by_quota = (throttled_s > 0) & (throttled_s >= MOSTLY * waited_s)
+    for part in (by_quota, ~by_quota):
+        yield from _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
     yield from _finding(observed, np.minimum(stolen_s, np.nan_to_num(observed.computing_s)), worth, _stolen)
 
@@ -58,7 +63,7 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iter
     compute_s = np.nansum(observed.of("compute_time_s"), axis=0, dtype=float)
     share = lost_s.sum(axis=0) / np.where(compute_s > 0, compute_s, np.inf)
     saved_s = shorter_s(observed, lost_s)
-    if saved_s <= 0 or saved_s < worth * observed.elapsed_s:
+    if lost_s.sum() <= 0 or saved_s < worth * observed.elapsed_s:
         return
     columns = np.flatnonzero(share >= MOSTLY * share.max())
     ranks = observed.ranks[columns]
