@@ -29,7 +29,12 @@ def large_run(path: Path, nodes: int, per_node: int, slow: set[int] = frozenset(
     run = FakeRun(path, ranks=1, steps=1)
     run.n_ranks, run.meshes = n_ranks, {}
     run.rank_entries = [
-        {"rank": rank, "host": f"n{rank // per_node:04d}", "boot_id": "b", "cpuset": str(rank % per_node)}
+        {
+            "rank": rank,
+            "host": f"n{rank // per_node:04d}",
+            "boot_id": f"b{rank // per_node}",
+            "cpuset": str(rank % per_node),
+        }
         for rank in range(n_ranks)
     ]
     frame = run.frame(0)

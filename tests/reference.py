@@ -19,6 +19,7 @@ CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")
 IO, N_MPI = 4, 6
 SENDS = {5: "isend", 28: "get"}  # of all calls those that the tests use
 READS, WRITES = {94, 96}, {95, 97}
+WITHOUT_PU = ("run_delay_time", "mpi_without_pu", "throttled_time", "stolen_time")
 FILES = ("file_time", "file_read_count", "file_write_count", "file_read", "file_write")
 MPI_TIMES = [f"mpi_{name}_time" for name in CLASSES]
 UNITS = {"1": ("", 1), "B": ("_bytes", 1), "ns": ("_s", 1e-9), "uJ": ("_J", 1e-6), "ppm": ("_share", 1e-6)}
@@ -174,9 +175,17 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     computed = max(step["measured_ns"] - mpi_ns - files["file_time"], 0) * 1e-9
     values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
 
+    lost = {name: run.amount(rank, name, of_rank, "rank") for name in WITHOUT_PU}
+    for name in ("run_delay_time", "throttled_time", "stolen_time"):
+        values[f"{name}_s"] = lost[name] * 1e-9
+    in_mpi = mpi_ns if lost["mpi_without_pu"] != lost["mpi_without_pu"] else lost["mpi_without_pu"]
+    delayed = min(max(lost["run_delay_time"] - in_mpi, 0) * 1e-9, computed)
+    known = lost["run_delay_time"] == lost["run_delay_time"] and (mpi or run.size == 1)
+    values["delayed_compute_time_s"] = delayed if known else NAN
+
     for name, body in run.declared("rank").items():
         suffix, factor = UNITS[body["unit"]]
-        if name not in FILES:
+        if name not in (*FILES, *WITHOUT_PU):
             values[name + suffix] = run.amount(rank, name, of_rank, "rank") * factor
     for name in run.names():
         values |= _fields_of_region(run, rank, step, name, None)

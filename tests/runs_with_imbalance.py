@@ -10,10 +10,11 @@ import twin
 SIZES = (("cells", "1", "rank", "max", "last"), ("ghost_cells", "1", "rank", "max", "last"))
 
 
-def write(path, compute, *, sizes=(), change=None, **options):
+def write(path, compute, *, sizes=(), more=(), change=None, **options):
     """A run whose rank r computes compute[step][r] ns, and waits in an allreduce till the slowest is done.
 
-    sizes : for each of SIZES, the numbers of the ranks. change(rank, step, values) : further changes.
+    sizes : for each of SIZES, the numbers of the ranks. more : quantities besides, for `change`.
+    change(rank, step, values) : further changes.
     """
 
     def change_step(rank, step, values):
@@ -29,7 +30,7 @@ def write(path, compute, *, sizes=(), change=None, **options):
         return change(rank, step, values) if change else None
 
     n_known = len(twin.QUANTITIES)
-    quantities = (*twin.QUANTITIES, *SIZES[: len(sizes)])
+    quantities = (*twin.QUANTITIES, *SIZES[: len(sizes)], *more)
     return twin.write_run(
         path,
         ranks=len(compute[0]),

@@ -78,6 +78,8 @@ CONTRACT = {
     "platform/counter.hpp",
     "platform/elf_symbols.hpp",
     "platform/kept_file.hpp",
+    "platform/threads.hpp",
+    "platform/time_namespace.hpp",
 }
 
 

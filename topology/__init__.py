@@ -9,12 +9,12 @@ from .machine import DEVICE_KINDS, LEVELS, Device, Machine, MachineError, Part, 
 from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
 from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
 from .of_run import placement_of
-from .placement import Node, Placement, machines_of, place
+from .placement import UNKNOWN_BOOT, Node, Placement, machines_of, place
 from .places import places
 from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
 from .selection import SelectionError, select, with_nodes
-from .sharing import Sharing, sharing, unbound
+from .sharing import Sharing, chains, sharing, unbound
 from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
@@ -25,6 +25,7 @@ __all__ = [
     "MAP_BY",
     "MOST_PLANES",
     "PLANE_WIDTH",
+    "UNKNOWN_BOOT",
     "Cells",
     "Device",
     "DeviceCells",
@@ -41,6 +42,7 @@ __all__ = [
     "SwitchCells",
     "Switches",
     "UsedDevices",
+    "chains",
     "expand_hosts",
     "flat_machine",
     "grid",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isnan
 
 import numpy as np
@@ -18,15 +18,26 @@ import numpy as np
 from .machine import Machine, MachineError, flat_machine, parse_cpuset
 from .network import Network, Switches, used_switches
 
+UNKNOWN_BOOT = "00000000"  # the boot id of a rank that could not read it
+
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the run. label : its host name, with the boot id if two nodes have the same name."""
+    """A node of the run: ranks with the same boot id, whatever they call their host.
 
-    host: str
+    hosts : the names that they gave it; several if they ran in containers with names of their own.
+    label : the name, with the boot id if two nodes have the same one; or the first two names.
+    """
+
+    hosts: tuple[str, ...]
     boot_id: str
     label: str
     machine: Machine
+
+    @property
+    def host(self) -> str:
+        """The first of its names."""
+        return self.hosts[0]
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,8 @@ class Placement:
         rank; NaN if the rank is bound to several parts or the machine is unknown.
     n_pus : int32, the number of PUs that the rank may run on; 0 if they are unknown.
     movable : bool, the rank may run on several cores (on several PUs, if the cores are unknown).
+    cpusets_of_threads : of ranks with several threads that compute, the PUs that each may run on, as text
+        ("0-3,8") in the numbers of the operating system. The rank is bound to all of these.
     notes : sentences about what was missing or contradictory.
     switches : the switches between the nodes.
     """
@@ -60,11 +73,20 @@ class Placement:
     movable: np.ndarray
     notes: tuple[str, ...]
     switches: Switches
+    cpusets_of_threads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_ranks(self) -> int:
         """Number of the run's ranks, including those that never checked in."""
         return len(self.node_id)
+
+    @property
+    def n_threads(self) -> np.ndarray:
+        """int64 (n_ranks,), how many threads of each rank compute; 1 where nobody looked."""
+        count = np.ones(self.n_ranks, np.int64)
+        for rank, cpusets in self.cpusets_of_threads.items():
+            count[rank] = len(cpusets)
+        return count
 
     @property
     def switch_id(self) -> np.ndarray:
@@ -84,7 +106,8 @@ def place(
 ) -> Placement:
     """Places the ranks on the machines.
 
-    ranks : the `host`, `boot_id` and `cpuset` of each rank from its check-in; None if it never checked in.
+    ranks : the `host`, `boot_id`, `cpuset` and `cpusets_of_threads` of each rank from its check-in and from
+        what changed since; None if it never checked in.
     machines : by host, or by `<host>-<first 8 digits of the boot id>` if two nodes have the same name.
         A host without a machine gets a flat one with the PUs that its ranks were bound to.
     network : the switches of the cluster; None if they are unknown.
@@ -93,11 +116,15 @@ def place(
     cpuset_of: dict[str, int] = {}
     node = np.full(len(ranks), -1, np.int32)
     cpuset = np.zeros(len(ranks), np.int32)
+    threads = {}
     for rank, entry in enumerate(ranks):
         if entry is not None:
             key = (entry.get("host") or "", entry.get("boot_id") or "")
             node[rank] = node_of.setdefault(key, len(node_of))
             cpuset[rank] = cpuset_of.setdefault(entry.get("cpuset") or "", len(cpuset_of))
+            of_threads = entry.get("cpusets_of_threads")
+            if isinstance(of_threads, (list, tuple)) and len(of_threads) > 1:
+                threads[rank] = tuple(map(str, of_threads))
     notes: list[str] = []
     pu_sets = [_pus(text, notes) for text in cpuset_of]
     nodes, number = _nodes(list(node_of), machines, node, cpuset, pu_sets, notes)
@@ -105,7 +132,7 @@ def place(
     hosts = [node.host for node in nodes]
     switches = used_switches(network, hosts) if network else Switches.unknown(len(nodes))
     notes += switches.notes
-    return _bind(nodes, node, cpuset, pu_sets, notes, switches)
+    return replace(_bind(nodes, node, cpuset, pu_sets, notes, switches), cpusets_of_threads=threads)
 
 
 def _pus(text: str, notes: list[str]) -> tuple[int, ...]:
@@ -125,29 +152,74 @@ def natural_order(name: str) -> list[tuple[int, int, str]]:
 
 
 def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ...], np.ndarray]:
-    """The nodes in their final order, and each provisional number's final number."""
-    order = sorted(range(len(keys)), key=lambda i: (natural_order(keys[i][0]), keys[i][1]))
-    count = Counter(host for host, _ in keys)
+    """The nodes in their final order, and the number of the node of each (host, boot id) in `keys`."""
+
+    def machine_of(key: int) -> Machine | None:
+        host, boot_id = keys[key]
+        return machines.get(f"{host}-{boot_id[:8]}", machines.get(host))
+
+    order = sorted(range(len(keys)), key=lambda key: (natural_order(keys[key][0]), keys[key][1]))
+    groups = _of_one_node(keys, order, machine_of)
+    count = Counter(keys[group[0]][0] for group in groups)
     nodes, unknown = [], []
     shared: dict[Machine, Machine] = {}
-    for i in order:
-        host, boot_id = keys[i]
-        label = f"{host} ({boot_id[:8]})" if count[host] > 1 else host
-        machine = machines.get(f"{host}-{boot_id[:8]}", machines.get(host))
+    number = np.empty(len(keys), np.int32)
+    for group in groups:
+        number[group] = len(nodes)
+        host, boot_id = keys[group[0]]
+        hosts = tuple(dict.fromkeys(keys[key][0] for key in group))
+        label = _list(hosts, 2) if len(hosts) > 1 else f"{host} ({boot_id[:8]})" if count[host] > 1 else host
+        known = [machine for machine in map(machine_of, group) if machine is not None]
+        # A container may be allowed only a part of the machine.
+        machine = max(known, key=lambda machine: len(machine.pus), default=None)
         if machine is None:
-            machine = flat_machine({pu for c in np.unique(cpuset[node == i]) for pu in pu_sets[c]})
+            here = np.isin(node, group)
+            machine = flat_machine({pu for c in np.unique(cpuset[here]) for pu in pu_sets[c]})
             machine = shared.setdefault(machine, machine)
             unknown.append(label)
-        nodes.append(Node(host, boot_id, label, machine))
+        nodes.append(Node(hosts, boot_id, label, machine))
     if unknown:
         notes.append(
             f"the run has no description of the machine of {_list(unknown)} "
             f"({len(unknown)} of {len(nodes)} nodes); "
             "the picture shows only the PUs that ranks are bound to there."
         )
-    number = np.empty(len(keys), np.int32)
-    number[order] = np.arange(len(keys), dtype=np.int32)
     return tuple(nodes), number
+
+
+def _of_one_node(keys, order, machine_of) -> list[list[int]]:
+    """The keys (host, boot id) of each node, in that order: those with the same boot id, unless their
+    machines contradict each other, as where virtual machines are copies of one that ran."""
+    groups: list[list[int]] = []
+    of_boot: dict[str, list[list[int]]] = {}
+    for key in order:
+        boot_id = keys[key][1]
+        known = of_boot.setdefault(boot_id, []) if boot_id not in ("", UNKNOWN_BOOT) else []
+        for group in known:
+            if _agree(machine_of(group[0]), machine_of(key)):
+                group.append(key)
+                break
+        else:
+            groups.append([key])
+            known.append(groups[-1])
+    return groups
+
+
+def _agree(one: Machine | None, other: Machine | None) -> bool:
+    """Whether two descriptions may be of one machine: they put the PUs that both have into the same cores."""
+    if one is None or other is None or one is other:
+        return True
+    both = set(one.pus) & set(other.pus)
+    return all(_siblings(one, pu) & both == _siblings(other, pu) & both for pu in both)
+
+
+def _siblings(machine: Machine, pu: int) -> set[int]:
+    """The PUs of the core of a PU; of the machine, if its cores are not known."""
+    at = machine.position[pu]
+    for part in machine.level("core"):
+        if part.first <= at < part.last:
+            return set(machine.pus[part.first : part.last])
+    return set(machine.pus)
 
 
 def _bind(nodes, node, cpuset, pu_sets, notes, switches) -> Placement:
@@ -194,9 +266,9 @@ def _bind(nodes, node, cpuset, pu_sets, notes, switches) -> Placement:
     )
 
 
-def _list(items: Sequence) -> str:
-    text = ", ".join(map(str, items[:4]))
-    return f"{text}, ..." if len(items) > 4 else text
+def _list(items: Sequence, most: int = 4) -> str:
+    text = ", ".join(map(str, items[:most]))
+    return f"{text}, ..." if len(items) > most else text
 
 
 def _holder(machine: Machine, level: str, first: int, last: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from .mapping import ranges
 from .placement import Placement
 
-COLUMNS = ("ranks", "host", "switch", "package", "core", "pu", "ran_on", "devices")
+COLUMNS = ("ranks", "host", "switch", "package", "core", "pu", "threads", "ran_on", "devices")
 
 
 def places(
@@ -26,8 +26,9 @@ def places(
     bindings are equal. ran_on : float (n_times, n_ranks), the PU (the operating system's number) on which
     each rank was seen, NaN where unknown. devices : names of those that a rank used.
 
-    Columns: ranks, host, switch, package, core, pu (PUs that a rank may run on), ran_on, devices; "" is
-    unknown, and "-" means several packages or cores. Columns that are empty in all rows are left out.
+    Columns: ranks, host, switch, package, core, pu (PUs that a rank may run on), threads (PUs that each of
+    several threads that compute may run on, "0-1 2-3"; their number, for several ranks), ran_on, devices; ""
+    is unknown, and "-" means several packages or cores. Columns that are empty in all rows are left out.
     """
     node_of, packages = placement.node_id.tolist(), np.nan_to_num(placement.package_id, nan=-1).tolist()
     kind_of_node = _kinds(placement) if by == "alike" else list(range(len(placement.nodes)))
@@ -78,9 +79,17 @@ def _row(
         "pu": ranges([machine.pus[at] for at in np.unique(positions)])
         if placement.n_pus[group].any()
         else "",
+        "threads": _threads(placement, group),
         "ran_on": ranges(seen[seen >= 0]),
         "devices": " ".join(dict.fromkeys(name for rank in group.tolist() for name in devices.get(rank, ()))),
     }
+
+
+def _threads(placement: Placement, group: np.ndarray) -> str:
+    if len(group) == 1:
+        return " ".join(placement.cpusets_of_threads.get(int(group[0]), ()))
+    n_threads = placement.n_threads[group]
+    return ranges(np.unique(n_threads)) if (n_threads > 1).any() else ""
 
 
 def _few(names: list[str], what: str) -> str:

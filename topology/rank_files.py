@@ -17,6 +17,7 @@ def rankfile(placement: Placement, place_of_rank: np.ndarray) -> str:
     Raises MachineError if a place is not known.
     """
     _check(placement)
+    _check_names(placement)
     unknown = np.flatnonzero(placement.n_pus == 0)
     if len(unknown):
         host = placement.nodes[placement.node_id[unknown[0]]].host
@@ -37,6 +38,7 @@ def hostfile(placement: Placement, place_of_rank: np.ndarray) -> str:
     place_of_rank and errors : as in `rankfile`.
     """
     _check(placement)
+    _check_names(placement)
     return "".join(f"{placement.nodes[node].host}\n" for node in placement.node_id[place_of_rank].tolist())
 
 
@@ -58,6 +60,16 @@ def _check(placement: Placement) -> None:
         raise MachineError(
             f"ranks {ranges(missing)} never checked in, so their hosts are not known; measure a run of all "
             "ranks."
+        )
+
+
+def _check_names(placement: Placement) -> None:
+    several = [node for node in placement.nodes if len(node.hosts) > 1]
+    if several:
+        raise MachineError(
+            f"ranks of one node call it {' and '.join(several[0].hosts[:2])}, as in containers with names of "
+            "their own. A launcher knows it by another name, which this run does not tell; no file can name "
+            "it."
         )
 
 

@@ -62,7 +62,7 @@ def _nodes(placement: Placement, name: str) -> np.ndarray:
     found = [
         n
         for n, node in enumerate(placement.nodes)
-        if name in (node.label, node.host, node.host.partition(".")[0])
+        if name in (node.label, *node.hosts, *(host.partition(".")[0] for host in node.hosts))
     ]
     if found:
         return np.array(found)

@@ -12,9 +12,9 @@ from .placement import Placement
 
 @dataclass(frozen=True)
 class Sharing:
-    """Ranks that are more than the PUs that they may run on.
+    """Ranks whose threads that compute are more than the PUs that they may run on.
 
-    ranks : int64, these ranks, ascending; empty if every rank can have a PU of its own.
+    ranks : int64, these ranks, ascending; empty if every such thread can have a PU of its own.
     words : "4 ranks on 2 PUs, unbound: times contain the scheduler", or "".
     """
 
@@ -83,12 +83,13 @@ def sharing(placement: Placement) -> Sharing:
 
 
 def _crowded(placement: Placement, rank: np.ndarray) -> np.ndarray:
-    """Those of some ranks whose chain has fewer PUs than ranks."""
+    """Those of some ranks whose chain, of several ranks, has fewer PUs than threads that compute."""
     if not len(rank):
         return rank
     group = chains(placement, rank)
-    n_ranks = np.bincount(group)
-    return rank[(n_ranks > _n_pus(placement, rank, group))[group]]
+    n_threads = np.bincount(group, placement.n_threads[rank])
+    several = np.bincount(group) > 1
+    return rank[(several & (n_threads > _n_pus(placement, rank, group)))[group]]
 
 
 def _n_pus(placement: Placement, rank: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -114,9 +115,11 @@ def _words(placement: Placement, crowded: np.ndarray) -> str:
     n_ranks = np.bincount(node, minlength=len(placement.nodes))
     n_pus = _n_pus(placement, crowded, node)
     n_pus = np.append(n_pus, np.zeros(len(n_ranks) - len(n_pus), np.int64))
+    n_threads = np.bincount(node, placement.n_threads[crowded], minlength=len(placement.nodes)).astype(int)
     nodes = np.flatnonzero(n_ranks)
     worst = nodes[np.argmax(n_ranks[nodes] / n_pus[nodes])]
-    count = f"{n_ranks[worst]} ranks on {n_pus[worst]} {'PU' if n_pus[worst] == 1 else 'PUs'}"
+    threads = f" with {n_threads[worst]} threads" if n_threads[worst] > n_ranks[worst] else ""
+    count = f"{n_ranks[worst]} ranks{threads} on {n_pus[worst]} {'PU' if n_pus[worst] == 1 else 'PUs'}"
     alike = np.all(n_ranks[nodes] == n_ranks[worst]) and np.all(n_pus[nodes] == n_pus[worst])
     if len(nodes) > 1:
         count += f" on each of {len(nodes)} nodes" if alike else f" on {placement.nodes[worst].label}"

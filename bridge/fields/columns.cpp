@@ -115,7 +115,9 @@ void RankSums::add(const StepView& step, const std::vector<KnownQuantity>& known
   }
   for (const QuantityRow row : step.quantities)
     if (row.region == kOfRank && row.quantity < known.size())
-      add_file(known[row.quantity], double(row.value));
+      add_known(known[row.quantity], double(row.value));
+  for (const KnownQuantity quantity : known)
+    if (quantity >= KnownQuantity::run_delay) known_without_pu |= 1u << number_without_pu(quantity);
   has_mpi |= step.messages.size() > 0;
   for (const MessageRow row : step.messages) {
     MessageSums& sum = facts_of(row.call).sends ? sent : received;
@@ -124,8 +126,8 @@ void RankSums::add(const StepView& step, const std::vector<KnownQuantity>& known
   }
 }
 
-// File I/O without MPI.
-void RankSums::add_file(KnownQuantity what, double amount) {
+// File I/O without MPI, and times without a PU.
+void RankSums::add_known(KnownQuantity what, double amount) {
   switch (what) {
     case KnownQuantity::file_time:
       file_ns += amount;
@@ -145,7 +147,7 @@ void RankSums::add_file(KnownQuantity what, double amount) {
       io_write_bytes += amount;
       break;
     default:
-      break;
+      if (what >= KnownQuantity::run_delay) without_pu_ns[number_without_pu(what)] += amount;
   }
 }
 
@@ -157,6 +159,8 @@ void RankSums::add(const RankSums& other) {
         &RankSums::io_write_bytes, &RankSums::io_read_count, &RankSums::io_write_count,
         &RankSums::own_file_count, &RankSums::file_ns})
     this->*sum += other.*sum;
+  for (int n = 0; n < kTimesWithoutPu; ++n) without_pu_ns[n] += other.without_pu_ns[n];
+  known_without_pu |= other.known_without_pu;
   for (int c = 0; c < kMpiClasses; ++c) class_ns[c] += other.class_ns[c];
 }
 
@@ -174,6 +178,14 @@ double RankSums::waiting_ns() const {
 }
 
 double RankSums::compute_ns() const { return std::max(measured_ns - mpi_ns() - file_ns, 0.0); }
+
+double RankSums::delayed_ns() const {
+  if (!knows(KnownQuantity::run_delay)) return 0;
+  // What a rank waited for a PU in MPI is in its time without one there; not known: at most all.
+  const double in_mpi =
+      knows(KnownQuantity::mpi_without_pu) ? without_pu(KnownQuantity::mpi_without_pu) : mpi_ns();
+  return std::clamp(without_pu(KnownQuantity::run_delay) - in_mpi, 0.0, compute_ns());
+}
 
 // --- sums of a region ---------------------------------------------------------------------------
 

@@ -50,8 +50,11 @@ struct RankSums {
   double own_file_count = 0;           // file calls outside MPI
   double resident_bytes = 0, pu = -1;  // the newest
   double class_ns[kMpiClasses] = {};   // in MPI calls, by class
-  double file_ns = 0;                  // in file calls outside MPI
-  const double* amounts = nullptr;     // quantities of the rank, by place; NaN where absent
+  // Times without a PU, see known_quantities.hpp, and which of them are known, as bits.
+  double without_pu_ns[kTimesWithoutPu] = {};
+  unsigned known_without_pu = 0;
+  double file_ns = 0;               // in file calls outside MPI
+  const double* amounts = nullptr;  // quantities of the rank, by place; NaN where absent
   MessageSums sent, received;
   double n_peers = 0, mpi_call_count = 0;
   double waited_for_ns = 0;
@@ -66,9 +69,13 @@ struct RankSums {
   double waiting_ns() const;  // in calls that may wait for other ranks
   double io_ns() const { return class_ns[PERFIELD_CLASS_io] + file_ns; }
   double compute_ns() const;  // measured time without MPI and files; at least 0
+  double without_pu(KnownQuantity what) const { return without_pu_ns[number_without_pu(what)]; }
+  bool knows(KnownQuantity what) const { return known_without_pu >> number_without_pu(what) & 1; }
+  // Compute time in which a thread was ready to run but had no PU, at least; 0 if it is not known.
+  double delayed_ns() const;
 
  private:
-  void add_file(KnownQuantity what, double amount);
+  void add_known(KnownQuantity what, double amount);
 };
 
 // What is known about one rank.

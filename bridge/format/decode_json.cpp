@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "format/entry.hpp"
+
 namespace perfield {
 namespace {
 
@@ -84,6 +86,11 @@ std::vector<std::string> json_texts(const std::string& text, const std::string& 
     at = end - 1;
   }
   return texts;
+}
+
+std::string node_in(const std::string& rank_entry) {
+  const std::string boot = json_text(rank_entry, "boot_id");
+  return boot.empty() || boot == kUnknownBoot ? json_text(rank_entry, "host") : boot;
 }
 
 uint64_t json_run_id(const std::string& text) {

@@ -40,6 +40,9 @@ constexpr uint16_t body_version(EntryType type) {
   return type == EntryType::step ? 3 : type == EntryType::samples ? 2 : 1;
 }
 
+// The boot id in a `rank` entry where the kernel's cannot be read.
+inline constexpr char kUnknownBoot[] = "00000000";
+
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
 enum StepFlags : uint16_t {
   kStepPaused = 1,

@@ -25,7 +25,12 @@ enum class KnownQuantity {
   file_read_count,
   file_write_count,
   file_read,
-  file_write
+  file_write,
+  // Of ranks: times without a CPU.
+  run_delay,
+  mpi_without_pu,
+  throttled_time,
+  stolen_time
 };
 
 inline constexpr const char* kMpiTimeNames[kMpiClasses] = {
@@ -34,6 +39,12 @@ inline constexpr const char* kMpiTimeNames[kMpiClasses] = {
 inline constexpr const char* kFileTime = "file_time";  // of regions and of ranks
 inline constexpr const char* kFileNames[] = {"file_time", "file_read_count", "file_write_count",
                                              "file_read", "file_write"};
+inline constexpr const char* kWithoutPuNames[] = {"run_delay_time", "mpi_without_pu",
+                                                  "throttled_time", "stolen_time"};
+inline constexpr int kTimesWithoutPu = 4;
+constexpr int number_without_pu(KnownQuantity what) {  // of these; negative or more: another
+  return int(what) - int(KnownQuantity::run_delay);
+}
 
 inline KnownQuantity known_quantity(const std::string& name, bool is_per_rank) {
   if (!is_per_rank) {
@@ -44,6 +55,10 @@ inline KnownQuantity known_quantity(const std::string& name, bool is_per_rank) {
   int known = int(KnownQuantity::file_time);
   for (const char* of_files : kFileNames) {
     if (name == of_files) return KnownQuantity(known);
+    ++known;
+  }
+  for (const char* without_pu : kWithoutPuNames) {
+    if (name == without_pu) return KnownQuantity(known);
     ++known;
   }
   return KnownQuantity::none;

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+
+#include "platform/time_namespace.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -111,6 +113,9 @@ void Clock::start(const char* choice) noexcept {
   origin_.monotonic_ns = int64_t(origin_pair_.ns);
   origin_.realtime_ns = origin_.monotonic_ns + realtime_ahead_ns();
   origin_.realtime_error_ns = realtime_error_ns();
+  const TimeNamespace own = time_namespace();
+  origin_.monotonic_ns -= own.ahead_ns;
+  if (!own.is_known) origin_.time_namespace = own.name;
 }
 
 void Clock::take(double ticks_per_second, uint64_t origin) noexcept {

@@ -34,9 +34,11 @@ struct ClockPair {
   uint64_t ticks = 0, ns = 0;
 };
 
-// What the system's clocks showed at stamp 0. Ranks of one boot agree on CLOCK_MONOTONIC.
+// What the system's clocks showed at stamp 0. Ranks of one boot agree on the node's
+// CLOCK_MONOTONIC, which a time namespace may shift.
 struct ClockOrigin {
   int64_t monotonic_ns = 0, realtime_ns = 0;
+  std::string time_namespace;  // its name where its shift is not known, and monotonic_ns has it; ""
   int64_t realtime_error_ns = -1;  // the kernel's bound for CLOCK_REALTIME; -1: it knows none
 };
 

@@ -20,11 +20,16 @@ class KeptFile {
   // with errno set, if there are none. path: the same in each call.
   size_t read(const char* path, char* text, size_t room) noexcept {
     text[0] = 0;
-    if (!is_ours() && !open_above_standard_streams(path)) return 0;
-    const ssize_t n = pread(descriptor_, text, room - 1, 0);
+    const int file = descriptor(path);
+    const ssize_t n = file < 0 ? 0 : pread(file, text, room - 1, 0);
     if (n <= 0) return 0;
     text[n] = 0;
     return size_t(n);
+  }
+
+  // Its descriptor; -1, with errno set, if it cannot be opened. flags: for open(2).
+  int descriptor(const char* path, int flags = 0) noexcept {
+    return is_ours() || open_above_standard_streams(path, flags) ? descriptor_ : -1;
   }
 
   void close() noexcept {
@@ -40,8 +45,8 @@ class KeptFile {
   }
 
   // A program takes descriptors 0 to 2 for its standard streams.
-  bool open_above_standard_streams(const char* path) noexcept {
-    descriptor_ = open(path, O_RDONLY | O_CLOEXEC);
+  bool open_above_standard_streams(const char* path, int flags) noexcept {
+    descriptor_ = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (descriptor_ >= 0 && descriptor_ <= STDERR_FILENO) {
       const int low = descriptor_;
       descriptor_ = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

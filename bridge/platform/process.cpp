@@ -3,15 +3,16 @@
 // process.cpp - reads getrusage, /proc/self and the affinity mask.
 #include "platform/process.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 namespace perfield {
 namespace {
@@ -52,25 +53,37 @@ uint64_t resident_bytes(KeptFile* statm) noexcept {
   return strtoull(after_size, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE));
 }
 
-std::string cpu_set(pid_t thread) {
+CpuMask cpu_mask(pid_t thread) {
   // Machines may have more CPUs than a cpu_set_t holds: grow until the kernel accepts the size.
   for (size_t cpus = 1024; cpus <= 1u << 18; cpus *= 4) {
-    std::vector<unsigned char> mask(CPU_ALLOC_SIZE(cpus));
-    auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
-    if (sched_getaffinity(thread, mask.size(), set) != 0) continue;
-    std::string list;
-    for (size_t first = 0; first < cpus; ++first) {
-      if (!CPU_ISSET_S(first, mask.size(), set)) continue;
-      size_t last = first;
-      while (last + 1 < cpus && CPU_ISSET_S(last + 1, mask.size(), set)) ++last;
-      if (!list.empty()) list += ",";
-      list += std::to_string(first);
-      if (last > first) list += "-" + std::to_string(last);
-      first = last;
-    }
-    return list;
+    CpuMask mask(CPU_ALLOC_SIZE(cpus));
+    if (sched_getaffinity(thread, mask.size(), reinterpret_cast<cpu_set_t*>(mask.data())) == 0)
+      return mask;
+    if (errno != EINVAL) break;
   }
-  return "";
+  return {};
+}
+
+void join(CpuMask* mask, const CpuMask& other) {
+  mask->resize(std::max(mask->size(), other.size()));
+  for (size_t byte = 0; byte < other.size(); ++byte) (*mask)[byte] |= other[byte];
+}
+
+std::string cpu_list(const CpuMask& mask) {
+  const auto* set = reinterpret_cast<const cpu_set_t*>(mask.data());
+  const size_t cpus = 8 * mask.size();
+  const auto has = [&](size_t cpu) { return cpu < cpus && CPU_ISSET_S(cpu, mask.size(), set); };
+  std::string list;
+  for (size_t first = 0; first < cpus; ++first) {
+    if (!has(first)) continue;
+    size_t last = first;
+    while (has(last + 1)) ++last;
+    if (!list.empty()) list += ",";
+    list += std::to_string(first);
+    if (last > first) list += "-" + std::to_string(last);
+    first = last;
+  }
+  return list;
 }
 
 int last_processor(pid_t thread, KeptFile* stat) noexcept {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "platform/kept_file.hpp"
 
@@ -25,8 +26,12 @@ ProcessFigures process_figures() noexcept;
 // Resident memory in bytes. statm: kept for this alone.
 uint64_t resident_bytes(KeptFile* statm) noexcept;
 
-// The CPUs that a thread of this process may use, in Linux numbers: "0-3,8".
-std::string cpu_set(pid_t thread);
+// The CPUs that a thread may use, as a mask of bits; empty if there is no such thread. Such masks
+// can be joined, and listed in Linux numbers: "0-3,8".
+using CpuMask = std::vector<unsigned char>;
+CpuMask cpu_mask(pid_t thread);
+void join(CpuMask* mask, const CpuMask& other);
+std::string cpu_list(const CpuMask& mask);
 
 // The CPU on which a thread of this process last ran, in Linux numbers; -1 if unknown. stat: kept
 // for this thread alone.

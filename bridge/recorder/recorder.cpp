@@ -107,6 +107,7 @@ Shard* Recorder::new_shard() noexcept {
   if (!mine) return nullptr;
   const auto id = int(syscall(SYS_gettid));
   mine->thread_id.store(id, std::memory_order_relaxed);
+  mine->cpu = cpu_in_calls.first_reading();
   for (SampledThread& sampled : sampled_threads_)
     if (sampled.id == id) {
       mine->samples.begin(sampled.heads);

@@ -140,7 +140,8 @@ class Recorder {
   // As bits: those whose definition is in the stream, and those with rows in any step entry.
   uint64_t quantities_defined = 0, quantities_used = 0;
   Counters counters;  // the kernel's
-  Carried carried;    // until the step is written
+  CpuInCalls cpu_in_calls;
+  Carried carried;  // until the step is written
 
  private:
   struct SampledThread {

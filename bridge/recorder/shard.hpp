@@ -16,6 +16,7 @@
 #include "recorder/activity.hpp"
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
+#include "recorder/cpu_in_calls.hpp"
 #include "recorder/frames.hpp"
 #include "recorder/paths.hpp"
 #include "recorder/quantities.hpp"
@@ -283,6 +284,7 @@ class Shard {
   void enter_call(perfield_call call, const void* caller, const void* frame,
                   uint64_t now) noexcept {
     begin_call(call, nullptr, caller, frame, now);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_before_call(&cpu, now);
   }
   // Counts the call and all its time. Closings have taken their shares ahead.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
@@ -291,6 +293,7 @@ class Shard {
     end_call();
     polled = 0;
     count_call(call, growth(now, entered), out, in);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
     if (is_in_region())
       add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period.number, period.since);
   }
@@ -299,6 +302,7 @@ class Shard {
     end_call();
     polled = 0;
     count_call(call, growth(now, entered), 0, 0);
+    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
   }
   bool is_in_region() const noexcept { return depth.load(std::memory_order_relaxed) > 0; }
   // The same for an operation.
@@ -520,6 +524,7 @@ class Shard {
   // Ticks in calls that found nothing, since the last call of another kind, or the closing of a
   // step; own thread only.
   uint64_t polled = 0;
+  CpuReading cpu;
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end

@@ -8,11 +8,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "format/entry.hpp"
 #include "run_directory/launchers.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {
+
+constexpr size_t kBootDigits = 8;  // in names of files
 
 // Worlds made by MPI_Comm_spawn are runs of their own: text that tells such a world from its
 // parent; "" in a world that was not spawned.
@@ -104,10 +107,9 @@ std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
-  id = id.substr(0, 8);
-  return id.size() == 8 ? id : "00000000";
+  return id.size() >= kBootDigits ? id : kUnknownBoot;
 }
 
-std::string stream_stem() { return host_name() + "-" + boot_id(); }
+std::string stream_stem() { return host_name() + "-" + boot_id().substr(0, kBootDigits); }
 
 }  // namespace perfield

@@ -32,8 +32,8 @@ struct RunDirectory {
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
                                 const std::string& trace);
 
-// The short name of this node's host: SLURMD_NODENAME, else gethostname. And the first eight digits
-// of its boot id. Together they are the stem of its files.
+// The short name of this node's host: SLURMD_NODENAME, else gethostname. And its boot id. The name
+// and the first eight digits together are the stem of its files.
 std::string host_name();
 std::string boot_id();
 std::string stream_stem();  // "<host>-<boot id>"

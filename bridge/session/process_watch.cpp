@@ -1,32 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// process_watch.cpp - see process_watch.hpp.
+// process_watch.cpp - see process_watch.hpp. What costs more than a microsecond to read is read so
+// rarely that this takes a thousandth of the time.
 #include "session/process_watch.hpp"
 
 #include <sched.h>
 #include <unistd.h>
+
+#include <algorithm>
+
+#include "format/known_quantities.hpp"
 
 namespace perfield {
 namespace {
 
 constexpr uint64_t kResidentEvery_ns = 10'000'000;
 constexpr uint64_t kCpusEvery_ns = 1'000'000'000;
+constexpr uint64_t kReadEvery_ns = 10'000'000;
+constexpr uint64_t kRarer = 1000;  // than its reading takes
 
 }  // namespace
 
-void ProcessWatch::start(uint64_t now) {
+void ProcessWatch::start(Recorder& r, uint64_t now) {
   main_thread_ = gettid();
-  cpus_ = cpu_set(main_thread_);
+  threads_.start();
+  quota_.find();
   cpus_ticks_ = now;
   begin_ = process_figures();
+  const auto time_of_rank = [&r](KnownQuantity what, const char* help) {
+    return r.define_quantity(kWithoutPuNames[number_without_pu(what)], "ns", PERFIELD_PER_RANK,
+                             PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM, help);
+  };
+  r.cpu_in_calls.start(
+      time_of_rank(KnownQuantity::mpi_without_pu,
+                   "time in MPI calls of 0.5 ms or more in which the calling thread did not run"),
+      r.clock);
+  if (threads_.counts_delay())
+    run_delay_.quantity = time_of_rank(KnownQuantity::run_delay, "see run_delay_time_s");
+  if (quota_.is_there())
+    throttled_.quantity = time_of_rank(KnownQuantity::throttled_time, "see throttled_time_s");
+  if (stolen_.find())
+    stolen_time_.quantity = time_of_rank(KnownQuantity::stolen_time, "see stolen_time_s");
+  look(r, now, true);
+  entry_written();
 }
 
-void ProcessWatch::fill(StepBody* body, const Clock& clock, uint64_t now, bool elsewhere) noexcept {
-  if (!resident_ || clock.span_ns(now - resident_ticks_) > kResidentEvery_ns) {
+template <class Read>
+void ProcessWatch::look(Recorder& r, GrowingTime* time, uint64_t now, bool is_end,
+                        Read read) noexcept {
+  if (!time->quantity || (!is_end && now < time->due_ticks)) return;
+  const uint64_t before = r.clock.ticks();
+  time->last_ns = std::max(time->last_ns, read());
+  const uint64_t cost = r.clock.ticks() - before;
+  time->due_ticks = now + std::max(r.clock.ticks_of_ns(kReadEvery_ns), kRarer * cost);
+}
+
+void ProcessWatch::look(Recorder& r, uint64_t now, bool is_end) noexcept {
+  if (!resident_ || r.clock.span_ns(now - resident_ticks_) > kResidentEvery_ns) {
     resident_ = resident_bytes(&statm_);
     resident_ticks_ = now;
   }
   last_ = process_figures();
+  threads_.look(r.clock.span_ns(now), is_end);
+  run_delay_.last_ns = threads_.run_delay_ns();
+  look(r, &throttled_, now, is_end, [this] { return quota_.throttled_ns(); });
+  look(r, &stolen_time_, now, is_end, [this] { return stolen_.stolen_ns(threads_.mask()); });
+  if (r.n_shards() == 0) return;
+  for (const GrowingTime* time : {&run_delay_, &throttled_, &stolen_time_})
+    if (time->quantity) r.set_of_rank(time->quantity, time->last_ns - time->begin_ns);
+}
+
+void ProcessWatch::fill(StepBody* body, bool elsewhere) noexcept {
   body->resident_bytes = resident_;
   body->cpu_user_ns = last_.cpu_user_ns - begin_.cpu_user_ns;
   body->cpu_system_ns = last_.cpu_system_ns - begin_.cpu_system_ns;
@@ -37,13 +81,16 @@ void ProcessWatch::fill(StepBody* body, const Clock& clock, uint64_t now, bool e
   body->pu = int16_t(elsewhere ? last_processor(main_thread_, &stat_) : sched_getcpu());
 }
 
-bool ProcessWatch::cpus_changed(const Clock& clock, uint64_t now) {
-  if (clock.span_ns(now - cpus_ticks_) < kCpusEvery_ns) return false;
+void ProcessWatch::entry_written() noexcept {
+  begin_ = last_;
+  for (GrowingTime* time : {&run_delay_, &throttled_, &stolen_time_})
+    time->begin_ns = time->last_ns;
+}
+
+bool ProcessWatch::cpus_changed(const Clock& clock, uint64_t now, bool is_end) {
+  if (!is_end && clock.span_ns(now - cpus_ticks_) < kCpusEvery_ns) return false;
   cpus_ticks_ = now;
-  std::string cpus = cpu_set(main_thread_);
-  if (cpus == cpus_) return false;
-  cpus_ = std::move(cpus);
-  return true;
+  return threads_.look_at_cpus();
 }
 
 }  // namespace perfield

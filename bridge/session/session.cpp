@@ -92,7 +92,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi, focus);
   r.start(uint32_t(config_.max_peers), config_.messages, config_.clock);
   const uint64_t now = r.clock.ticks();
-  process_.start(now);
+  process_.start(r, now);
   writer_.rank(rank_, size, mpi, process_.cpus(), sources_);
   forget_preload_in_environment();
   pthread_atfork(nullptr, nullptr, [] {  // a child is not this rank
@@ -239,7 +239,7 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   body.faults = notices_.faults_of_step();
   body.mesh_version = writer_.mesh().version();
   clock_.fill(&body, now);
-  process_.fill(&body, r.clock, now, clock_.windowed());
+  process_.fill(&body, clock_.windowed());
   return body;
 }
 
@@ -261,8 +261,11 @@ void Session::set_mesh_size() noexcept {
 void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
   Recorder& r = recorder();
   r.clock.calibrate();
-  if (process_.cpus_changed(r.clock, r.clock.ticks()))
-    writer_.place(JsonObject().text("cpuset", process_.cpus()));
+  process_.look(r, now, is_ending_);
+  if (process_.cpus_changed(r.clock, r.clock.ticks(), is_ending_))
+    writer_.place(JsonObject()
+                      .text("cpuset", process_.cpus())
+                      .texts("cpusets_of_threads", process_.cpus_of_threads()));
   set_mesh_size();
   size_t bytes = 0;
   StepBody body = body_of(kind, label, time, now);

@@ -129,6 +129,7 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   const ClockOrigin& origin = recorder().clock.origin();
   json.integer("monotonic_ns", origin.monotonic_ns).integer("realtime_ns", origin.realtime_ns);
   json.integer("realtime_error_ns", origin.realtime_error_ns).text("mpi", mpi);
+  if (!origin.time_namespace.empty()) json.text("time_namespace", origin.time_namespace);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources)
       .natural("sum_every", uint64_t(config_.sum_every));

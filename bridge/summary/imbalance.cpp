@@ -86,25 +86,28 @@ std::vector<int> numbers_of(const std::string& list) {
   return found;
 }
 
-// Ranks of one host whose sets of PUs overlap.
+// Ranks of one node whose sets of PUs overlap.
 struct Sharing {
   std::vector<int32_t> ranks;
+  size_t n_threads = 0;  // of these, that compute
   std::vector<int> pus;  // sorted
   bool bound = true;     // each rank to one PU
 };
 
 std::vector<Sharing> sharings(const RunTotals& run) {
-  std::map<std::string, std::vector<Sharing>> by_host;
+  std::map<std::string, std::vector<Sharing>> by_node;
   for (const auto& [rank, cpus] : run.cpus) {
     Sharing all;
     all.ranks = {rank};
     all.pus = numbers_of(cpus);
     std::sort(all.pus.begin(), all.pus.end());
-    const auto host = run.host.find(rank);
-    if (all.pus.empty() || host == run.host.end()) continue;  // its rank entry is damaged
+    const auto node = run.node.find(rank);
+    if (all.pus.empty() || node == run.node.end()) continue;  // its rank entry is damaged
     all.bound = all.pus.size() == 1;
+    const auto threads = run.n_threads.find(rank);
+    all.n_threads = threads == run.n_threads.end() ? 1 : threads->second;
     std::vector<Sharing> apart;
-    for (Sharing& other : by_host[host->second]) {
+    for (Sharing& other : by_node[node->second]) {
       std::vector<int> both;
       std::set_intersection(all.pus.begin(), all.pus.end(), other.pus.begin(), other.pus.end(),
                             std::back_inserter(both));
@@ -117,22 +120,59 @@ std::vector<Sharing> sharings(const RunTotals& run) {
                      std::back_inserter(together));
       all.pus = together;
       all.ranks.insert(all.ranks.end(), other.ranks.begin(), other.ranks.end());
+      all.n_threads += other.n_threads;
       all.bound &= other.bound;
     }
     apart.push_back(std::move(all));
-    by_host[host->second] = std::move(apart);
+    by_node[node->second] = std::move(apart);
   }
   std::vector<Sharing> found;
-  for (const auto& [host, of_host] : by_host)
-    for (const Sharing& sharing : of_host)
-      if (sharing.ranks.size() > sharing.pus.size()) found.push_back(sharing);
+  for (const auto& [node, of_node] : by_node)
+    for (const Sharing& sharing : of_node)
+      if (sharing.ranks.size() > 1 && sharing.n_threads > sharing.pus.size())
+        found.push_back(sharing);
   return found;
+}
+
+// What balancing could save at most where ranks share PUs: a step takes at least as long as these
+// PUs need for what their ranks compute.
+double most_to_save(const RunTotals& run, const Tables& tables, const Table& compute) {
+  const Table measured = tables.of(&RankStep::measured_ns);
+  std::map<int32_t, size_t> column;
+  for (size_t n = 0; n < tables.ranks().size(); ++n) column[tables.ranks()[n]] = n;
+  std::vector<double> needed(compute.n_steps, 0.0);
+  for (const Sharing& sharing : sharings(run))
+    for (size_t step = 0; step < compute.n_steps; ++step) {
+      double work = 0;
+      for (const int32_t rank : sharing.ranks)
+        if (const auto at = column.find(rank); at != column.end())
+          work += compute.at(step, at->second);
+      needed[step] = std::max(needed[step], work / double(sharing.pus.size()));
+    }
+  double most = 0;
+  for (size_t step = 0; step < compute.n_steps; ++step)
+    most += std::max(measured.at(step, measured.largest(step)) - needed[step], 0.0);
+  return most;
+}
+
+double delayed_ns(const Totals& totals) {
+  double sum = 0;
+  for (const auto& [rank, own] : totals.ranks) sum += own.delayed_ns();
+  return sum;
+}
+
+bool is_worth_telling(double delayed, const Totals& totals) {
+  return delayed >= kWorthTelling * totals.of_all_ranks().measured_ns && delayed > 0;
 }
 
 }  // namespace
 
-Computing::Computing(const Tables& tables)
-    : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {}
+Computing::Computing(const RunTotals& run, const Tables& tables)
+    : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {
+  if (time.n_ranks && found.saved > 0)
+    found.saved = std::min(found.saved, most_to_save(run, tables, time));
+  has_delays = is_worth_telling(delayed_ns(run.steps), run.steps);
+}
 
 std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known) {
   const Table& compute = computing.time;
@@ -143,7 +183,9 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
       tables.ranks().size() < n_known
           ? "; " + text_of_ranks(tables.ranks()) + ", " + plural(compute.n_steps, "step")
           : "";
-  std::string text = number(found.ratio) + " (compute time, slowest / mean" + whose + "): ";
+  const std::string what =
+      computing.has_delays ? "compute time without waiting for a PU" : "compute time";
+  std::string text = number(found.ratio) + " (" + what + ", slowest / mean" + whose + "): ";
   const std::string saving = "; balancing would save " + text_of_time(found.saved) + " (" +
                              text_of_share(found.saved / std::max(elapsed, 1.0)) + ")";
   switch (found.pattern) {
@@ -244,12 +286,47 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
   return text.empty() ? "" : line("where", text);
 }
 
+// How long ranks waited for a PU while they computed, on which most, and who took it.
+std::string delays_in_words(const Totals& totals) {
+  const double delayed = delayed_ns(totals);
+  if (!is_worth_telling(delayed, totals)) return "";
+  double compute = 0, most = 0;
+  int32_t rank = -1;
+  for (const auto& [number, own] : totals.ranks) {
+    compute += own.compute_ns();
+    const double share = own.delayed_ns() / std::max(own.compute_ns(), 1.0);
+    if (share > most) {
+      most = share;
+      rank = number;
+    }
+  }
+  std::string text = text_of_time(delayed) + " of computing (" + text_of_share(delayed / compute) +
+                     ") was waiting for a PU";
+  if (totals.ranks.size() > 1)
+    text += ", most on rank " + std::to_string(rank) + " (" + text_of_share(most) + ")";
+  const RankSums& worst = totals.ranks.at(rank);
+  const double throttled = worst.without_pu(KnownQuantity::throttled_time);
+  if (throttled >= worst.delayed_ns() / 2)
+    text += "; a CPU quota stopped its control group for " + text_of_time(throttled);
+  return text;
+}
+
+// For how long a hypervisor took the PUs of a rank.
+std::string stolen_in_words(const Totals& totals) {
+  const LargestShare most = totals.largest_share(
+      [](const RankSums& own) { return own.without_pu(KnownQuantity::stolen_time); });
+  if (most.share < kWorthTelling) return "";
+  return "the hypervisor took PUs of this virtual machine, most of rank " +
+         std::to_string(most.rank) + " (" + text_of_share(most.share) + " of the time)";
+}
+
 std::string cores_line(const RunTotals& run, const Totals& totals) {
-  size_t n_ranks = 0, n_pus = 0;
+  size_t n_ranks = 0, n_threads = 0, n_pus = 0;
   bool bound = true;
   double switches = 0;
   for (const Sharing& sharing : sharings(run)) {
     n_ranks += sharing.ranks.size();
+    n_threads += sharing.n_threads;
     n_pus += sharing.pus.size();
     bound &= sharing.bound;
     for (const int32_t rank : sharing.ranks) {
@@ -257,11 +334,16 @@ std::string cores_line(const RunTotals& run, const Totals& totals) {
       if (own != totals.ranks.end()) switches += own->second.involuntary_switches;
     }
   }
-  if (!n_ranks) return "";
-  return line("cores",
-              plural(n_ranks, "rank") + " on " + plural(n_pus, "PU") +
-                  (bound ? ", bound" : ", unbound") + ": times contain the scheduler (" +
-                  plural(uint64_t(switches), "involuntary switch", "involuntary switches") + ")");
+  std::string text;
+  if (n_ranks)
+    text = plural(n_ranks, "rank") +
+           (n_threads > n_ranks ? " with " + plural(n_threads, "thread") : "") + " on " +
+           plural(n_pus, "PU") + (bound ? ", bound" : ", unbound") +
+           ": times contain the scheduler (" +
+           plural(uint64_t(switches), "involuntary switch", "involuntary switches") + ")";
+  for (const std::string& more : {delays_in_words(totals), stolen_in_words(totals)})
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  return text.empty() ? "" : line("cores", text);
 }
 
 std::string most_on(const Tables& tables, float RankStep::*ns) {

@@ -10,12 +10,14 @@
 
 namespace perfield {
 
-// Compute time of each rank and step, and how ranks differ in it.
+// Compute time of each rank and step, without what ranks waited for a PU, and how ranks differ in
+// it.
 struct Computing {
-  explicit Computing(const Tables& tables);
+  Computing(const RunTotals& run, const Tables& tables);
 
   Table time;
-  Differences found;
+  Differences found;        // saved: also at most what shared PUs leave to save
+  bool has_delays = false;  // ranks waited so long for a PU that it is worth telling
 };
 
 // The slowest rank's compute time relative to the mean, the dearest ranks, what explains it, and
@@ -31,7 +33,7 @@ std::string efficiency_line(const Tables& tables);
 // The regions in which ranks differ most, and the compute time in no region.
 std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables);
 
-// The ranks that share PUs.
+// The ranks that share PUs, and how long ranks waited for a PU while they computed.
 std::string cores_line(const RunTotals& run, const Totals& totals);
 
 // "; most on rank 3 (35 % of its time)" if it is beyond chance that some ranks have most of this

@@ -51,10 +51,10 @@ double farthest(const std::vector<int64_t>& times, int64_t begin, int64_t end) {
 }  // namespace
 
 void RankClocks::add_rank(int32_t rank, const std::string& body) {
-  const std::string boot = json_text(body, "boot_id");
-  zeros_[rank] = {
-      boot.empty() ? json_text(body, "host") : boot, json_integer(body, "monotonic_ns", kMissing),
-      json_integer(body, "realtime_ns", kMissing), json_integer(body, "realtime_error_ns", -1)};
+  zeros_[rank] = {node_in(body) + json_text(body, "time_namespace"),
+                  json_integer(body, "monotonic_ns", kMissing),
+                  json_integer(body, "realtime_ns", kMissing),
+                  json_integer(body, "realtime_error_ns", -1)};
 }
 
 void RankClocks::add_comparison(int32_t rank, const std::string& body) {

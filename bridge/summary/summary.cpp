@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "format/decode_json.hpp"
@@ -33,7 +34,9 @@ std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
   const uint64_t size = std::max<uint64_t>(run.size, seen);
   std::string ranks = plural(size, "rank");
   if (seen < size) ranks = text_of_count(seen) + " of " + ranks;
-  if (run.hosts.size() > 1) ranks += " and " + plural(run.hosts.size(), "host");
+  std::set<std::string> nodes;
+  for (const auto& [rank, node] : run.node) nodes.insert(node);
+  if (nodes.size() > 1) ranks += " and " + plural(nodes.size(), "node");
   if (run.steps.n_steps == 0)
     return line("steps", "none closed on " + ranks + "; the lines below are of the whole run");
 
@@ -184,7 +187,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const UnevenSteps uneven(&run);
     const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
-    const Computing computing(tables);
+    const Computing computing(run, tables);
     const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
     const std::string imbalance = imbalance_line(tables, computing, run.group.size());

@@ -93,6 +93,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
   RankSums entry;
   entry.has_mpi = !is_blind;
   entry.add(step, quantities);
+  if (is_blind) entry.known_without_pu = 0;  // it may have waited in MPI
   ranks[rank].add(entry);
 
   for (const MessageRow row : step.messages) {
@@ -133,10 +134,10 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
                 rank,
                 span,
                 float(entry.measured_ns),
-                float(entry.compute_ns()),
                 float(entry.mpi_ns()),
                 float(entry.waiting_ns()),
                 float(entry.io_ns()),
+                float(entry.compute_ns() - entry.delayed_ns()),
                 float(entry.sent.bytes),
                 NAN,
                 NAN,
@@ -212,7 +213,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     take_size(json_integer(text, "size", 0));
-    hosts[host[header.rank] = json_text(text, "host")] = true;
+    host[header.rank] = json_text(text, "host");
+    node[header.rank] = node_in(text);
     cpus[header.rank] = json_text(text, "cpuset");
     longest_span.configured = uint64_t(json_integer(text, "sum_every", -1));
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
@@ -241,9 +243,12 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
         define(header.rank, EntryType(row.type), row.id, found->second);
     }
   } else if (type == EntryType::place) {
-    const std::string moved_to =
-        json_text(std::string(reinterpret_cast<const char*>(body), header.body_bytes), "cpuset");
-    if (!moved_to.empty()) cpus[header.rank] = moved_to;
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    const std::string moved_to = json_text(text, "cpuset");
+    if (!moved_to.empty()) {
+      cpus[header.rank] = moved_to;
+      n_threads[header.rank] = std::max<size_t>(1, json_texts(text, "cpusets_of_threads").size());
+    }
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;

@@ -53,7 +53,8 @@ struct RankStep {
   int64_t label;
   int32_t rank;
   uint32_t span;
-  float measured_ns, compute_ns, mpi_ns, waiting_ns, file_ns;
+  float measured_ns, mpi_ns, waiting_ns, file_ns;
+  float compute_ns;  // without what it waited for a PU, as far as that is known
   float sent_bytes, cells, points, ghost_cells;
 };
 
@@ -187,10 +188,11 @@ struct RunTotals {
   std::map<int32_t, MeshIds> mesh_ids;
   std::unordered_map<uint64_t, Meaning> meanings;         // by hash
   std::vector<std::pair<int32_t, DefinedRow>> undefined;  // ranks' ids without a meaning so far
-  std::map<int32_t, std::string> host, cpus;  // by rank; cpus: the newest set of PUs, "0-3,8"
-  std::map<std::string, bool> hosts;
-  int64_t size = 0;                   // of the world, as most rank entries state it
-  std::map<int64_t, uint64_t> sizes;  // stated size -> how often
+  std::map<int32_t, std::string> host, node;              // by rank; node: see node_in
+  std::map<int32_t, std::string> cpus;                    // by rank: the newest set of PUs, "0-3,8"
+  std::map<int32_t, size_t> n_threads;  // by rank: that compute, where they are several
+  int64_t size = 0;                     // of the world, as most rank entries state it
+  std::map<int64_t, uint64_t> sizes;    // stated size -> how often
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
   uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say

@@ -69,20 +69,34 @@ bool names_causes(const Totals& totals, const FoundWaiting& found) {
   return found.exact_ns + found.bounded_ns >= kEnough * time_in_mpi(totals, found);
 }
 
-// The rank on which so much of the waiting begins that it stands out; -1: none.
-int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
-  if (!names_causes(totals, found)) return -1;
-  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
-  const double perhaps = found.waiting_ns + found.hidden_ns;
-  const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
-  return column == kNone ? -1 : tables.ranks()[column];
-}
-
 double cost_of(int32_t rank, const FoundWaiting& found) {
   double ns = 0;
   for (const CausedWaiting& caused : found.caused)
     if (caused.cost.rank == rank) ns += caused.ns();
   return ns;
+}
+
+// Whether the rank waited so long for a PU while it computed that this alone may have cost the
+// others most of that.
+bool is_late_for_a_pu(int32_t rank, const Totals& totals, const FoundWaiting& found) {
+  const auto own = totals.ranks.find(rank);
+  const double all = totals.of_all_ranks().measured_ns;
+  if (own == totals.ranks.end() || !(all > 0)) return false;
+  const double looked_at = std::min(found.measured_ns / all, 1.0);
+  return own->second.delayed_ns() * looked_at * double(totals.ranks.size() - 1) >=
+         kMostly * cost_of(rank, found);
+}
+
+// The rank on which so much of the waiting begins that it stands out; -1: none, or one that was
+// late for a PU.
+int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
+  if (!names_causes(totals, found)) return -1;
+  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
+  const double perhaps = found.waiting_ns + found.hidden_ns;
+  const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
+  if (column == kNone) return -1;
+  const int32_t rank = tables.ranks()[column];
+  return is_late_for_a_pu(rank, totals, found) ? -1 : rank;
 }
 
 std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables) {

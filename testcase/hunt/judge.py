@@ -10,7 +10,7 @@ from plant import PROBLEMS, Plant
 
 from perfield.analysis.findings import Finding
 
-SHARED_CORES = "shared cores"  # true of these runs, where ranks outnumber cores
+OF_THE_MACHINE = {"shared cores", "taken PUs"}  # true of these runs, where ranks outnumber cores
 IN_ONE_REGION = {"cost", "moves", "slower"}
 ON_ONE_RANK = {"cells", "cost", "serial", "writer"}
 
@@ -29,8 +29,9 @@ class Verdict:
 
 
 def judged(plant: Plant, findings: Sequence[Finding]) -> Verdict:
-    """Compares the findings, the dearest first, with what was planted. Shared cores are left out."""
-    others = [finding for finding in findings if finding.kind != SHARED_CORES]
+    """Compares the findings, the dearest first, with what was planted, without those that are true of the
+    machine."""
+    others = [finding for finding in findings if finding.kind not in OF_THE_MACHINE]
     first = others[0].words if others else ""
     if plant.problem not in PROBLEMS:
         return Verdict(first, f"{others[0].kind}, but nothing is planted" if others else "")

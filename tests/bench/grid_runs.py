@@ -34,7 +34,7 @@ class GridRun:
             {
                 "rank": rank,
                 "host": self.hosts[rank // shape[0]],
-                "boot_id": "b",
+                "boot_id": f"b{rank // shape[0]}",
                 "cpuset": cpusets[rank % shape[0]],
             }
             for rank in range(self.n_ranks)

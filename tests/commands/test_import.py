@@ -105,7 +105,7 @@ def test_run_knows_program_hosts_and_configuration(imported, ring):
 
 def test_closing_lines_omit_the_cost_of_perfield(imported, perfield_cli):
     result = perfield_cli("info", imported[1].path)
-    assert "steps      3 on 4 ranks and 2 hosts" in result.stdout
+    assert "steps      3 on 4 ranks and 2 nodes" in result.stdout
     assert "waiting" in result.stdout
     assert "\nperfield " not in result.stdout
 

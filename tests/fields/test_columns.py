@@ -18,13 +18,19 @@ TIMES += [("file_time", "ns", "region", "sum")]
 FILES = [("file_time", "ns", "rank", "sum"), ("file_read_count", "1", "rank", "sum")]
 FILES += [("file_write", "B", "rank", "sum")]
 COUNTERS = [("instructions", "1", "region", "sum"), ("cycles", "1", "region", "sum")]
+WITHOUT_PU = [(name, "ns", "rank", "sum") for name in ("run_delay_time", "mpi_without_pu", "throttled_time")]
 STATES = [("heap", "B", "rank", "max"), ("level", "1", "rank", "last"), ("depth", "1", "region", "max")]
 # By rank: (name, unit, scope, over steps), its id being the place.
 QUANTITIES = (
     [*TIMES, *FILES, *COUNTERS, ("task_clock_time", "ns", "region", "sum")],
-    [*FILES, ("energy", "uJ", "rank", "sum"), *STATES],
+    [*WITHOUT_PU, *FILES, ("energy", "uJ", "rank", "sum"), *STATES],
     [("cycles", "1", "region", "sum"), *TIMES, ("instructions", "1", "region", "sum"), *STATES],
-    [("cache_misses", "1", "region", "sum"), ("device_kernel_time", "ns", "rank", "sum"), *TIMES],
+    [
+        *WITHOUT_PU[:1],
+        ("stolen_time", "ns", "rank", "sum"),
+        ("device_kernel_time", "ns", "rank", "sum"),
+        *TIMES,
+    ],
 )
 SOURCES = (["pmpi", "io"], ["api"], ["kokkos", "scorep-mpi"], ["cupti"])
 CALLS = ((5, 0), (19, 1), (57, 2), (36, 3), (94, 4), (97, 4), (100, 5))

@@ -4,9 +4,8 @@
 // FAKE_CLOCK="SHIFT DRIFT REALTIME" moves CLOCK_MONOTONIC by SHIFT ns, and by DRIFT ns per second
 // since the machine's start, and CLOCK_REALTIME by REALTIME ns. With FAKE_NODE_PER_RANK every rank
 // is a node of its own to perfield, not to MPI: rank r has a shift of r s and a drift of
-// (r % 7 - 3) * 10,000. FAKE_NODE_NUMBER=7 is the same for node 7, whose host is n0007. With
-// FAKE_TIME_NAMESPACE every rank lies in a time namespace of its own. Does nothing without these
-// variables.
+// (r % 7 - 3) * 10,000. FAKE_NODE_NUMBER=7 is the same for node 7, whose host is n0007. Does
+// nothing without these variables.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 static long long shift_ns, drift_ppb, realtime_ns;
-static int fake, own_node = -1, own_namespace = -1;
+static int fake, own_node = -1;
 static const char* node;
 
 __attribute__((constructor)) static void start(void) {
@@ -28,7 +27,6 @@ __attribute__((constructor)) static void start(void) {
   fake = text && sscanf(text, "%lld %lld %lld", &shift_ns, &drift_ppb, &realtime_ns) >= 2;
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
   if (!rank) rank = getenv("PMI_RANK");
-  if (rank && getenv("FAKE_TIME_NAMESPACE")) own_namespace = atoi(rank);
   node = getenv("FAKE_NODE_NUMBER");
   if (!node && (!rank || !getenv("FAKE_NODE_PER_RANK"))) return;
   fake = 1;
@@ -82,12 +80,8 @@ FILE* fopen64(const char* path, const char* mode) {
 int open(const char* path, int flags, ...) {
   static int (*real)(const char*, int, ...);
   if (!real) real = dlsym(RTLD_NEXT, "open");
-  if (is_perfield(__builtin_return_address(0))) {
-    if (is_boot_id(path)) return file_with("%08d-0000-4000-8000-000000000000\n", own_node);
-    if (own_namespace >= 0 && !strcmp(path, "/proc/self/timens_offsets"))
-      return file_with("monotonic  %10d         0\nboottime            0         0\n",
-                       own_namespace);
-  }
+  if (is_perfield(__builtin_return_address(0)) && is_boot_id(path))
+    return file_with("%08d-0000-4000-8000-000000000000\n", own_node);
   va_list rest;
   va_start(rest, flags);
   const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;

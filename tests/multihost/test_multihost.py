@@ -102,7 +102,7 @@ def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     if reason:
         pytest.skip(reason)
     program = build_c(HERE / "ring.c", by=installed_mpi("mpich", tmp_path_factory))
-    environment = {"UCX_TLS": "tcp,self,sysv", "PERFIELD_STAGE": "/dev/shm"}
+    environment = {"UCX_TLS": "tcp,self,sysv", "MH_ONE_KERNEL": "1", "PERFIELD_STAGE": "/dev/shm"}
     launcher = ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", HERE / "mhsh", "-hosts", "n1:2,n2:2"]
     command = [*launcher, "-n", "4", bin_dir / "perfield-exec", program]
     result = run_on_hosts("n1,n2", command, tmp_path, environment)

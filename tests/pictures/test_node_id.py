@@ -46,7 +46,7 @@ def picture(comm_offset: float = COMM_OFFSET, collectives: bool = False):
     node = Machine(tuple(range(PER_NODE)), tuple(parts), devices=(gpu,))
     n_ranks = N_NODES * PER_NODE
     ranks = [
-        {"host": f"n{rank // PER_NODE}", "boot_id": "b", "cpuset": str(rank % PER_NODE)}
+        {"host": f"n{rank // PER_NODE}", "boot_id": f"b{rank // PER_NODE}", "cpuset": str(rank % PER_NODE)}
         for rank in range(n_ranks)
     ]
     messages = np.zeros(2 * n_ranks, MESSAGE)

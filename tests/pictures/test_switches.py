@@ -30,7 +30,7 @@ MESSAGE = np.dtype(
 
 def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), without=(), **values):
     """A picture of a run with a rank on each host, of one step."""
-    entries = [{"host": host, "boot_id": "b", "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
+    entries = [{"host": host, "boot_id": host, "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
     run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries)
     values = {name: np.array(column, float) for name, column in values.items()}
     frame = SimpleNamespace(kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE))

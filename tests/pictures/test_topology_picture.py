@@ -36,7 +36,7 @@ def fake_run(tmp_path: Path, ranks: list[tuple[str, str] | None], **configuratio
     folder.mkdir()
     for host in {rank[0] for rank in ranks if rank}:
         (folder / f"{host}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
-    entries = [rank and {"host": rank[0], "boot_id": "b", "cpuset": rank[1]} for rank in ranks]
+    entries = [rank and {"host": rank[0], "boot_id": rank[0], "cpuset": rank[1]} for rank in ranks]
     configuration = {"inter_node_offset": 5, **configuration}
     return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, rank_entries=entries)
 

@@ -18,7 +18,7 @@ NETWORK = Network(("left", "right", "spine"), ((0, 2), (1, 2)), {"n1": 0, "n2": 
 
 
 def ways(ranks: list[tuple[str, str]], pairs: list[tuple[int, int]], network: Network | None = NETWORK):
-    entries = [{"host": host, "boot_id": "b", "cpuset": cpuset} for host, cpuset in ranks]
+    entries = [{"host": host, "boot_id": host, "cpuset": cpuset} for host, cpuset in ranks]
     placement = place(entries, {host: MACHINE for host, _ in ranks}, network)
     source, target = np.array(pairs, np.int32).T
     return {name: column.tolist() for name, column in ways_of(Pairs(source, target, {}), placement).items()}

@@ -254,3 +254,23 @@ def test_info_says_that_agreement_is_unknown(tmp_path, capsys):
 def test_info_of_one_node_says_nothing_of_clocks(tmp_path, capsys):
     assert commands.main(["info", str(twin.write_run(tmp_path / "run"))]) == 0
     assert "clocks " not in capsys.readouterr().out
+
+
+def test_rank_in_a_time_namespace_with_an_unknown_shift_has_a_clock_of_its_own():
+    """Its CLOCK_MONOTONIC is 5,000 s ahead of the node's; CLOCK_REALTIME is the same."""
+    known = {"boot_id": "b", "realtime_ns": 10**18, "realtime_error_ns": 1000}
+    entries = [
+        {**known, "monotonic_ns": 1000 * SECOND},
+        {**known, "monotonic_ns": 1000 * SECOND},
+        {**known, "monotonic_ns": 6000 * SECOND, "time_namespace": "time:[4026532000]"},
+    ]
+    clocks = Clocks(entries)
+    assert clocks.methods == ["same node", "same node", "realtime"]
+    np.testing.assert_allclose(clocks.common_s(np.arange(3), np.zeros(3)), 0.0, atol=1e-9)
+    assert clocks.uncertainty_s([2], [0])[0] == pytest.approx(PAIR_S + 2e-6)
+
+
+def test_hosts_tell_clocks_where_the_boot_id_is_not_known():
+    entries = [{"boot_id": "00000000", "host": host, "monotonic_ns": 0} for host in ("a", "b")]
+    assert Clocks(entries).methods[0] == "same node"
+    assert len(set(Clocks(entries).node)) == 2

@@ -104,7 +104,7 @@ FILES = [{"file": f"/dev/nvidia{n}", "pci": pci} for n, pci in enumerate(PCI)]
 
 
 def placed(*hosts: str):
-    ranks = [{"host": host, "boot_id": "b", "cpuset": str(n)} for n, host in enumerate(hosts)]
+    ranks = [{"host": host, "boot_id": host, "cpuset": str(n)} for n, host in enumerate(hosts)]
     return place(ranks, dict.fromkeys(hosts, NODE))
 
 

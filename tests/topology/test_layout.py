@@ -133,7 +133,7 @@ def placed(machine, *places: tuple[str, str]):
     """The placement of ranks on (host, cpuset), all on equal machines."""
     if isinstance(machine, str):
         machine = read_machine(MACHINES / f"{machine}.xml")
-    ranks = [{"host": host, "boot_id": "b", "cpuset": cpuset} for host, cpuset in places]
+    ranks = [{"host": host, "boot_id": host, "cpuset": cpuset} for host, cpuset in places]
     return place(ranks, {host: machine for host, _ in places})
 
 
@@ -256,7 +256,7 @@ def test_cache_of_several_numa_nodes_is_above_them():
 
 
 def test_smaller_machine_has_equal_pu_size_and_rows():
-    ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("a", "b", "c")]
+    ranks = [{"host": host, "boot_id": host, "cpuset": "0"} for host in ("a", "b", "c")]
     big = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
     small = read_machine(MACHINES / "two-packages-4-cores.xml")
     cells = laid_out(place(ranks, {"a": big, "b": small}))  # nothing is known of c
@@ -270,7 +270,7 @@ def test_planes_have_configured_distance_and_more_where_the_leaf_switch_changes(
     placement = placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0"))
     assert layout(placement, inter_node_offset=7).node_z.tolist() == [0, 7, 14]
     network = Network(("left", "right"), (), {"a": 0, "b": 0, "c": 1})  # no switch of d and e is known
-    ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in "abcde"]
+    ranks = [{"host": host, "boot_id": host, "cpuset": "0"} for host in "abcde"]
     assert layout(place(ranks, {}, network), 8).node_z.tolist() == [0, 8, 20, 32, 40]
 
 

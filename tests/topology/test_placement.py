@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from perfield.topology import place, read_machine
+from perfield.topology import flat_machine, place, read_machine
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
+ONE_PU_PER_CORE = read_machine(MACHINES / "two-packages-4-cores.xml")
 
 
-def ranks_on(*places: tuple[str, str], boot_id: str = "b1") -> list[dict]:
-    """Rank entries from (host, cpuset)."""
-    return [{"host": host, "boot_id": boot_id, "cpuset": cpuset} for host, cpuset in places]
+def ranks_on(*places: tuple[str, str], boot_id: str = "") -> list[dict]:
+    """Rank entries from (host, cpuset). boot_id : of all; by default each host is a node of its own."""
+    return [{"host": host, "boot_id": boot_id or f"boot-{host}", "cpuset": cpuset} for host, cpuset in places]
 
 
 def test_nodes_are_in_natural_order():
@@ -29,6 +30,45 @@ def test_equal_host_names_with_two_boot_ids_are_two_nodes():
     placement = place(ranks, {"n": TWO_PACKAGES})
     assert [node.label for node in placement.nodes] == ["n (11111111)", "n (99999999)"]
     assert placement.node_id.tolist() == [0, 1]
+
+
+def test_host_names_of_containers_on_one_node_only_label_it():
+    places = [("box10", "0"), ("box2", "1"), ("box3", "2"), ("box2", "0-15")]
+    placement = place(ranks_on(*places, boot_id="b"), {"box2": TWO_PACKAGES})
+    assert placement.node_id.tolist() == [0] * 4
+    (node,) = placement.nodes
+    assert (node.host, node.hosts) == ("box2", ("box2", "box3", "box10"))
+    assert node.label == "box2, box3, ..."
+    assert (node.machine, placement.notes) == (TWO_PACKAGES, ())
+    np.testing.assert_array_equal(placement.core_id, [0, 0, 1, np.nan])
+
+
+def test_node_has_the_largest_machine_that_its_containers_were_allowed():
+    part = flat_machine({4, 5})
+    placement = place(ranks_on(("a", "4"), ("b", "9"), boot_id="b"), {"a": part, "b": TWO_PACKAGES})
+    assert [node.machine for node in placement.nodes] == [TWO_PACKAGES]
+
+
+def test_copies_of_a_virtual_machine_with_other_cores_are_two_nodes():
+    """They share a boot id, but PUs 0 and 1 are one core in the first and two in the second."""
+    machines = {"a": TWO_PACKAGES, "b": ONE_PU_PER_CORE}
+    placement = place(ranks_on(("a", "0"), ("b", "0"), boot_id="b"), machines)
+    assert [node.label for node in placement.nodes] == ["a", "b"]
+
+
+def test_hosts_tell_nodes_where_the_boot_id_is_not_known():
+    for boot_id in ("", "00000000"):
+        ranks = [{"host": host, "boot_id": boot_id, "cpuset": "0"} for host in ("a", "b", "a")]
+        assert place(ranks, {}).node_id.tolist() == [0, 1, 0]
+
+
+def test_threads_are_known_with_their_pus():
+    ranks = ranks_on(("n", "0-3"), ("n", "4"))
+    ranks[0]["cpusets_of_threads"] = ["0-1", "2-3"]
+    placement = place(ranks, {"n": TWO_PACKAGES})
+    assert placement.cpusets_of_threads == {0: ("0-1", "2-3")}
+    assert placement.n_threads.tolist() == [2, 1]
+    np.testing.assert_array_equal(placement.core_id, [np.nan, 2])
 
 
 def test_rank_has_numbers_of_parts_with_all_its_pus():

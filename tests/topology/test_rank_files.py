@@ -52,6 +52,18 @@ def test_host_with_unknown_pus_has_no_rankfile_but_a_hostfile():
     assert hostfile(unknown, np.arange(2)) == "n\nn\n"
 
 
+def test_rank_gets_the_cores_of_all_threads():
+    threads = [{"host": "n1", "boot_id": "", "cpuset": "0-3", "cpusets_of_threads": ["0-1", "2-3"]}]
+    assert rankfile(place(threads, {"n1": TWO_PACKAGES}), np.arange(1)) == "rank 0=n1 slot=0:0-1\n"
+
+
+def test_node_with_the_names_of_containers_has_no_file():
+    boxes = place([{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("box0", "box1")], {})
+    for text in (rankfile, hostfile):
+        with pytest.raises(MachineError, match=r"ranks of one node call it box0 and box1, as in containers"):
+            text(boxes, np.arange(2))
+
+
 def test_rank_without_a_place_is_told():
     entries = [{"host": "n1", "boot_id": "", "cpuset": "0"}, None, None]
     for text in (rankfile, hostfile, reorder_file):

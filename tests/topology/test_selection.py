@@ -30,7 +30,7 @@ NETWORK = Network(
 def placement() -> Placement:
     """Two ranks on each of n0, n1, n2.example.org and 5; rank 8 never came."""
     hosts = [host for host in ("n0", "n1", "n2.example.org", "5") for _ in range(2)]
-    entries = [{"host": host, "boot_id": "b", "cpuset": str(n % 2)} for n, host in enumerate(hosts)]
+    entries = [{"host": host, "boot_id": host, "cpuset": str(n % 2)} for n, host in enumerate(hosts)]
     machines = dict.fromkeys(hosts, flat_machine({0, 1}))
     return place([*entries, None], machines, NETWORK)
 

@@ -64,6 +64,18 @@ def test_ranks_that_share_pus_are_told(machine, places, words):
     assert sharing(placed(machine, *places)).words == f"{words}: times contain the scheduler"
 
 
+def test_threads_that_compute_are_more_than_the_pus():
+    ranks = [{"host": "n", "cpuset": "0-1", "cpusets_of_threads": ["0", "1"]}] * 2
+    found = sharing(place([*ranks, {"host": "n", "cpuset": "2-3"}], {"n": EIGHT}))
+    assert found.ranks.tolist() == [0, 1]
+    assert found.words == "2 ranks with 4 threads on 2 PUs, unbound: times contain the scheduler"
+
+
+def test_threads_of_one_rank_do_not_make_it_share():
+    ranks = [{"host": "n", "cpuset": "0-1", "cpusets_of_threads": ["0-1"] * 4}]
+    assert sharing(place(ranks, {"n": EIGHT})).words == ""
+
+
 @pytest.mark.parametrize(
     ("machine", "places"),
     [

@@ -18,7 +18,7 @@ FAT_TREE = Network(
 
 
 def laid_out(network: Network, hosts: tuple[str, ...] = ("n1", "n2", "n3", "n4")):
-    placement = place([{"host": host, "boot_id": "b", "cpuset": "0"} for host in hosts], {}, network)
+    placement = place([{"host": host, "boot_id": host, "cpuset": "0"} for host in hosts], {}, network)
     cells = layout(placement, 10)
     return cells, layout_switches(placement.switches, cells)
 
@@ -59,7 +59,7 @@ def test_switches_that_would_overlap_stand_one_above_the_other():
 
 
 def test_nodes_below_a_switch_are_all_that_it_leads_down_to():
-    ranks = [{"host": host, "boot_id": "b", "cpuset": ""} for host in ("n1", "n2", "n3", "n9")]
+    ranks = [{"host": host, "boot_id": host, "cpuset": ""} for host in ("n1", "n2", "n3", "n9")]
     below = nodes_below(place(ranks, {}, FAT_TREE).switches)
     assert below.tolist() == [
         [True, False, True, False],

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // kernel_threads.cpp - see kernel_threads.hpp. The number of links of /proc/self/task tells how
-// many threads there are, so that its open descriptor is read only when threads came or went. A
-// thread's CPU clock follows from its number.
+// many threads there are, so that its open descriptor is read only when threads came or went.
 #include "sources/ompt/kernel_threads.hpp"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "platform/threads.hpp"
 #include "recorder/source.h"
+#include "sources/now.hpp"
 
 namespace perfield::ompt {
 namespace {
@@ -31,19 +26,11 @@ struct KernelThread {
   bool is_there;
   uint64_t told_ns;
 };
+ThreadList list;
 KernelThread threads[kFollowed];
 perfield_quantity cpu_time[kNamedThreads];
 int n_numbers = 0;
 bool is_wanted = false;  // a runtime without OMPT has several threads
-
-uint64_t read_ns(clockid_t clock) noexcept {
-  timespec t;
-  if (clock_gettime(clock, &t) != 0) return 0;
-  return uint64_t(t.tv_sec) * 1'000'000'000u + uint64_t(t.tv_nsec);
-}
-
-// What pthread_getcpuclockid makes of a thread's number in the kernel.
-clockid_t clock_of(int id) noexcept { return clockid_t((~unsigned(id) << 3) | 6); }
 
 void note(int id, bool is_first) noexcept {
   KernelThread* free_one = nullptr;
@@ -56,20 +43,13 @@ void note(int id, bool is_first) noexcept {
   }
   if (!free_one) return;
   // What the first threads used before the first reading is not this step's.
-  *free_one = {id, -1, true, is_first ? read_ns(clock_of(id)) : 0};
+  *free_one = {id, -1, true, is_first ? cpu_time_ns(id) : 0};
 }
 
-void list_threads(int directory) noexcept {
+void list_threads() noexcept {
   static bool is_first = true;
   for (KernelThread& thread : threads) thread.is_there = false;
-  alignas(dirent64) char room[4096];
-  lseek(directory, 0, SEEK_SET);
-  for (ssize_t n; (n = getdents64(directory, room, sizeof room)) > 0;)
-    for (ssize_t at = 0; at < n;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(room + at);
-      if (const int id = atoi(entry->d_name)) note(id, is_first);
-      at += entry->d_reclen;
-    }
+  list.each([](pid_t id) { note(id, is_first); });
   for (KernelThread& thread : threads)
     if (!thread.is_there) thread.id = 0;
   is_first = false;
@@ -79,7 +59,7 @@ void list_threads(int directory) noexcept {
 }
 
 void add(KernelThread* thread) noexcept {
-  const uint64_t now = read_ns(clock_of(thread->id));
+  const uint64_t now = cpu_time_ns(thread->id);
   if (now <= thread->told_ns) return;
   const uint64_t used = now - thread->told_ns;
   if (thread->number < 0) {
@@ -105,22 +85,13 @@ void add(KernelThread* thread) noexcept {
 }  // namespace
 
 void count_cpu_time() noexcept {
-  static int directory = -2;  // -2: not yet opened
-  static uint64_t links = 0, read = 0;
-  const uint64_t now = read_ns(CLOCK_MONOTONIC);
+  static uint64_t count = 0, read = 0;
+  const uint64_t now = now_ns();
   if (now - read < kReadEvery_ns) return;
   read = now;
-  if (directory == -2) directory = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat about;
-  if (directory < 0 || fstat(directory, &about) != 0) return;
-  const bool has_changed = about.st_nlink != links;
-  links = about.st_nlink;
-  if (has_changed) {
-    if (links <= 3) {  // ".", ".." and one thread
-      if (!is_wanted) return;
-    }
-    list_threads(directory);
-  }
+  const uint64_t before = count;
+  count = list.count();
+  if (count != before && (count > 1 || is_wanted)) list_threads();
   if (!is_wanted) return;
   for (KernelThread& thread : threads)
     if (thread.id) add(&thread);

@@ -2,8 +2,8 @@
 //
 // clocks.cpp - see clocks.hpp.
 //
-// All ranks duplicate MPI_COMM_WORLD and gather 16 bytes from each: the node and its time
-// namespace. The first measured rank of a node speaks for it. Speakers form a tree in which each
+// All ranks duplicate MPI_COMM_WORLD and gather 16 bytes from each: the node and its clock.
+// The first measured rank of a node speaks for it. Speakers form a tree in which each
 // has up to 32 children, so 32 nodes and the reference need one level. A child says that it is
 // ready; its parent serves one child at a time, which sends pings and gets stamps back. So one
 // meeting is at most 64 messages, and 50 ms unless the first answer takes longer.
@@ -23,6 +23,7 @@
 #include "clock_line.hpp"
 #include "errors_returned.hpp"
 #include "library.hpp"
+#include "platform/time_namespace.hpp"
 #include "recorder/source.h"
 
 namespace perfield::pmpi {
@@ -59,10 +60,20 @@ constexpr int64_t kPerNode_ns = 50 * kMillisecond;      // for the round trips o
 constexpr int64_t kToAnswer_ns = 1'000 * kMillisecond;  // or until the first, if CPUs are so busy
 constexpr int kChildren = 32;
 
+// Not one `static const`, whose guard would need libgcc's newest unwinder.
+const TimeNamespace& own_namespace() noexcept {
+  static TimeNamespace found;
+  static bool is_found = false;
+  if (!is_found) found = time_namespace();
+  is_found = true;
+  return found;
+}
+
+// On the clock of the node.
 int64_t now_ns() noexcept {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec - own_namespace().ahead_ns;
 }
 
 // Asks again and again until the deadline. The longer it takes, the longer are the naps between, so
@@ -125,21 +136,24 @@ size_t text_of(const char* path, char* text, size_t room) noexcept {
 
 // What a rank says of itself.
 struct Word {
-  uint64_t node;        // a hash of the kernel's boot id; its last bit: this rank is measured
-  int64_t namespace_s;  // how far a time namespace shifts CLOCK_MONOTONIC
+  uint64_t node;   // a hash of the kernel's boot id; its last bit: this rank is measured
+  uint64_t clock;  // 0: the node's; else a hash of the time namespace, whose shift is not known
 };
+
+uint64_t hash_of(const char* text) noexcept {  // FNV-1a
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *text; ++text) hash = (hash ^ uint8_t(*text)) * 0x100000001b3u;
+  return hash;
+}
 
 Word own_word() noexcept {
   char text[256];
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  const size_t n = text_of("/proc/sys/kernel/random/boot_id", text, sizeof text);
-  for (size_t i = 0; i < n; ++i) hash = (hash ^ uint8_t(text[i])) * 0x100000001b3u;
+  text_of("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  const uint64_t hash = hash_of(text);
   const char* enabled = getenv("PERFIELD_ENABLED");
   const bool measured = !enabled || strcmp(enabled, "false") != 0;
-  Word word{(hash & ~uint64_t(1)) | uint64_t(measured), 0};
-  text_of("/proc/self/timens_offsets", text, sizeof text);
-  if (const char* shift = strstr(text, "monotonic")) word.namespace_s = atoll(shift + 9);
-  return word;
+  const TimeNamespace& clock = own_namespace();
+  return {(hash & ~uint64_t(1)) | uint64_t(measured), clock.is_known ? 0 : hash_of(clock.name)};
 }
 
 // --- state of this process, of the thread that starts and ends MPI -------------------------------
@@ -197,10 +211,11 @@ void choose_speakers(const Word* words, int rank, int size) noexcept {
   int n = 0;
   for (int i = 0, first = 0; i < size; ++i) {
     if (node(order[i]) != node(order[first])) first = i;
-    if (words[order[i]].namespace_s != words[order[first]].namespace_s && rank == 0)
+    if (words[order[i]].clock != words[order[first]].clock && rank == 0)
       snprintf(trouble, sizeof trouble,
-               "ranks of one node run in time namespaces with different clocks (CLOCK_MONOTONIC); "
-               "their time stamps cannot be compared");
+               "ranks of one node run in time namespaces whose clocks (CLOCK_MONOTONIC) differ by "
+               "what the kernel does not tell; their time stamps agree only as far as "
+               "CLOCK_REALTIME");
     const int speaker = order[first];
     if (i == first && measured(speaker)) order[n++] = speaker;  // n <= first
   }

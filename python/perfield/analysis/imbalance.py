@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from perfield.analysis.explanation import (
     explanation,
     regions_to_tell,
 )
-from perfield.analysis.observed import Observed, once
+from perfield.analysis.observed import COMPUTING, Observed, once
+from perfield.topology import chains
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
-FIELDS = ("compute_time_s", *CAUSES)
+FIELDS = (*COMPUTING, *CAUSES)
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
 DEARER = 1.1  # than the mean, in a region alone: less comes and goes with the system
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
@@ -35,7 +36,7 @@ class DearRegion:
 
 @dataclass(frozen=True)
 class Imbalance:
-    """How ranks differ in compute time.
+    """How ranks differ in compute time, without what they waited for a PU.
 
     compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
     cost : of cells, where their number explains nothing and the same ranks are dearest; None.
@@ -63,10 +64,12 @@ class Imbalance:
 def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbalance:
     """How ranks differ in compute time, or in that of a region, and why."""
     if region is None:
-        compute, inside = np.nan_to_num(observed.of("compute_time_s").astype(float)), ""
+        compute, inside = np.nan_to_num(observed.computing_s), ""
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
+    if found.saved > 0:
+        found = replace(found, saved=min(found.saved, _most_to_save(observed, compute)))
     causes = {name: observed.tables.get(name) for name in CAUSES}
     by_chance = found.pattern == "chance"
     explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
@@ -84,6 +87,8 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
     least : what it must cost, of the run's time.
     """
     imbalance, regions = imbalance_of(observed), dear_regions(observed)
+    if observed.has_delays:  # times of regions contain them
+        regions = []
     if imbalance.found.pattern == "chance" and regions:
         regions, least = regions[:1], max(least, IN_A_REGION)
         imbalance = imbalance_of(observed, regions[0])
@@ -93,6 +98,24 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
     if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
         return None
     return imbalance, regions
+
+
+def _most_to_save(observed: Observed, compute: np.ndarray) -> float:
+    """What balancing could save at most, s: a step takes at least as long as PUs need for what the ranks
+    that share them compute."""
+    longest_s = np.nan_to_num(observed.of("step_time_s").astype(float)).max(axis=1, initial=0.0)
+    needed_s = np.zeros(len(longest_s))
+    placement = observed.placement
+    if placement is not None:
+        known = np.flatnonzero(placement.n_pus[observed.ranks] > 0)
+        group = chains(placement, observed.ranks[known])
+        for number in np.unique(group).tolist():
+            columns = known[group == number]
+            ranks = observed.ranks[columns]
+            pus = np.unique(np.concatenate([placement.bindings[b] for b in placement.binding[ranks]]))
+            if len(columns) > len(pus):
+                needed_s = np.maximum(needed_s, compute[:, columns].sum(axis=1) / len(pus))
+    return float(np.clip(longest_s - needed_s, 0, None).sum())
 
 
 def _lasts(imbalance: Imbalance, least_s: float) -> bool:

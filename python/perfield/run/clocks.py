@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from perfield.topology import UNKNOWN_BOOT
+
 PAIR_S = 1e-6  # a stamp counts from a pair of clocks that is read within this time
 NO_TIME = np.iinfo(np.int64).min  # a stamp that is not known
 NODE, EXCHANGE, REALTIME, TRACE, UNKNOWN = "same node", "exchange", "realtime", "trace", "unknown"
@@ -253,8 +255,13 @@ def _by_realtime(entry: Mapping[str, Any], home: Mapping[str, Any]) -> _NodeCloc
 
 
 def _node(entry: Mapping[str, Any] | None) -> str | None:
-    """What tells a node from others; ranks of one boot share CLOCK_MONOTONIC."""
-    return None if entry is None else str(entry.get("boot_id") or entry.get("host") or "")
+    """What tells a node's clock from others. Ranks of one boot share CLOCK_MONOTONIC; those whose time
+    namespace shifts it by an unknown time have a clock of their own."""
+    if entry is None:
+        return None
+    boot_id = str(entry.get("boot_id") or "")
+    node = str(entry.get("host") or "") if boot_id in ("", UNKNOWN_BOOT) else boot_id
+    return node + str(entry.get("time_namespace") or "")
 
 
 def _whole(value: Any) -> int | None:

@@ -64,13 +64,18 @@ def test_ranks_packed_on_one_package_are_told_without_an_invented_cost():
 SHARED = [("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9")]
 
 
-def test_ranks_on_a_core_are_told_with_the_time_without_a_pu():
-    run = on_places(*SHARED, cpu_user_time_s=[0.4, 0.4, 0.4, 0.9], involuntary_switches=[0.35, 0.25, 0, 0])
+def test_ranks_on_a_core_are_told_with_what_the_kernel_says_of_their_wait():
+    run = on_places(
+        *SHARED,
+        run_delay_time_s=[0.5, 0.5, 0.5, 0],
+        delayed_compute_time_s=[0.25, 0.25, 0.25, 0],
+        involuntary_switches=[0.35, 0.25, 0, 0],
+    )
     told = only(in_report(run), "shared cores")
     assert told.words == (
         "Ranks 0-2 share one core, 0 of n; cores there without a rank: 6. A PU was taken from them 12 times, "
-        "and they had none for 30 s (50 %) of their steps, waiting in MPI included; at least 15 s of this "
-        "delayed computing."
+        "and they waited for one for 30 s (50 %) of their steps, waiting in MPI included; at least 15 s of "
+        "this delayed computing."
     )
     assert told.ranks.tolist() == [0, 1, 2]
     assert told.saved_s == 0.0, "rank 3 computes as long, and shares nothing"
@@ -78,15 +83,20 @@ def test_ranks_on_a_core_are_told_with_the_time_without_a_pu():
 
 
 def test_steps_would_be_shorter_where_only_ranks_on_a_shared_core_are_slow():
+    delayed = [0.3, 0.3, 0, 0]
     run = on_places(
-        *SHARED, compute_time_s=[0.75, 0.75, 0.5, 0.5], cpu_user_time_s=0.4, involuntary_switches=1
+        *SHARED,
+        compute_time_s=[0.75, 0.75, 0.5, 0.5],
+        run_delay_time_s=delayed,
+        delayed_compute_time_s=delayed,
     )
     assert only(in_report(run), "shared cores").saved_s == pytest.approx(20 * 0.25)
 
 
 def test_sharing_that_nothing_can_change_has_no_saving():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
-    told = only(in_report(quiet(placement, cpu_user_time_s=0.5, involuntary_switches=1)), "shared cores")
+    run = quiet(placement, run_delay_time_s=0.5, delayed_compute_time_s=0.15, involuntary_switches=1)
+    told = only(in_report(run), "shared cores")
     assert told.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler. A PU was taken ")
     assert "at least 9 s of this delayed computing" in told.words
     assert told.saved_s is None
@@ -98,18 +108,29 @@ def test_ranks_on_different_pus_of_a_core_have_no_known_cost():
     assert (told.ranks.tolist(), told.saved_s) == ([0, 1], None)
 
 
-def test_time_without_a_pu_is_no_cost_if_no_pu_was_taken():
-    told = only(in_report(on_places(*[("n", "0-1")] * 3, cpu_user_time_s=0.4)), "shared cores")
-    assert told.saved_s is None, "the ranks slept"
+CROWD = [("n", "0,8")] * 3  # a PU of each package
+
+
+def test_time_without_cpu_time_is_not_said_to_lack_a_pu():
+    """Ranks that sleep use no CPU time either; without the kernel's run delay nothing is said of it."""
+    told = only(in_report(on_places(*CROWD, cpu_user_time_s=0.4, involuntary_switches=0.05)), "shared cores")
+    assert told.words.endswith(": times contain the scheduler. A PU was taken from them 3 times.")
+    assert told.saved_s is None
+
+
+def test_ranks_that_share_pus_and_hardly_wait_for_them_are_told_by_the_placement_only():
+    run = on_places(*CROWD, run_delay_time_s=0.02, delayed_compute_time_s=0.02)
+    assert in_report(run) == []
+    assert "at least 1.2 s of this delayed computing" in only(placement_findings(run), "shared cores").words
 
 
 def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
-    run = on_places(*[("n", "0-1")] * 3, cpu_user_time_s=0.7, involuntary_switches=0.05)
-    told = only(in_report(run), "shared cores")
+    run = on_places(*CROWD, run_delay_time_s=0.2, delayed_compute_time_s=0, involuntary_switches=0.05)
+    told = only(placement_findings(run), "shared cores")
     assert told.saved_s is None
     assert told.words.endswith(
-        "A PU was taken from them 3 times, and they had none for 12 s (20 %) of their steps, waiting in MPI "
-        "included; how much of this delayed computing is not known."
+        "A PU was taken from them 3 times, and they waited for one for 12 s (20 %) of their steps, waiting "
+        "in MPI included; whether this delayed computing is not known."
     )
 
 

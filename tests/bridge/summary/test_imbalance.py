@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -250,6 +251,90 @@ def test_equal_pus_of_two_hosts_are_not_shared(tmp_path):
     assert "cores" not in lines_of(
         write(tmp_path / "run", [[1e6] * 4] * 5, change_rank=cpus, hosts=("a", "b"))
     )
+
+
+WITHOUT_PU = tuple((name, "ns", "rank") for name in ("run_delay_time", "mpi_without_pu", "throttled_time"))
+
+
+def waits_for_pus(**of_rank):
+    """For `change` of `write`: what ranks waited for a PU in each step, by name of a quantity."""
+
+    def change(rank, step, values):
+        for number, (name, *_) in enumerate(WITHOUT_PU):
+            row = {"region": twin.OF_RANK, "quantity": len(twin.QUANTITIES) + number}
+            values["quantities"].append(row | {"value": of_rank.get(name, [0] * 9)[rank]})
+
+    return change
+
+
+def delayed(path, compute, cpus=("0", "1", "2", "3"), **of_rank) -> dict[str, str]:
+    """Closing lines of ranks that wait for PUs."""
+    written = write(
+        path,
+        compute,
+        more=WITHOUT_PU,
+        change=waits_for_pus(**of_rank),
+        change_rank=placed(cpus),
+    )
+    return lines_of(written)
+
+
+def test_wait_for_a_pu_is_no_work(tmp_path):
+    """Rank 1 computes 2.5 ms in each step, 1.5 ms of them without a PU, by a quota."""
+    wait = [0, 1_500_000, 0, 0]
+    lines = delayed(tmp_path / "run", noisy([1, 2.5, 1, 1]), run_delay_time=wait, throttled_time=wait)
+    assert ": no rank stands out" in lines["imbalance"]
+    assert "(compute time without waiting for a PU, slowest / mean)" in lines["imbalance"]
+    assert re.fullmatch(
+        r"90.0 ms of computing \(2. %\) was waiting for a PU, most on rank 1 \(.. %\); "
+        r"a CPU quota stopped its control group for 90.0 ms",
+        lines["cores"],
+    )
+
+
+def test_work_is_told_where_others_wait_for_pus(tmp_path):
+    lines = delayed(tmp_path / "run", noisy([1, 1.5, 1, 2]), run_delay_time=[0, 500_000, 0, 0])
+    assert ": rank 3 is dearest; " in lines["imbalance"]
+    assert "quota" not in lines["cores"]
+
+
+def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
+    wait = [300_000] * 4
+    lines = delayed(tmp_path / "run", noisy([1, 2, 1, 1]), run_delay_time=wait, mpi_without_pu=wait)
+    assert ": rank 1 is dearest; " in lines["imbalance"]
+    assert "cores" not in lines
+
+
+def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path):
+    """30 ms on one rank and 10 ms on three need both PUs for 30 ms; steps take 33 ms, so 9 % can be saved."""
+
+    def longer(rank, step, values):
+        values["measured_ns"] = 33_000_000
+        values["calls"][0]["ns"] = 33_000_000 - (30_000_000 if rank == 0 else 10_000_000)
+
+    compute = [[30e6, 10e6, 10e6, 10e6]] * 20
+    path = write(tmp_path / "run", compute, change=longer, change_rank=placed(["0-1"] * 4))
+    assert lines_of(path)["imbalance"].endswith("; balancing would save 60.0 ms (9.1 %)")
+
+
+def test_threads_that_share_pus_are_told(tmp_path):
+    path = write(tmp_path / "run", [[1e6] * 2] * 5, change_rank=placed(["0", "0-1"]))
+    (stream,) = (path / "stream").iterdir()
+    for rank in range(2):
+        moved = {"cpuset": "0-1", "cpusets_of_threads": ["0", "1"]}
+        writer = twin.Writer(stream, rank)
+        writer.sequence = 1000
+        writer.add("place", twin.json_body(moved))
+    assert lines_of(path)["cores"].startswith("2 ranks with 4 threads on 2 PUs, unbound: ")
+
+
+def test_containers_of_one_node_share_its_pus(tmp_path):
+    def boxed(rank, values):
+        values |= {"cpuset": "0", "boot_id": "12345678-1"}
+
+    lines = lines_of(write(tmp_path / "run", [[1e6] * 2] * 5, change_rank=boxed, hosts=("box0", "box1")))
+    assert lines["cores"].startswith("2 ranks on 1 PU, bound: ")
+    assert lines["steps"].startswith("5 on 2 ranks, ")
 
 
 def test_steps_that_some_rank_did_not_close_do_not_count(tmp_path):

@@ -40,7 +40,7 @@ def test_lines_match_the_run(run):
         "perfield",
         "look",
     ]
-    assert lines["steps"] == "5 on 4 ranks and 2 hosts, median 4.20 ms"
+    assert lines["steps"] == "5 on 4 ranks and 2 nodes, median 4.20 ms"
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
     # saved: five steps of 4.102 - 2.602 ms, of 4.202 ms each
     assert lines["imbalance"] == (

@@ -35,6 +35,7 @@ from perfield.analysis.findings import (
     slow_nodes,
     slow_regime,
     steps_get_slower,
+    taken_pus,
     time_per_call,
     tiny_messages,
     wait_causes,
@@ -59,6 +60,7 @@ __all__ = [
 # Their find() takes worth, the least share of the run's time that they tell; `perfield placement` tells all.
 OF_PLACEMENT: tuple[ModuleType, ...] = (
     shared_cores,
+    taken_pus,
     packed_ranks,
     far_devices,
     moved_ranks,
@@ -90,9 +92,12 @@ QUESTIONS: tuple[ModuleType, ...] = (
 LATE = ("rank that all wait for", "late rank")
 # Ranks that are slow for one of the causes are told once.
 SLOW = "slow regime"
-CAUSES = frozenset({"shared cores", "far memory", "moved ranks", SLOW})
-CONSEQUENCES = frozenset({"imbalance", "imbalance by cost per cell", "imbalance follows the machine", *LATE})
-# What slow phases look like to those who look at all steps together.
+TAKEN = "taken PUs"
+CAUSES = frozenset({"shared cores", TAKEN, "far memory", "moved ranks", SLOW})
+CONSEQUENCES = frozenset(
+    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
+)
+# What slow phases, and PUs that others take now and then, look like in all steps together.
 OF_SLOW = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
@@ -145,7 +150,7 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
 def _explains(cause: Finding, finding: Finding) -> bool:
     """Whether ranks are slow because of where they sit, or in a slow regime alone, which costs at least half
     of what they cost."""
-    if cause.kind == SLOW and finding.kind in OF_SLOW:
+    if cause.kind in (SLOW, TAKEN) and finding.kind in OF_SLOW:
         return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
     if cause.kind not in CAUSES or finding.kind not in CONSEQUENCES or not len(finding.ranks):
         return False

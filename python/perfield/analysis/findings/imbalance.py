@@ -15,7 +15,7 @@ import numpy as np
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import (
-    CAUSES,
+    FIELDS,
     OF_REGIONS,
     DearRegion,
     Imbalance,
@@ -36,7 +36,7 @@ KINDS = (
 )
 NEEDS = ("compute_time_s", "steps")
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
@@ -126,7 +126,8 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{_where(imbalance, regions)}",
+        f"{_inside(imbalance)}{_apart_from_waits(observed)}{_explained(imbalance) if cause else ''}."
+        f"{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
         picture=Picture("heat_map", _field(observed, imbalance, regions)),
@@ -146,6 +147,7 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion
         kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
+        f"{_apart_from_waits(observed)}"
         f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
         f"{_functions(observed, imbalance)}{counted}",
         saved_s=imbalance.found.saved,
@@ -198,6 +200,11 @@ def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
 def _explained(imbalance: Imbalance) -> str:
     words = CAUSE_IN_WORDS[imbalance.explained.cause or ""]
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
+
+
+def _apart_from_waits(observed: Observed) -> str:
+    """Says that what ranks waited for a PU is no part of the compute time, where they did."""
+    return ", apart from waiting for a PU" if observed.has_delays else ""
 
 
 def _inside(imbalance: Imbalance) -> str:

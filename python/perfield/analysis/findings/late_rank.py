@@ -18,7 +18,8 @@ from perfield.analysis.words import in_percent, in_seconds
 NEEDS = ("waited_for_time_s", "waiting_time_s")
 LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
 MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
-MOST = 0.5  # of the messages that it sends and receives: if more are needless, they make it late
+MOST = 0.5  # of the messages that it sends and receives: if more are needless, they make it late; or of its
+# lateness: if it waits for a PU that long, who takes the PU is the problem
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def late_rank(observed: Observed) -> LateRank | None:
     waits = named[named["peer"] == rank]["time_s"]
     each_s = float(waits.sum() / max(1, len(waits)))
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
+    if is_late_for_a_pu(observed, column, each_s):
+        return None
     if each_s < WORTH_TELLING * observed.elapsed_s or files >= MOSTLY * each_s:
         return None
     if named[named["rank"] == rank]["time_s"].sum() >= each_s:  # it passes on what it waits for itself
@@ -66,6 +69,12 @@ def late_rank(observed: Observed) -> LateRank | None:
     words = f"{wait} {in_seconds(waits.sum())}{in_all} for rank {rank}"
     share = in_percent(waits.sum() / all_waiting)
     return LateRank(rank, each_s, words, share, differences(waited).chance)
+
+
+def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:
+    """Whether a rank waited for a PU for half of the time that the others wait for it."""
+    delayed_s = np.nansum(observed.of("delayed_compute_time_s")[:, column], dtype=float)
+    return bool(delayed_s >= MOST * cost_s)
 
 
 def made_late_by(observed: Observed, told: np.ndarray, needless: np.ndarray) -> LateRank | None:

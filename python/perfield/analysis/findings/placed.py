@@ -10,6 +10,7 @@ import numpy as np
 from perfield.analysis.observed import Observed
 from perfield.topology import Node, Placement, machines_of, ranges, sharing
 
+BUSY = 0.5  # of the CPU time of PUs
 DISTURBED = 20.0  # involuntary switches per s of CPU time; with more, others take the PUs
 
 
@@ -51,6 +52,23 @@ def crowded(placement: Placement) -> np.ndarray:
     for _, on_core in shared_cores(placement):
         found[on_core] = True
     return found
+
+
+def keep_busy(observed: Observed, ranks: np.ndarray) -> bool:
+    """Whether ranks use half of the CPU time of the PUs that they may run on, or that is not known. If they
+    use less and still wait for a PU, it is others that have it."""
+    placement = observed.placement
+    here = np.isin(observed.ranks, ranks)
+    user_s, system_s = (observed.of(name)[:, here] for name in ("cpu_user_time_s", "cpu_system_time_s"))
+    used_s = float(np.nansum(user_s, dtype=float) + np.nansum(system_s, dtype=float))
+    if placement is None or not len(ranks) or not np.isfinite(user_s).any():
+        return True
+    pus = {
+        (node, int(pu))
+        for node, binding in zip(placement.node_id[ranks].tolist(), placement.binding[ranks].tolist())
+        for pu in placement.bindings[binding]
+    }
+    return used_s >= BUSY * len(pus) * observed.elapsed_s
 
 
 def shared_cores(placement: Placement) -> list[tuple[tuple[int, int], np.ndarray]]:

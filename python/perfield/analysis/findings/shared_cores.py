@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import elsewhere, shared_cores, shorter_s, times
-from perfield.analysis.observed import Observed
+from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times
+from perfield.analysis.observed import COMPUTING, Observed
 from perfield.analysis.words import in_percent, in_seconds
 from perfield.topology import Placement, ranges, sharing
 
@@ -17,9 +17,11 @@ QUESTION = "Do ranks share cores?"
 KINDS = ("shared cores",)
 NEEDS = ()
 LIKES = (
-    *("compute_time_s", "step_time_s", "cpu_user_time_s", "cpu_system_time_s"),
-    "involuntary_switches",
+    *(*COMPUTING, "step_time_s", "run_delay_time_s", "involuntary_switches"),
+    *("cpu_user_time_s", "cpu_system_time_s"),
 )
+
+DELAYED = 0.05  # of compute time, waiting for a PU: less is what any machine does
 
 OWN_CORES = (
     "Bind each rank to a core of its own: `mpirun --map-by core --bind-to core`, `srun --cpu-bind=cores`; "
@@ -32,8 +34,9 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     """Yields a finding about ranks bound to a core with others, and one about other ranks without a PU of
     their own.
 
-    Their cost is known only where cores are free, since nothing else would make the run shorter. worth : has
-    no part in it, since times of such ranks contain the scheduler, whatever it costs.
+    Their cost is known only where cores are free, since nothing else would make the run shorter. worth : 0
+    also yields them where they hardly waited for a PU. Where the kernel does not tell that, they are always
+    told, since times of such ranks contain the scheduler, whatever it costs.
     """
     placement = observed.placement
     if placement is None:
@@ -50,8 +53,10 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
             f"Ranks {ranges(first)} share one core, {core} of {node.label}"
             f"{elsewhere(len(on_cores) - 1, 'core')}{f'; cores there without a rank: {free}' if free else ''}"
         )
-        yield _finding(observed, bound, np.intersect1d(bound, crowded.ranks), words, n_free > 0)
-    if len(np.setdiff1d(crowded.ranks, bound)):
+        if worth <= 0 or _wait_for_pus(observed, bound):
+            yield _finding(observed, bound, np.intersect1d(bound, crowded.ranks), words, n_free > 0)
+    apart = np.setdiff1d(crowded.ranks, bound)
+    if len(apart) and (worth <= 0 or _wait_for_pus(observed, apart)):
         yield _finding(observed, crowded.ranks, crowded.ranks, crowded.words, False)
 
 
@@ -81,30 +86,42 @@ def _free_cores(placement: Placement, number: int) -> int:
     return sum(used.isdisjoint(range(part.first, part.last)) for part in machine.level("core"))
 
 
-def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, str]:
-    """How much shorter the steps would be if these ranks had always had a PU, at most, and the cost in words:
-    they computed without a PU for at least compute time minus all CPU time.
+def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
+    """Whether these ranks waited for a PU for 5 % of their compute time, and for one another, or the kernel
+    does not tell it."""
+    here = np.isin(observed.ranks, ranks)
+    delayed_s, compute_s = (
+        observed.of(name)[:, here] for name in ("delayed_compute_time_s", "compute_time_s")
+    )
+    if not np.isfinite(delayed_s).any():
+        return True
+    if not keep_busy(observed, ranks):
+        return False
+    return bool(np.nansum(delayed_s, dtype=float) >= DELAYED * np.nansum(compute_s, dtype=float) > 0)
 
-    Step time minus CPU time is all time without a PU. It is no cost where a rank waits in MPI and leaves its
-    PU to others, so it is only told.
+
+def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, str]:
+    """How much shorter the steps would be if these ranks had always had a PU, at most, and the cost in words.
+
+    The kernel tells how long they were ready to run without a PU. That is no cost where a rank waits in MPI
+    and leaves its PU to others, so it is only told; what delayed computing is at least known.
     """
     here = np.isin(observed.ranks, ranks)
-    step_s, compute_s, user_s, system_s, taken = (
+    step_s, waited_s, delayed_s, taken = (
         observed.of(name)[:, here].astype(float)
-        for name in ("step_time_s", "compute_time_s", "cpu_user_time_s", "cpu_system_time_s", LIKES[-1])
+        for name in ("step_time_s", "run_delay_time_s", "delayed_compute_time_s", "involuntary_switches")
     )
-    cpu_s = user_s + system_s
-    without = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
-    if without <= 0 or not (taken > 0).any():
-        return None, ""
-    words = (
-        f" A PU was taken from them {times(round(float(np.nansum(taken))))}, and they had none for "
-        f"{in_seconds(without)} ({in_percent(without / float(np.nansum(step_s)))}) of their steps, waiting "
-        "in MPI included"
-    )
-    extra = np.zeros(observed.of("compute_time_s").shape)
-    extra[:, here] = np.clip(compute_s - cpu_s, 0, None)
-    least = float(np.nansum(extra))
+    words = ""
+    if (taken > 0).any():
+        words = f" A PU was taken from them {times(round(float(np.nansum(taken))))}"
+    waited = float(np.nansum(waited_s))
+    if waited <= 0:
+        return None, f"{words}." if words else ""
+    words += f"{', and they' if words else ' They'} waited for one for {in_seconds(waited)} "
+    words += f"({in_percent(waited / float(np.nansum(step_s)))}) of their steps, waiting in MPI included"
+    extra = np.zeros(observed.of("step_time_s").shape)
+    extra[:, here] = np.nan_to_num(delayed_s)
+    least = float(extra.sum())
     if least <= 0:
-        return None, f"{words}; how much of this delayed computing is not known."
+        return None, f"{words}; whether this delayed computing is not known."
     return shorter_s(observed, extra), f"{words}; at least {in_seconds(least)} of this delayed computing."

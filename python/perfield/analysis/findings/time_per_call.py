@@ -11,14 +11,14 @@ import numpy as np
 from perfield.analysis.chance import Differences, differences
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.imbalance import CAUSES, OF_REGIONS, compute_time_in
+from perfield.analysis.imbalance import CAUSES, FIELDS, OF_REGIONS, compute_time_in
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_list, in_number, in_ranks, in_seconds, start
 
 QUESTION = "Does a region take longer on some ranks without running more often there?"
 KINDS = ("time that counts do not explain",)
 NEEDS = ("<region>_time_s", "<region>_count", "steps")
-LIKES = ("compute_time_s", *CAUSES, *OF_REGIONS)
+LIKES = (*FIELDS, *OF_REGIONS)
 CALLS = 2  # per step: a region that runs once has nothing to count
 LONGER = 1.1  # of the time per call of dear ranks, over the mean of all
 
@@ -44,7 +44,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     often = [in_number(calls / observed.n_steps) for calls in (first.calls[dear].mean(), first.calls.mean())]
     likewise = f" The same is true of {in_list(names[1:])}." if names[1:] else ""
     # Where an imbalance is told, this only says more about it.
-    is_told = differences(observed.of("compute_time_s").astype(float)).pattern == "fixed"
+    is_told = differences(observed.computing_s).pattern == "fixed"
     ranks = observed.ranks[dear]
     who = f"{start(in_ranks(ranks))} {'takes' if len(ranks) == 1 else 'take'}"
     yield Finding(

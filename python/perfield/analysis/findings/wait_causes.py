@@ -87,6 +87,8 @@ def late(observed: Observed) -> int | None:
     imbalance = imbalance_to_tell(observed, WORTH_TELLING)
     if imbalance is not None and np.isin(columns, imbalance[0].found.most).any():
         return None
+    if any(late_rank.is_late_for_a_pu(observed, column, cost_s) for column in columns.tolist()):
+        return None
     files = float(np.nansum(observed.of("io_time_s")[:, columns], dtype=float))
     return None if files >= late_rank.MOSTLY * cost_s else int(rank)
 

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that waited for a PU that no other rank may use: a CPU quota, other processes, a hypervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.placed import crowded, hosts_of, keep_busy, rank_ranges, shorter_s
+from perfield.analysis.observed import COMPUTING, Observed
+from perfield.analysis.words import in_percent, in_seconds, start
+
+QUESTION = "Does something else take PUs from ranks?"
+KINDS = ("taken PUs",)
+NEEDS = ("compute_time_s",)
+LIKES = (
+    *COMPUTING,
+    "cpu_user_time_s",
+    "cpu_system_time_s",
+    "step_time_s",
+    "run_delay_time_s",
+    "throttled_time_s",
+    "stolen_time_s",
+)
+MOSTLY = 0.5  # of the wait for a PU, to name its cause; of the largest share of a rank, to name others
+
+QUOTA = (
+    "Raise the quota to as many PUs as the ranks in that control group use (Kubernetes: limits.cpu; Docker: "
+    "--cpus; Slurm: --cpus-per-task), or start fewer ranks in it."
+)
+OTHERS = (
+    "Look for other processes on these nodes (top; ps -eLo psr,pcpu,comm), and ask for whole nodes (srun "
+    "--exclusive); give each rank as many cores as it has threads, and leave one to the system."
+)
+HYPERVISOR = "Ask for virtual machines with PUs of their own (pinned, not overcommitted), or use other hosts."
+
+
+def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+    """Yields a finding about ranks that waited for a PU, and one about PUs that a hypervisor took.
+
+    worth : the least share of the run's time that this must cost. Ranks that share PUs with one another, and
+    keep these busy, are left to the finding about these.
+    """
+    delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
+    if observed.placement is not None:
+        shared = crowded(observed.placement)
+        if keep_busy(observed, np.flatnonzero(shared)):
+            delayed_s[:, shared[observed.ranks]] = 0.0
+    throttled_s, waited_s = (
+        np.nansum(observed.of(name), axis=0, dtype=float) for name in ("throttled_time_s", "run_delay_time_s")
+    )
+    by_quota = (throttled_s > 0) & (throttled_s >= MOSTLY * waited_s)
+    for part in (by_quota, ~by_quota):
+        yield from _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
+    stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
+    yield from _finding(observed, np.minimum(stolen_s, np.nan_to_num(observed.computing_s)), worth, _stolen)
+
+
+def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iterator[Finding]:
+    """The finding about compute time that is lost, (n_rows, n_columns), on the ranks with most of it."""
+    compute_s = np.nansum(observed.of("compute_time_s"), axis=0, dtype=float)
+    share = lost_s.sum(axis=0) / np.where(compute_s > 0, compute_s, np.inf)
+    saved_s = shorter_s(observed, lost_s)
+    if lost_s.sum() <= 0 or saved_s < worth * observed.elapsed_s:
+        return
+    columns = np.flatnonzero(share >= MOSTLY * share.max())
+    ranks = observed.ranks[columns]
+    words, remedy, field = tell(observed, columns, float(lost_s[:, columns].sum()))
+    of_compute = in_percent(lost_s[:, columns].sum() / compute_s[columns].sum())
+    yield Finding(
+        kind="taken PUs",
+        words=start(words.format(ranks=rank_ranges(ranks), share=of_compute)),
+        saved_s=saved_s,
+        remedy=remedy,
+        picture=Picture("machine", field),
+        ranks=ranks,
+        hosts=hosts_of(observed.placement, ranks) if observed.placement is not None else (),
+    )
+
+
+def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
+    words = f"{{ranks}} waited for a PU for {in_seconds(lost_s)}, {{share}} of the compute time there"
+    waited_s, throttled_s = (
+        float(np.nansum(observed.of(name)[:, columns], dtype=float))
+        for name in ("run_delay_time_s", "throttled_time_s")
+    )
+    if throttled_s >= MOSTLY * waited_s:
+        group = "its control group" if len(columns) == 1 else "their control groups"
+        return (
+            f"{words}: a CPU quota kept {group} from running for {in_seconds(throttled_s)}.",
+            QUOTA,
+            "throttled_time_s",
+        )
+    placement = observed.placement
+    if placement is not None and crowded(placement)[observed.ranks[columns]].any():
+        why = "these ranks leave their PUs free for most of the time: other processes used them"
+    else:
+        why = "no other rank has to share it: other processes used the PUs, or more threads than PUs"
+    return (
+        f"{words}, although {why}.",
+        OTHERS,
+        "run_delay_time_s",
+    )
+
+
+def _stolen(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
+    words = (
+        f"The hypervisor took PUs of {{ranks}} for {in_seconds(lost_s)}, {{share}} of the compute time "
+        "there, to run something else."
+    )
+    return words, HYPERVISOR, "stolen_time_s"

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PUs that a quota, other processes or a hypervisor take are a cause; what they explain is not told again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from observed_runs import observed_run, placement_at, plain_placement
+
+from perfield.analysis.findings import Finding, answers, ranked, taken_pus
+from perfield.analysis.findings.late_rank import is_late_for_a_pu
+
+STEPS = 60
+
+
+def rank_without_pu(of_step: float = 0.06, n_ranks: int = 4, **fields):
+    """Ranks with 0.1 s of work in each step. Rank 1 waits for a PU for `of_step` s more."""
+    delayed = np.zeros(n_ranks)
+    delayed[1] = of_step
+    random = np.random.default_rng(1)
+    compute = 0.1 * (1 + 0.02 * random.standard_normal((STEPS, n_ranks))) + delayed
+    known = {"compute_time_s": compute, "run_delay_time_s": delayed, "delayed_compute_time_s": delayed}
+    return observed_run(n_ranks, STEPS, **({"placement": plain_placement(n_ranks)} | known | fields))
+
+
+def told(observed) -> list[Finding]:
+    return ranked(answers(observed))
+
+
+def test_quota_is_named_and_the_slow_rank_is_not_told_as_imbalance():
+    (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
+    assert found.words == (
+        "Rank 1 waited for a PU for 3.6 s, 38 % of the compute time there: a CPU quota kept its control "
+        "group from running for 3.48 s."
+    )
+    assert found.kind == "taken PUs"
+    assert (found.ranks.tolist(), found.hosts) == ([1], ("n1",))
+    assert found.saved_s == pytest.approx(3.6, rel=0.1)
+    assert found.remedy.startswith("Raise the quota")
+
+
+def test_quota_is_not_said_of_ranks_that_others_delay():
+    delayed = np.array([0.05, 0.06, 0.05, 0.05])
+    fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1 + delayed}
+    found = list(
+        taken_pus.find(rank_without_pu(**fields, throttled_time_s=[np.nan, 0.058, np.nan, np.nan]), worth=0.0)
+    )
+    assert [each.ranks.tolist() for each in found] == [[1], [0, 2, 3]]
+    assert ["quota" in each.words for each in found] == [True, False]
+
+
+def test_wait_that_a_quota_does_not_explain_is_that_of_others():
+    (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
+    assert "although no other rank has to share it: other processes used the PUs" in found.words
+    assert "quota" not in found.words + found.remedy
+
+
+def test_imbalance_of_work_is_told_beside_the_wait_for_a_pu():
+    work = np.array([0.1, 0.1, 0.1, 0.16])
+    delayed = np.array([0, 0.03, 0, 0])
+    found = told(rank_without_pu(0.03, compute_time_s=work + delayed))[0]
+    assert found.words.startswith(
+        "Rank 3 computes 1.39 times as long as the mean of all ranks, apart from waiting for a PU."
+    )
+
+
+def test_wait_of_all_ranks_names_all():
+    delayed = np.full(4, 0.05)
+    fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1 + delayed}
+    (found,) = told(rank_without_pu(**fields))
+    assert found.ranks.tolist() == [0, 1, 2, 3]
+    assert found.words.startswith("Ranks 0-3 waited for a PU for 12 s, 33 % of the compute time there")
+
+
+def test_short_waits_are_told_by_the_placement_only():
+    observed = rank_without_pu(0.0005)
+    assert not list(taken_pus.find(observed))
+    assert list(taken_pus.find(observed, worth=0.0))
+
+
+def test_ranks_that_share_pus_with_one_another_are_left_to_that_finding():
+    shared = placement_at(*[("n", "0-1")] * 4)
+    assert not list(taken_pus.find(rank_without_pu(placement=shared), worth=0.0))
+
+
+def test_ranks_that_share_pus_and_sleep_wait_for_others():
+    """Four ranks on two PUs, of which they use a tenth: the scheduler has no need to share it among them."""
+    fields = {
+        "placement": placement_at(*[("n", "0,8")] * 4),
+        "cpu_user_time_s": 0.008,
+        "cpu_system_time_s": 0,
+    }
+    (found,) = (each for each in told(rank_without_pu(**fields)) if each.kind != "packed ranks")
+    assert found.kind == "taken PUs"
+    assert "although these ranks leave their PUs free for most of the time: other processes" in found.words
+
+
+def test_hypervisor_is_named():
+    (found,) = taken_pus.find(
+        rank_without_pu(0, stolen_time_s=[0, 0, 0.03, 0], compute_time_s=[0.1, 0.1, 0.13, 0.1])
+    )
+    assert found.words == (
+        "The hypervisor took PUs of rank 2 for 1.8 s, 23 % of the compute time there, to run something else."
+    )
+    assert found.saved_s == pytest.approx(1.8)
+
+
+def test_run_that_tells_nothing_of_delays_has_no_finding():
+    assert not list(taken_pus.find(observed_run(4, placement=plain_placement(4)), worth=0.0))
+
+
+def test_rank_is_late_for_a_pu_if_it_waited_half_as_long_for_one():
+    observed = rank_without_pu(0.01)
+    assert is_late_for_a_pu(observed, 1, 1.19)
+    assert not is_late_for_a_pu(observed, 1, 1.21)
+    assert not is_late_for_a_pu(observed, 0, 0.1)
+
+
+def test_balancing_saves_no_more_than_the_pus_leave():
+    """One rank of 30 ms and three of 10 ms on two PUs need 30 ms; steps of 33 ms can become 3 ms shorter."""
+    from perfield.analysis.imbalance import imbalance_of
+
+    work = np.array([0.03, 0.01, 0.01, 0.01])
+    fields = {"compute_time_s": work, "step_time_s": 0.033}
+    shared = observed_run(4, STEPS, placement=placement_at(*[("n", "0-1")] * 4), **fields)
+    apart = observed_run(4, STEPS, placement=plain_placement(4), **fields)
+    assert imbalance_of(shared).found.saved == pytest.approx(STEPS * 0.003, rel=1e-3)
+    assert imbalance_of(apart).found.saved == pytest.approx(STEPS * 0.015, rel=1e-3)
+
+
+def test_equal_ranks_that_wait_for_pus_unequally_are_balanced():
+    from perfield.analysis.imbalance import imbalance_to_tell
+
+    assert imbalance_to_tell(rank_without_pu(), 0.01) is None
+    unknown = {"run_delay_time_s": np.nan, "delayed_compute_time_s": np.nan}
+    assert imbalance_to_tell(rank_without_pu(**unknown), 0.01) is not None
