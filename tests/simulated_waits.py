@@ -17,6 +17,7 @@ All times are ns. The network is instantaneous but for Network's few numbers; me
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -611,13 +612,14 @@ def _rows_of(events: np.ndarray) -> np.ndarray:
         rows.setdefault(key, []).append(event)
     made = np.zeros(len(rows), EVENT)
     for row, (key, members) in zip(made, rows.items()):
-        # The row keeps the place of the message that was counted last.
+        # The row keeps the place of the message that was counted last: of a call, of its last request.
         stamp = "wait_end" if key[2] != SEND else "begun"
-        last = max(members, key=lambda event: (event[stamp], event["number"]))
+        last = max(enumerate(members), key=lambda one: (one[1][stamp], one[0]))[1]
         for name in EVENT.names:
             row[name] = last[name]
         row["call"] = key[4]
         row["count"] = len(members)
+        row["most_in_call"] = max(Counter(int(event["wait_begin"]) for event in members).values())
         row["flags"] = np.bitwise_or.reduce([event["flags"] for event in members])
         row["flags"] |= SINGLE if len(members) == 1 else MEAN
         row["bytes"] = sum(int(event["bytes"]) for event in members)
@@ -677,6 +679,35 @@ def _exchange(chance: random.Random, programs: list[list[Operation]], some_time:
             program.append(compute(some_time()))
         if others:
             program.append(wait(*(one.requests[0] for one in receives + sends)))
+
+
+def _bundles(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
+    """Some pairs of ranks, with several messages of each partner in one Waitall, some computed for apart, and
+    collective operations beside them."""
+    n_ranks = len(programs)
+    pairs = [(a, b) for a in range(n_ranks) for b in range(a + 1, n_ranks) if chance.random() < 0.5]
+    n_of, bytes_ = {pair: chance.randint(1, 4) for pair in pairs}, _some_bytes(chance)
+    call, n_collectives = chance.choice(["isend", "isend", "issend"]), chance.choice([0, 0, 1, 3])
+    for _ in range(chance.randint(1, 2)):
+        for rank, program in enumerate(programs):
+            requests = []
+            for pair, n in n_of.items():
+                if rank not in pair:
+                    continue
+                other = sum(pair) - rank
+                for tag in range(n):
+                    if chance.random() < 0.3:
+                        program.append(compute(some_time()))
+                    program += [
+                        irecv(other, f"r{other}.{tag}", tag),
+                        isend(other, f"s{other}.{tag}", bytes_, tag, call),
+                    ]
+                    requests += [f"r{other}.{tag}", f"s{other}.{tag}"]
+            for number in range(n_collectives):
+                program.append(start("iallreduce", f"c{number}"))
+                requests.append(f"c{number}")
+            if requests:
+                program.append(wait(*requests))
 
 
 def _shift(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
@@ -741,4 +772,4 @@ def _locks(chance: random.Random, programs: list[list[Operation]], some_time: Ca
             program.append(unlock(target))
 
 
-_PHASES = (_exchange, _exchange, _shift, _one_way, _gathering, _started, _epochs, _locks)
+_PHASES = (_exchange, _exchange, _bundles, _bundles, _shift, _one_way, _gathering, _started, _epochs, _locks)

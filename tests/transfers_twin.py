@@ -56,7 +56,11 @@ def _of_calls(events: list) -> list[tuple]:
 def _of_call(rank: int, begin: int, end: int, members: list, begun: list) -> tuple:
     last, message = max(begun, key=lambda one: one[0])
     time_ns = end - min(max(last, begin), end)
-    before = [at for at, e in begun if e is not message and e["peer"] != message["peer"]]
+    before = [
+        at
+        for at, e in begun
+        if e is not message and (e["kind"] == message["kind"] or e["peer"] != message["peer"])
+    ]
     is_alone = message["kind"] == RECEIVE and begin <= last <= end
     is_alone = is_alone and all(last - at >= time_ns for at in before)
     received = [int(e["bytes"]) for e in members if e["kind"] == RECEIVE]

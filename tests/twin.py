@@ -69,9 +69,9 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
         ],
     ),
     "messages": (
-        struct.Struct("<iHHQQQQQQQII8I"),
+        struct.Struct("<iHHQQIIQQQQII8I"),
         [
-            *("peer", "call", "", "count", "bytes", "empty", "largest"),
+            *("peer", "call", "", "count", "bytes", "empty", "most_in_call", "largest"),
             *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", "channel"),
             *(f"size_{n}" for n in range(8)),
         ],
@@ -83,7 +83,7 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
         struct.Struct("<IHHQQQQQQII"),
         [
             *("communicator", "call", "flags", "count", "bytes_out", "bytes_in"),
-            *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", ""),
+            *("begun_sum", "wait_begin_sum", "wait_end_sum", "number", "most_in_call"),
         ],
     ),
     "synchronisations": (
@@ -101,7 +101,7 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
         ],
     ),
 }
-OLD_MESSAGES = struct.Struct("<iHHQQQQ")  # before messages had stamps
+OLD_MESSAGES = struct.Struct("<iHHQQIIQ")  # before messages had stamps
 DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
 PATH_ROW = struct.Struct("<IIII")  # path, path around it, region, 0
 VERSIONS = {name: {"step": 3, "samples": 2}.get(name, 1) for name in NAMES}
@@ -161,7 +161,7 @@ def step_body(
     for number, (name, rows) in enumerate(tables.items(), 1):
         layout, columns = TABLES[name]
         if old_messages and name == "messages":
-            layout, columns = OLD_MESSAGES, columns[:7]
+            layout, columns = OLD_MESSAGES, columns[:8]
         if rows:
             body += TABLE.pack(number, layout.size, len(rows))
         body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)

@@ -26,6 +26,8 @@ TESTS = {"test", "testall", "testany", "testsome"}
 ONE_SIDED = {name for name, number in CALL.items() if CALL["put"] <= number <= CALL["compare_and_swap"]}
 STANDARD = {"send", "isend", "sendrecv", "sendrecv_replace"}
 ALONE = {"send", "bsend", "ssend", "rsend"}
+PLACE = ("channel", "number", "count")
+ONLY_START = {"isend", "ibsend", "issend", "irsend"}
 EPOCH = {"win_post", "win_start", "win_complete", "win_wait"}
 OF_LOCK = {"lock", "flush", "unlock"}
 ALL_TO_ALL = {
@@ -408,17 +410,26 @@ class _Twin:
             shares = e["call"].startswith("i") or e["call"] == "persistent_collective"
         else:
             shares = e["call"] not in ALONE | ONE_SIDED
+            at_once = e["kind"] == SEND and e["call"] in ONLY_START and e["begun"] == e["wait_begin"]
+            shares = shares and not at_once
         return "messages" if shares else ""
+
+    def is_row_of_call(self, e):
+        """Whether it is a row of several messages for which one call blocked."""
+        of_one = e["most_in_call"] >= e["count"] > 1
+        return (
+            e["is_mean"] and e["kind"] < COLLECTIVE and of_one and e["has_wait"] and self.shares_its_call(e)
+        )
 
     def judge_calls(self):
         calls = defaultdict(list)
         for i, e in enumerate(self.events):
-            if self.usable(e) and not e["is_mean"] and e["has_wait"]:
+            if self.usable(e) and (not e["is_mean"] or self.is_row_of_call(e)) and e["has_wait"]:
                 calls[(e["rank"], e["wait_begin"], e["wait_end"])].append(i)
         with_rows = {
             (e["step"], e["rank"], self.shares_its_call(e))
             for e in self.events
-            if self.usable(e) and e["is_mean"] and self.shares_its_call(e)
+            if self.usable(e) and e["is_mean"] and self.shares_its_call(e) and not self.is_row_of_call(e)
         }
         found = []
         for (rank, begin, end), members in calls.items():
@@ -484,6 +495,8 @@ class _Twin:
         for i, e in enumerate(self.events):
             if not self.usable(e) or not (e["flags"] & (SINGLE | MEAN) or e["is_mean"]):
                 continue
+            if self.is_row_of_call(e):
+                self.late[i] = None
             if self.is_message(e):
                 pair = (e["rank"], e["peer"]) if e["kind"] == SEND else (e["peer"], e["rank"])
                 pairs[(*pair, e["step"])].append(i)
@@ -501,27 +514,75 @@ class _Twin:
             if same and es[0]["channel"] and es[0]["number"]:
                 self.judge_group(rows)
             for i in rows:
+                e = self.events[i]
                 for one in self.late[i] or []:
-                    found += self.bound(i, one, self.events[i]["count"] * (one.ns - one.uncertainty - 1))
+                    ns = e["count"] * (one.ns - one.uncertainty - 1) / self.most_in_call(e)
+                    found += self.bound(i, one, ns, self.shares_its_call(e))
         return found
 
-    def bound(self, i, late, ns):
+    def most_in_call(self, row):
+        """How many messages of a row one call completed, at most: it waited only once for them."""
+        if not self.shares_its_call(row):
+            return 1
+        return min(row["most_in_call"], row["count"]) if row["most_in_call"] else row["count"]
+
+    def bound(self, i, late, ns, shares):
         e = self.events[i]
         if ns <= 0 or not e["has_wait"]:
             return []
         cause = late.cause if late.is_sure else -1
         state = Found(e["step"], e["rank"], cause, late.kind, BOUND, i, late.cause_event, ns)
-        return [(state, self.shares_its_call(e))]
+        return [(state, shares)]
 
     def bounds_of_pair(self, rows):
         sends = [i for i in rows if self.events[i]["kind"] == SEND]
         receives = [i for i in rows if self.events[i]["kind"] == RECEIVE]
         of = lambda rows, name: [self.events[i][name] for i in rows]  # noqa: E731
+        to_itself = self.events[rows[0]]["rank"] == self.events[rows[0]]["peer"]
+        is_paired = self.count_the_same(sends, receives)
+        n = sum(of(sends, "count"))
+
+        def total(rows, name):
+            return sum(self.events[i]["count"] * self.events[i][name] for i in rows)
+
+        found = []
+        for waiting, late, kind in ((receives, sends, "late_sender"), (sends, receives, "late_receiver")):
+            is_known = is_paired and UNKNOWN not in of(late, "begun")
+            of_calls = [i for i in waiting if self.is_row_of_call(self.events[i])]
+            for i in of_calls:
+                e, same = self.events[i], late
+                if not (is_paired and len(waiting) == 1):
+                    place = [(e["channel"], e["number"], e["count"])]
+                    same = [k for k in late if list(zip(*(of([k], name) for name in PLACE))) == place]
+                    same = same if len(same) == 1 and e["channel"] and e["number"] else []
+                known = same if UNKNOWN not in of(same, "begun") else []
+                self.late[i] = [] if to_itself else self.late_in_row_of_call(i, known, kind)
+            if to_itself or not is_known or len(of_calls) == len(waiting):
+                continue
+            if kind == "late_receiver" and not set(of(sends, "call")) <= {"ssend", "issend"}:
+                continue
+            if not all(of(waiting, "has_wait")):
+                continue
+            waiting = [i for i in waiting if i not in of_calls] + of_calls
+            e = self.events[waiting[0]]
+            ns = min(total(late, "begun"), total(waiting, "wait_end")) - total(waiting, "wait_begin")
+            ns -= n * (1 + self.between(e["rank"], e["peer"]))
+            rows = [self.events[i] for i in waiting]
+            most = {
+                call: max(self.most_in_call(row) for row in rows if row["call"] == call)
+                for call in {row["call"] for row in rows if self.shares_its_call(row)}
+            }
+            ns /= max(1, sum(most.values()))
+            shares = max(self.shares_its_call(row) for row in rows)
+            found += self.bound(waiting[0], Late(ns, 0, e["peer"], late[0], kind), ns, shares)
+        return found
+
+    def count_the_same(self, sends, receives):
+        """Whether the rows at both ends count the same messages: as many, and the same last ones."""
+        of = lambda rows, name: [self.events[i][name] for i in rows]  # noqa: E731
         n = sum(of(sends, "count"))
         if not sends or not receives or n != sum(of(receives, "count")) or n == 0:
-            return []
-        if self.events[rows[0]]["rank"] == self.events[rows[0]]["peer"] or len(rows) > 64:
-            return []
+            return False
         for channel in set(of(receives, "channel")):
             last = [
                 max(
@@ -530,22 +591,30 @@ class _Twin:
                 for one in (sends, receives)
             ]
             if channel == 0 or last[0] != last[1] or last[0] == 0:
-                return []
+                return False
+        return len(sends) + len(receives) <= 64
 
-        def total(rows, name):
-            return sum(self.events[i]["count"] * self.events[i][name] for i in rows)
-
-        found = []
-        for waiting, late, kind in ((receives, sends, "late_sender"), (sends, receives, "late_receiver")):
-            if kind == "late_receiver" and not set(of(sends, "call")) <= {"ssend", "issend"}:
-                continue
-            if UNKNOWN in of(late, "begun") or not all(of(waiting, "has_wait")):
-                continue
-            e = self.events[waiting[0]]
-            ns = min(total(late, "begun"), total(waiting, "wait_end")) - total(waiting, "wait_begin")
-            ns -= n * (1 + self.between(e["rank"], e["peer"]))
-            found += self.bound(waiting[0], Late(ns, 0, e["peer"], late[0], kind), ns)
-        return found
+    def late_in_row_of_call(self, i, late, kind):
+        """By how much the partner was late for the messages of a row that one call completed, on average. The
+        last of them was later, but not later than the end of the call, and than the partner's own call."""
+        e = self.events[i]
+        if e["kind"] == SEND and e["call"] in ("bsend", "ibsend"):
+            return []
+        if not late:
+            return None
+        begun = sum(self.events[k]["count"] * self.events[k]["begun"] for k in late) / e["count"]
+        blocked, until = e["wait_end"] - e["wait_begin"], begun - e["wait_begin"]
+        uncertainty = self.between(e["rank"], e["peer"])
+        is_certain = e["kind"] == RECEIVE or e["call"] in ("ssend", "issend")
+        if blocked < until - uncertainty:
+            return None if is_certain else []
+        until_all = math.inf
+        if len(late) == 1 and self.is_row_of_call(self.events[late[0]]):
+            until_all = self.events[late[0]]["wait_begin"] - e["wait_begin"]
+        one = Late(min(until, blocked) - 1, uncertainty, e["peer"], late[0], kind, is_known=is_certain)
+        spread = max(0.0, min(blocked, until_all + uncertainty)) - max(0.0, one.ns)
+        one.is_bound = spread > CLEARLY * blocked
+        return [one]
 
     def find(self):
         self.judge_messages()

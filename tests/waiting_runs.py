@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -147,6 +148,10 @@ def _sums(members: list) -> dict[str, int]:
     return sums
 
 
+def _most_in_call(members: list) -> int:
+    return max(Counter(int(event["wait_begin"]) for event in members).values())
+
+
 def _message_rows(events: np.ndarray) -> list[dict]:
     rows: dict[tuple[int, int], list] = {}
     for event in events[events["kind"] < COLLECTIVE]:
@@ -155,7 +160,7 @@ def _message_rows(events: np.ndarray) -> list[dict]:
     found = []
     for (peer, call), members in rows.items():
         stamp = "wait_end" if call == RECV else "begun"
-        last = max(members, key=lambda event: (event[stamp], event["number"]))
+        last = max(enumerate(members), key=lambda one: (one[1][stamp], one[0]))[1]
         sizes = [int(event["bytes"]) for event in members]
         row = {
             "peer": peer,
@@ -163,6 +168,7 @@ def _message_rows(events: np.ndarray) -> list[dict]:
             "count": len(members),
             "bytes": sum(sizes),
             "empty": sizes.count(0),
+            "most_in_call": _most_in_call(members),
         }
         row |= {"largest": max(sizes), "number": int(last["number"]), "channel": int(last["channel"])}
         found.append(row | _sums(members) | twin.sizes_of(*sizes))
@@ -180,6 +186,7 @@ def _collective_rows(events: np.ndarray) -> list[dict]:
             "call": call,
             "count": len(members),
             "number": int(members[-1]["number"]),
+            "most_in_call": _most_in_call(members),
         }
         row |= {"flags": int(any(event["flags"] & 1 for event in members))}
         row |= {"bytes_out": sum(int(event["bytes"]) for event in members), "bytes_in": 0}

@@ -122,13 +122,16 @@ struct RegionRow {
 static_assert(sizeof(RegionRow) == 64);
 
 // Sums of stamps: ns on the rank's clock, modulo 2^64; of one message, its stamp. 0: not known of
-// all messages. Older streams end a row behind `largest`.
+// all messages. most_in_call: how many of these messages one call completed, at most; 0: not known,
+// as in older streams. Still older ones end a row behind `largest`.
 inline constexpr int kSizeBins = 8;
 struct MessageRow {
   int32_t peer;
   uint16_t call;
   uint16_t zero;
-  uint64_t count, bytes, empty, largest;
+  uint64_t count, bytes;
+  uint32_t empty, most_in_call;
+  uint64_t largest;
   uint64_t begun_sum, wait_begin_sum, wait_end_sum;
   uint32_t number, channel;   // of the last message; 0: not known
   uint32_t sizes[kSizeBins];  // messages by size, see size_bin
@@ -173,7 +176,8 @@ struct QuantityRow {
 static_assert(sizeof(QuantityRow) == 16);
 inline constexpr uint32_t kOfRank = 0xFFFFFFFF;
 
-// Collective operations of one kind on one communicator; sums of stamps as in MessageRow.
+// Collective operations of one kind on one communicator; sums of stamps and most_in_call as in
+// MessageRow.
 struct CollectiveRow {
   uint32_t communicator;  // its name; 0: not named, or the table was full
   uint16_t call;
@@ -181,7 +185,7 @@ struct CollectiveRow {
   uint64_t count, bytes_out, bytes_in;
   uint64_t begun_sum, wait_begin_sum, wait_end_sum;
   uint32_t number;  // of the last one; 0: not known
-  uint32_t zero;
+  uint32_t most_in_call;
 };
 static_assert(sizeof(CollectiveRow) == 64);
 

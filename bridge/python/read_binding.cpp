@@ -344,10 +344,10 @@ void bind_reading(py::module_& module) {
                        major_faults, faults, overflowed, mesh_version, pu, n_tables);
   PYBIND11_NUMPY_DTYPE(RegionRow, id, threads, count, inclusive_sum_ns, inclusive_min_ns,
                        inclusive_max_ns, self_sum_ns, self_min_ns, self_max_ns);
-  PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest, begun_sum,
-                       wait_begin_sum, wait_end_sum, number, channel, sizes);
+  PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, most_in_call, largest,
+                       begun_sum, wait_begin_sum, wait_end_sum, number, channel, sizes);
   PYBIND11_NUMPY_DTYPE(CollectiveRow, communicator, call, flags, count, bytes_out, bytes_in,
-                       begun_sum, wait_begin_sum, wait_end_sum, number, zero);
+                       begun_sum, wait_begin_sum, wait_end_sum, number, most_in_call);
   PYBIND11_NUMPY_DTYPE(SynchronisationRow, peer, call, zero, count, begun_sum, wait_begin_sum,
                        wait_end_sum, number, channel);
   PYBIND11_NUMPY_DTYPE(EventRow, step, rank, peer, call, kind, flags, channel, number, zero, bytes,

@@ -220,7 +220,7 @@ py::dict replay(const py::array& given, const py::array& given_states, const Num
 
 void bind_waits(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(Event, step, rank, peer, call, kind, flags, channel, number, count, size,
-                       pad, bytes, begun, wait_begin, wait_end);
+                       most_in_call, bytes, begun, wait_begin, wait_end);
   PYBIND11_NUMPY_DTYPE(State, step, rank, cause, kind, exactness, call, protocol, event,
                        cause_event, time_ns, uncertainty_ns);
   PYBIND11_NUMPY_DTYPE(Covered, step, rank, pad, blocked_ns, exact_ns, bounded_ns, uncertain_ns,

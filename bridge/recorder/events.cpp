@@ -104,6 +104,7 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
     row = s->row_of_message(call, peer);
   if (row) {
     s->messages[row].add_awaited(wait_begin, wait_end);
+    s->in_one_call[row].add(wait_begin);
     s->messages[row].open.add(uint32_t(-1));
   }
   return wait_end;
@@ -115,7 +116,7 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   Shard& s = *this_shard;
   if (!s.activity->counts_messages()) return 0;
   const uint32_t row = s.row_of_message(call, peer);
-  s.messages[row].add(bytes, begun, place, s.activity->short_period());
+  s.add_message(s.messages[row], row, bytes, begun, place, s.activity->short_period());
   s.messages[row].open.add(1);
   s.touched_message(row);
   if (!s.activity->logs()) return s.token_of(row, s.activity->short_period());
@@ -137,9 +138,12 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
   const uint64_t wait_end = a.wait_end ? a.wait_end : s.activity->ticks();
   const uint32_t row = s.row_of_message(PERFIELD_CALL_recv, a.peer);
   s.messages[row].add_awaited(a.wait_begin, wait_end);
-  s.messages[row].add(a.bytes, a.posted, a.place, s.activity->short_period());
+  s.add_message(s.messages[row], row, a.bytes, a.posted, a.place, s.activity->short_period());
   s.touched_message(row);
-  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) s.count_wait(a.peer, wait_end - a.wait_begin);
+  if (a.flags & PERFIELD_ARRIVAL_BLOCKING)
+    s.count_wait(a.peer, wait_end - a.wait_begin);
+  else
+    s.in_one_call[row].add(a.wait_begin);
   if (!s.activity->logs()) return wait_end;
   const unsigned flags =
       a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
@@ -269,7 +273,7 @@ uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, u
     return begin_unusual(call, peer, bytes, begun, place);
   Message& m = s->messages[row];
   const uint32_t period = activity.short_period();
-  m.add(bytes, begun, place, period);
+  s->add_message(m, row, bytes, begun, place, period);
   m.open.add(1);
   s->touched_message(row);
   return s->token_of(row, period);
@@ -287,6 +291,7 @@ uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, u
   Message& m = s->messages[row];
   m.add_awaited(wait_begin, wait_end);
   m.open.add(uint32_t(-1));
+  s->in_one_call[row].add(wait_begin);
   return wait_end;
 }
 
@@ -301,7 +306,7 @@ uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_
   if (!wait_end) wait_end = perfield::read_counter();
   Message& m = s->messages[row];
   m.add_awaited(begun, wait_end);
-  m.add(bytes, begun, place, activity.short_period());
+  s->add_message(m, row, bytes, begun, place, activity.short_period());
   s->touched_message(row);
   return wait_end;
 }
@@ -319,7 +324,7 @@ uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
   const uint64_t wait_begin = a.wait_begin;
   const uint64_t wait_end = a.wait_end ? a.wait_end : perfield::read_counter();
   m.add_awaited(wait_begin, wait_end);
-  m.add(a.bytes, a.posted, a.place, activity.short_period());
+  s->add_message(m, row, a.bytes, a.posted, a.place, activity.short_period());
   if (a.flags & PERFIELD_ARRIVAL_BLOCKING) {
     if (__builtin_expect(!Shard::waits_beside(m), 0)) {
       s->touched_message(row);
@@ -327,8 +332,11 @@ uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
     }
     (&m)[1].add_wait(wait_end - wait_begin);
     s->touched_message(row + 1);
+    s->touched_message(row);
+    return wait_end;
   }
   s->touched_message(row);
+  s->in_one_call[row].add(wait_begin);
   return wait_end;
 }
 

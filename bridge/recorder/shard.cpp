@@ -36,6 +36,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t path_values = aligned(max_paths * sizeof(PathValues));
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
+  size_t in_one_call = aligned(max_messages * sizeof(InOneCall));
   size_t carry_messages = aligned(max_messages * sizeof(MessageCarry));
   size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
   size_t collectives = aligned(kCollectiveRows * sizeof(Collective));
@@ -46,9 +47,9 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t marks_of_samples = aligned(SampleMarks::kMost * sizeof(SampleMark));
   size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values +
-                 path_values + messages + carry_messages + kRhythmLevels * rhythms + of_regions +
-                 carried + amounts + deep + collectives + kCollectiveSlots * sizeof(uint16_t) +
-                 slots * sizeof(uint32_t);
+                 path_values + messages + in_one_call + carry_messages + kRhythmLevels * rhythms +
+                 of_regions + carried + amounts + deep + collectives +
+                 kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
   for (const uint32_t rows : {max_paths, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
   total += Bits::bytes(max_regions);
@@ -84,6 +85,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->carry_paths = reinterpret_cast<PathValues*>(take(path_values));
   s->messages = reinterpret_cast<Message*>(take(messages));
+  s->in_one_call = reinterpret_cast<InOneCall*>(take(in_one_call));
   s->carry_messages = reinterpret_cast<MessageCarry*>(take(carry_messages));
   for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
   s->of_regions.place(take(of_regions), max_regions);
@@ -108,6 +110,7 @@ uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept 
   const uint64_t n_paths = known_paths->size();
   const uint64_t quantities_of_regions = of_regions.size() + carry_of_regions.size();
   uint64_t bytes = bytes_of_pages(sizeof(Shard)) + bytes_of_pages(n * sizeof(Message)) +
+                   bytes_of_pages(n * sizeof(InOneCall)) +
                    bytes_of_pages(n * sizeof(MessageCarry)) +
                    std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
                    bytes_of_pages(of_regions.used(n_regions)) +
@@ -291,6 +294,11 @@ void Shard::count_collective(const perfield_collective& done, uint64_t wait_end)
   const uint32_t row =
       done.communicator ? find_collective(done.call, done.communicator) : uint32_t(done.call);
   Collective& c = collectives[row];
+  c.in_one_call.add(done.wait_begin);
+  if (c.period.get() != activity->short_period()) {
+    c.period.set(activity->short_period());
+    c.in_one_call.most.set(0);
+  }
   c.bytes_out.add(done.bytes_out);
   c.bytes_in.add(done.bytes_in);
   if (done.flags & PERFIELD_COLLECTIVE_ROOT) c.as_root.add(1);

@@ -88,6 +88,29 @@ struct GrowingStamps {
   }
 };
 
+// How many messages of a row one call completes: those of one MPI_Waitall waited only once. Written
+// by the row's thread.
+struct InOneCall {
+  // A message that a call completed which was entered then, and maybe others of the row with it.
+  void add(uint64_t wait_begin) noexcept {
+    const uint32_t entered = uint32_t(wait_begin);
+    if (__builtin_expect(call.get() != entered, 1)) {
+      call.set(entered);
+      n.set(1);
+      return;
+    }
+    n.add(1);
+    if (n.get() > most.get()) most.set(n.get());
+  }
+  // By the closing thread: the most of the written period, at least 1.
+  uint32_t carried() const noexcept { return std::max(1u, carry_most); }
+
+  ShortCounter call;    // that came last: the lower half of when it was entered
+  ShortCounter n;       // messages that it completed
+  ShortCounter most;    // that one call of the period completed; 0: none completed two
+  uint32_t carry_most;  // by the closing thread
+};
+
 // The messages of one call to or from one peer, or waits for it: what its thread writes.
 struct alignas(64) Message {
   // A wait of so many ticks.
@@ -100,10 +123,11 @@ struct alignas(64) Message {
     wait_begin.add(begin);
     wait_end.add(end);
   }
-  // A message with the stamp of its begin. period: see Activity.
-  void add(uint64_t size, uint64_t begin, perfield_place last, uint32_t period) noexcept;
+  // A message with the stamp of its begin. period: see Activity. Returns whether it is the first of
+  // the period.
+  bool add(uint64_t size, uint64_t begin, perfield_place last, uint32_t period) noexcept;
   // A message without stamps.
-  void add(uint64_t size, uint32_t period) noexcept;
+  bool add(uint64_t size, uint32_t period) noexcept;
 
   uint64_t key;                         // peer and call, see key_of
   Counter count, bytes;                 // of waits: ticks
@@ -163,24 +187,25 @@ inline int counter_of_size(uint64_t size) noexcept {
   return kOf[63u - unsigned(__builtin_clzll(2 * size + 1))];  // its number of binary digits
 }
 
-inline void Message::add(uint64_t size, uint32_t period) noexcept {
+inline bool Message::add(uint64_t size, uint32_t period) noexcept {
   sizes[counter_of_size(size)].add(1);
   count.add(1);
   bytes.add(size);
   if (__builtin_expect(largest_period.get() != period, 0)) {
     largest_period.set(period);
     largest.set(size);
-  } else if (size > largest.get()) {
-    largest.set(size);
+    return true;
   }
+  if (size > largest.get()) largest.set(size);
+  return false;
 }
 
-inline void Message::add(uint64_t size, uint64_t begin, perfield_place last,
+inline bool Message::add(uint64_t size, uint64_t begin, perfield_place last,
                          uint32_t period) noexcept {
   begun.add(begin);
   if (__builtin_expect(begin == 0, 0)) unknown.add(1);
   place.set(place_word(last));
-  add(size, period);
+  return add(size, period);
 }
 
 // Collective operations of one kind on one communicator.
@@ -190,6 +215,8 @@ struct Collective {
   Growing count, bytes_out, bytes_in, as_root;
   GrowingStamps stamps;
   Counter number;  // of the last one
+  InOneCall in_one_call;
+  ShortCounter period;  // of in_one_call, see Activity
   uint64_t carry_count, carry_bytes_out, carry_bytes_in, carry_as_root, carry_unknown;
   Stamps carry_stamps;
 };
@@ -369,6 +396,11 @@ class Shard {
     const uint32_t row = usual_row(call, peer);
     if (__builtin_expect(row == 0, 0)) return count_elsewhere(call, peer, bytes);
     count_message_in(row, bytes);
+  }
+  // Counts a message that began then in its row.
+  void add_message(Message& of_row, uint32_t row, uint64_t bytes, uint64_t begun,
+                   perfield_place place, uint32_t period) noexcept {
+    if (__builtin_expect(of_row.add(bytes, begun, place, period), 0)) in_one_call[row].most.set(0);
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];
@@ -565,6 +597,7 @@ class Shard {
 
   // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call.
   Message* messages;
+  InOneCall* in_one_call;  // of each of these rows
   MessageCarry* carry_messages;
   std::atomic<uint32_t> n_messages{PERFIELD_CALL_LIMIT};
   uint32_t* message_slots;  // hash table of indices into messages; 0: free

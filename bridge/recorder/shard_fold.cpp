@@ -129,6 +129,14 @@ void Shard::fold_stack(Carried& all, uint64_t now) noexcept {
   }
 }
 
+namespace {
+
+void take_most(InOneCall& row) noexcept {
+  row.carry_most = std::max(row.carry_most, row.most.get());
+}
+
+}  // namespace
+
 void Shard::fold_messages() noexcept {
   const uint32_t period = activity->short_period();
   const auto look_at = [&](uint32_t i) {
@@ -143,8 +151,10 @@ void Shard::fold_messages() noexcept {
     seen.empty = m.empty();
     seen.unknown = m.unknown.get();
     m.seen_open = m.open.get();
-    if (m.largest_period.get() == period)
+    if (m.largest_period.get() == period) {
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
+      take_most(in_one_call[i]);
+    }
     return true;
   };
   carry_marked(touched_messages, n_messages.load(relaxed), look_at, carried_messages);
@@ -160,6 +170,7 @@ void Shard::fold_collectives() noexcept {
     c.carry_bytes_in += c.bytes_in.take();
     c.carry_as_root += c.as_root.take();
     c.stamps.take_into(&c.carry_stamps, &c.carry_unknown);
+    if (c.period.get() == activity->short_period()) take_most(c.in_one_call);
     if (carried_collectives.add(i)) ++n_carried_collectives;
   });
 }

@@ -165,7 +165,7 @@ uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_
                        uint64_t wait_end, struct perfield_place place) noexcept;
 // A message that has arrived.
 enum : uint32_t {
-  PERFIELD_ARRIVAL_BLOCKING = 1,  // its wait also counts as waiting for the peer
+  PERFIELD_ARRIVAL_BLOCKING = 1,  // its call completed it alone, and counts as waiting for the peer
   PERFIELD_ARRIVAL_WILDCARD = 2   // posted for any sender or any tag
 };
 struct perfield_arrival {

@@ -231,9 +231,11 @@ class StampSums {
   }
 }
 
-[[gnu::always_inline]] inline void make_row(Message& m, MessageCarry& carried, uint64_t key,
-                                            bool is_known, bool emptied, StampSums& sums,
-                                            MessageRow* row) noexcept {
+[[gnu::always_inline]] inline void make_row(Shard& s, uint32_t k, uint64_t key, bool emptied,
+                                            StampSums& sums, MessageRow* row) noexcept {
+  Message& m = s.messages[k];
+  MessageCarry& carried = s.carry_messages[k];
+  const bool is_known = k >= PERFIELD_CALL_LIMIT;
   const MessageTotals &seen = carried.seen, &written = carried.written;
   const uint64_t count = seen.count - written.count, bytes = seen.bytes - written.bytes;
   const uint64_t largest = m.carry_largest;
@@ -244,6 +246,7 @@ class StampSums {
   row->count = count;
   row->bytes = bytes;
   row->empty = seen.empty - written.empty;
+  row->most_in_call = s.in_one_call[k].carried();
   row->largest = largest;
   row->number = last.number;
   row->channel = last.channel;
@@ -263,6 +266,7 @@ class StampSums {
   carried.written = seen;
   m.written_open = m.seen_open;
   m.carry_largest = 0;
+  s.in_one_call[k].carry_most = 0;
 }
 
 // Rows without room add up in one row of `other peers` per call, for which room is reserved.
@@ -285,6 +289,7 @@ class OtherPeers {
     sum.bytes += row.bytes;
     sum.empty += row.empty;
     sum.largest = std::max(sum.largest, row.largest);
+    sum.most_in_call = std::max(sum.most_in_call, row.most_in_call);
     for (uint64_t MessageRow::*stamps :
          {&MessageRow::begun_sum, &MessageRow::wait_begin_sum, &MessageRow::wait_end_sum})
       sum.*stamps = sum_of_known(sum.*stamps, row.*stamps);
@@ -324,8 +329,7 @@ StepTable table_of(uint16_t call) noexcept {
     if (call_in(key) != last_call) calls.set(last_call = call_in(key));
     MessageRow* const row = rows.next<MessageRow>();
     n += row != nullptr;
-    const bool is_known = k >= PERFIELD_CALL_LIMIT;
-    make_row(s.messages[k], s.carry_messages[k], key, is_known, emptied, sums, row ? row : &spare);
+    make_row(s, k, key, emptied, sums, row ? row : &spare);
     if (__builtin_expect(!row, 0)) others.add(spare);
     return !emptied;
   });
@@ -384,8 +388,7 @@ uint32_t add_synchronisations(Recorder& r, Rows& rows, Carry carry, StampSums& s
       const uint64_t key = s.known_key(k);
       if (table_of(call_in(key)) != StepTable::synchronisations) return true;
       MessageRow row;
-      make_row(s.messages[k], s.carry_messages[k], key, k >= PERFIELD_CALL_LIMIT,
-               carry == Carry::emptied, sums, &row);
+      make_row(s, k, key, carry == Carry::emptied, sums, &row);
       if (rows.add(synchronisation_of(row)))
         ++n;
       else
@@ -416,11 +419,13 @@ uint32_t add_collectives(Recorder& r, Rows& rows, Carry carry, StampSums& sums) 
       row.bytes_in = c.carry_bytes_in;
       if (!c.carry_unknown) sums.into(&row, c.carry_stamps, Stamps{}, true);
       row.number = uint32_t(c.number.get());
+      row.most_in_call = c.in_one_call.carried();
       if (!rows.add(row)) return;  // of a fifth thread with a full table: the next entry has it
       ++n;
       if (carry == Carry::kept) return;
       c.carry_count = c.carry_bytes_out = c.carry_bytes_in = c.carry_as_root = c.carry_unknown = 0;
       c.carry_stamps = {};
+      c.in_one_call.carry_most = 0;
       s.carried_collectives.remove(k);
       --s.n_carried_collectives;
     });

@@ -35,7 +35,7 @@ void StepClock::start() noexcept {
     if (counted) r.close();
     return;
   }
-  if (!in_setup_ && StepChoice::keeps_events(step_, arrivals_every_)) r.begin_log(step_);
+  if (!in_setup_ && configured_.keeps_events(step_, arrivals_every_)) r.begin_log(step_);
   if (counted && windowed_) return;
   counting_since_ = r.clock.ticks();
   r.open(counting_since_);

@@ -5,6 +5,7 @@
 // session's lock; only before_close allocates.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -26,14 +27,41 @@ struct StepChoice {
   bool is_measured(uint64_t step) const noexcept {
     return step >= skip && (step - skip) % measure_every == 0;
   }
-  // Whether each event of a measured step is kept: every so many steps, and some before the first
-  // of these, for short runs.
-  static bool keeps_events(uint64_t step, uint64_t every) noexcept {
-    return every && (step % every == 0 || (step < every && (step & (step - 1)) == 0));
+  // Whether each event of a measured step is kept: of one step in each stretch of `every` steps.
+  // For short runs, the first stretch is cut into 0, 1, 2 to 3, 4 to 7, ... A hash of a stretch
+  // chooses its step, so that the chosen ones do not lock to a period of the program, such as every
+  // second step. A step that is not measured passes this on to the next measured one.
+  bool keeps_events(uint64_t step, uint64_t every) const noexcept {
+    if (!every || !is_measured(step)) return false;
+    const uint64_t passed_on = std::min(step - skip, measure_every - 1);
+    for (uint64_t from = step - passed_on;;) {
+      const Stretch stretch = stretch_of(from, every);
+      const uint64_t chosen = stretch.first + mixed(stretch.first) % stretch.steps;
+      if (from <= chosen && chosen <= step) return true;
+      from = stretch.first + stretch.steps;
+      if (from > step) return false;
+    }
   }
   // Whether a frame ends with this step: a measured step, or the last of a group of steps.
   bool ends_frame(uint64_t step) const noexcept {
     return is_measured(step) && (measure_every > 1 || (step + 1) % sum_every == 0);
+  }
+
+ private:
+  struct Stretch {
+    uint64_t first, steps;
+  };
+  static Stretch stretch_of(uint64_t step, uint64_t every) noexcept {
+    if (step >= every) return {step - step % every, every};
+    if (step == 0) return {0, 1};
+    const uint64_t first = uint64_t{1} << (63 - __builtin_clzll(step));
+    return {first, std::min(first, every - first)};
+  }
+  // All bits of a number in all bits of another (the end of SplitMix64).
+  static uint64_t mixed(uint64_t number) noexcept {
+    number = (number + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+    number = (number ^ number >> 27) * 0x94D049BB133111EBu;
+    return number ^ number >> 31;
   }
 };
 

@@ -27,7 +27,8 @@ void Arrivals::add_step(int32_t rank, int64_t index, const StepView& step) {
   if (index < from_ || rank < 0) return;
   const size_t before = events_.size();
   waits::add_rows(step, index, rank, {0, 0}, &events_);
-  for (size_t at = before; at < events_.size(); ++at) events_[at].pad = step.fixed.span;
+  if (step.fixed.span > 1)
+    for (size_t at = before; at < events_.size(); ++at) events_[at].flags |= waits::kSeveralSteps;
   steps_[index].n_events += events_.size() - before;
   steps_[index].measured_ns += double(step.fixed.measured_ns);
   make_room();
@@ -61,8 +62,8 @@ void Arrivals::make_room() {
 void Arrivals::sort_out() {
   const auto is_told_by_log = [&](waits::Event& event) {
     if (!is_row(event)) return false;
-    const auto log = event.pad > 1 ? logs_.end() : logs_.find({event.step, event.rank});
-    event.pad = 0;
+    const bool is_longer = event.flags & waits::kSeveralSteps;
+    const auto log = is_longer ? logs_.end() : logs_.find({event.step, event.rank});
     if (log != logs_.end()) log->second.is_used = true;
     return log != logs_.end();
   };

@@ -20,8 +20,8 @@ int64_t mean(uint64_t sum, uint64_t count, uint64_t begin) {
 }
 
 template <class Row>
-void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event event,
-               Events* events) {
+void add_event(const Row& row, uint32_t most_in_call, uint64_t begin, const RankClock& clock,
+               Event event, Events* events) {
   if (row.count == 0 || row.count > uint64_t(std::numeric_limits<int64_t>::max())) return;
   if (!(row.begun_sum | row.wait_begin_sum | row.wait_end_sum)) return;  // no source of stamps
   const auto stamp = [&](uint64_t sum) {
@@ -30,6 +30,7 @@ void add_event(const Row& row, uint64_t begin, const RankClock& clock, Event eve
   event.call = row.call;
   event.flags |= row.count == 1 ? kSingle : kMean;
   event.number = row.number;
+  event.most_in_call = most_in_call;
   event.count = uint32_t(std::min<uint64_t>(row.count, std::numeric_limits<uint32_t>::max()));
   event.begun = stamp(row.begun_sum);
   event.wait_begin = stamp(row.wait_begin_sum);
@@ -73,7 +74,7 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     event.kind = row.call == PERFIELD_CALL_recv ? kReceive : kSend;
     event.channel = row.channel;
     event.bytes = row.bytes;
-    add_event(row, step.fixed.begin_ns, clock, event, events);
+    add_event(row, row.most_in_call, step.fixed.begin_ns, clock, event, events);
   }
   event.bytes = 0;
   event.kind = kSynchronisation;
@@ -81,7 +82,7 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     if (row.peer == rank) continue;
     event.peer = row.peer < 0 ? kUnknownPeer : row.peer;
     event.channel = row.channel;
-    add_event(row, step.fixed.begin_ns, clock, event, events);
+    add_event(row, 1, step.fixed.begin_ns, clock, event, events);  // a call has each partner once
   }
   event.peer = kCollectively;
   event.kind = kCollective;
@@ -89,7 +90,7 @@ void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock
     event.flags = row.flags & 1 ? kRoot : 0;
     event.channel = row.communicator;
     event.bytes = row.bytes_out + row.bytes_in;
-    add_event(row, step.fixed.begin_ns, clock, event, events);
+    add_event(row, row.most_in_call, step.fixed.begin_ns, clock, event, events);
   }
 }
 

@@ -25,33 +25,34 @@ inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - u
 enum EventKind : uint8_t { kSend = 0, kReceive = 1, kCollective = 2, kSynchronisation = 3 };
 
 enum EventFlag : uint8_t {
-  kRoot = 1,       // of a collective: this rank was its root
-  kSingle = 2,     // of a row with count 1, not of a log
-  kMean = 4,       // of a row with a higher count: stamps are means, so they give bounds alone
-  kWildcard = 8,   // of a receive: from any source or with any tag
-  kOverflow = 16,  // this rank's log of this step lost events
-  kExclusive = 32  // of a lock
+  kRoot = 1,          // of a collective: this rank was its root
+  kSingle = 2,        // of a row with count 1, not of a log
+  kMean = 4,          // of a row with a higher count: stamps are means, so they give bounds alone
+  kWildcard = 8,      // of a receive: from any source or with any tag
+  kOverflow = 16,     // this rank's log of this step lost events
+  kExclusive = 32,    // of a lock
+  kSeveralSteps = 64  // of a row: its entry adds up several steps
 };
 
 // One message at one end, one collective operation or synchronisation of one rank, or a row of
 // several.
 struct Event {
-  int64_t step;        // the closed step in which it began
-  int32_t rank;        // this end
-  int32_t peer;        // the other end; -1 for collectives, and for locks of all ranks
-  uint16_t call;       // calls.def; of a receive: the call that completed it, or recv
-  uint8_t kind;        // EventKind
-  uint8_t flags;       // EventFlag
-  uint32_t channel;    // of messages; name of communicator (collectives), window; 0: not known
-  uint32_t number;     // nth message of (sender, receiver, channel), nth collective, nth epoch of
-                       // (origin, target, window); 0: not known
-  uint32_t count;      // 1, or of the row
-  uint32_t size;       // of the collective's communicator; 0: not known
-  uint32_t pad;        // 0
-  uint64_t bytes;      // of all its messages
-  int64_t begun;       // ns: its call was entered; of a receive: it was posted
-  int64_t wait_begin;  // ns: the call that blocked for it was entered
-  int64_t wait_end;    // ns: and left
+  int64_t step;      // the closed step in which it began
+  int32_t rank;      // this end
+  int32_t peer;      // the other end; -1 for collectives, and for locks of all ranks
+  uint16_t call;     // calls.def; of a receive: the call that completed it, or recv
+  uint8_t kind;      // EventKind
+  uint8_t flags;     // EventFlag
+  uint32_t channel;  // of messages; name of communicator (collectives), window; 0: not known
+  uint32_t number;   // nth message of (sender, receiver, channel), nth collective, nth epoch of
+                     // (origin, target, window); 0: not known
+  uint32_t count;    // 1, or of the row
+  uint32_t size;     // of the collective's communicator; 0: not known
+  uint32_t most_in_call;  // of a row: how many of these one call completed, at most; 0: not known
+  uint64_t bytes;         // of all its messages
+  int64_t begun;          // ns: its call was entered; of a receive: it was posted
+  int64_t wait_begin;     // ns: the call that blocked for it was entered
+  int64_t wait_end;       // ns: and left
 };
 static_assert(sizeof(Event) == 72, "numpy's EVENT has the same layout");
 using Events = LargeVector<Event>;
@@ -64,6 +65,12 @@ inline bool is_of_probe(const Event& event) {
 inline bool has_wait(const Event& event) {
   return event.wait_begin != kUnknown && event.wait_end != kUnknown &&
          event.wait_end >= event.wait_begin;
+}
+
+// Whether one call completed all that the event counts: a single event, or a row that tells so.
+inline bool is_of_one_call(const Event& event) {
+  if (event.count <= 1) return event.count == 1 && !(event.flags & kMean);
+  return event.most_in_call >= event.count;
 }
 
 enum StateKind : uint8_t {
@@ -92,6 +99,7 @@ enum Gap : uint8_t {
   kEitherWay,   // only a rendezvous would have waited, and nothing shows whether it was one
   kNoHolder,    // no other rank is seen to hold the lock
   kOtherCall,   // no rule says for whom the call waits
+  kOnlySums,    // beyond a bound, sums of several messages do not tell
   kGaps
 };
 

@@ -56,7 +56,7 @@ void Timeline::add_calls(const Event* events, size_t n_events, const State* stat
   ArenaVector<CallOfEvents> found(arena);
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
-    if (e.rank < 0 || !is_single(e)) continue;
+    if (e.rank < 0 || !is_of_one_call(e)) continue;
     if (has_wait(e)) {
       const CallOfEvents call = {{e.wait_begin, e.wait_end, e.step, 0, -1}, e.rank, i, 1};
       if (!found.empty() && found.back().goes_on_with(call))
@@ -158,8 +158,8 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
   for (size_t i = 0; i < n_events; ++i) {
     const Event& e = events[i];
     const EventKind end = end_of(e);
-    if (end == kCollective || !e.number || !e.channel || !is_single(e) || e.rank < 0 ||
-        e.peer < 0 || e.peer == e.rank || e.peer >= n_ranks())
+    if (end == kCollective || !e.number || !e.channel || e.rank < 0 || e.peer < 0 ||
+        e.peer == e.rank || e.peer >= n_ranks() || !(end == kSend || is_of_one_call(e)))
       continue;
     Ends& ends = messages.of(e);
     if (end == kSend)
@@ -178,7 +178,7 @@ void Timeline::add_messages(const Event* events, size_t n_events) {
   messages.for_each([&](const Ends& ends) {
     if (ends.send < 0 || ends.receive < 0) return;
     const Event &send = events[ends.send], &receive = events[ends.receive];
-    if (send.begun == kUnknown || !has_wait(receive)) return;
+    if (send.begun == kUnknown || !has_wait(receive) || send.count != receive.count) return;
     send_of_[size_t(ends.receive)] = ends.send;
     if (send.rank < receive.rank)
       meetings_.push_back({send.rank, receive.rank, send.begun, receive.wait_end});

@@ -22,24 +22,45 @@ struct Messages {
   }
 };
 
-// The messages of one call, and which of them the partner began last.
+// The message that its partner began last, and when the last of the others was begun: of all, and
+// of those with other partners.
+struct Latest {
+  const Event* event = nullptr;
+  int64_t at = kUnknown, other = kUnknown, of_others = kUnknown;
+
+  void add(const Event& next, int64_t begun) {
+    const bool is_later = !event || begun > at;
+    const int64_t earlier = is_later ? at : begun;
+    if (event) {
+      other = std::max(other, earlier);
+      if (next.peer != event->peer) of_others = is_later ? at : std::max(of_others, begun);
+    }
+    if (!is_later) return;
+    event = &next;
+    at = begun;
+  }
+};
+
+// The messages of one call.
 struct OfCall {
-  int64_t last = kUnknown, before = kUnknown;
-  const Event* last_event = nullptr;
+  Latest receive, send;
   Messages received, sent;
   bool is_known = true;
 
   void begun(const Event& event, int64_t at) {
-    // A partner sends and posts its receive at nearly the same time: an exchange is one transfer.
-    const bool is_exchange =
-        last_event && event.peer == last_event->peer && event.kind != last_event->kind;
-    if (!last_event || at > last) {
-      if (!is_exchange) before = last;
-      last = at;
-      last_event = &event;
-    } else if (!is_exchange) {
-      before = std::max(before, at);
-    }
+    (event.kind == kReceive ? receive : send).add(event, at);
+  }
+  // The message that came last.
+  const Latest& last() const {
+    if (!receive.event || !send.event) return receive.event ? receive : send;
+    if (receive.at != send.at) return receive.at > send.at ? receive : send;
+    return receive.event < send.event ? receive : send;
+  }
+  // When the last of all others was begun before the last receive. A partner sends and posts its
+  // receive at nearly the same time: an exchange is one transfer.
+  int64_t before() const {
+    const bool is_exchange = send.event && send.event->peer == receive.event->peer;
+    return std::max(receive.other, is_exchange ? send.of_others : send.at);
   }
 };
 
@@ -107,8 +128,8 @@ class Finder {
       if (timeline_.call_of()[i] < 0) continue;
       OfCall& call = calls_[place_of(i)];
       const int64_t partner = e.kind == kReceive ? send_of[i] : receive_of[i];
-      if (e.kind >= kCollective || partner < 0 || (e.flags & kOverflow) || is_test(e.call) ||
-          is_transfer_of_window(e.call) || events_[partner].begun == kUnknown) {
+      if (e.kind >= kCollective || e.count != 1 || partner < 0 || (e.flags & kOverflow) ||
+          is_test(e.call) || is_transfer_of_window(e.call) || events_[partner].begun == kUnknown) {
         call.is_known = false;
         continue;
       }
@@ -121,13 +142,13 @@ class Finder {
   void judge_call(size_t index) {
     const Event& e = events_[index];
     const OfCall& call = calls_[place_of(index)];
-    if (!call.is_known || &e != call.last_event) return;
-    const double time = double(e.wait_end - std::clamp(call.last, e.wait_begin, e.wait_end));
+    if (!call.is_known || &e != call.last().event) return;
+    const int64_t last = call.last().at;
+    const double time = double(e.wait_end - std::clamp(last, e.wait_begin, e.wait_end));
     // Whether a send waited for its receive cannot be seen, so only receives are whole for sure.
-    const bool is_alone = e.kind == kReceive && call.last >= e.wait_begin &&
-                          call.last <= e.wait_end &&
-                          (call.before == kUnknown || double(call.last - call.before) >= time);
-    add(e, e.peer, call.last, is_alone, larger_of(call), e.bytes);
+    const bool is_alone = e.kind == kReceive && last >= e.wait_begin && last <= e.wait_end &&
+                          (call.before() == kUnknown || double(last - call.before()) >= time);
+    add(e, e.peer, last, is_alone, larger_of(call), e.bytes);
   }
 
   static const Messages& larger_of(const OfCall& call) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -50,9 +51,17 @@ bool is_standard(uint16_t call) {
          call == PERFIELD_CALL_sendrecv || call == PERFIELD_CALL_sendrecv_replace;
 }
 
+bool only_starts(uint16_t call) {
+  return call == PERFIELD_CALL_isend || call == PERFIELD_CALL_ibsend ||
+         call == PERFIELD_CALL_issend || call == PERFIELD_CALL_irsend;
+}
+
 // Whether the call that blocks for the event may block for others at the same time.
 bool may_share_its_call(const Event& event) {
   if (event.kind == kReceive) return true;
+  // MPI completed it at once, in the call that started it.
+  if (event.kind == kSend && only_starts(event.call) && event.begun == event.wait_begin)
+    return false;
   if (event.kind == kSynchronisation) return bounds_epoch(event.call);
   if (event.kind == kCollective)
     return (event.call >= PERFIELD_CALL_ibarrier && event.call <= PERFIELD_CALL_iexscan) ||
@@ -70,6 +79,29 @@ bool is_message_end(const Event& event) { return event.kind < kCollective; }
 
 bool is_row(const Event& event) { return event.flags & (kSingle | kMean); }
 bool is_mean(const Event& event) { return (event.flags & kMean) || event.count != 1; }
+
+bool is_alone_in_its_call(const Event& event) { return !may_share_its_call(event); }
+
+// How many messages or operations of a row one call may have completed: its waiting is in so many
+// differences of stamps.
+uint32_t most_in_call(const Event& row) {
+  if (!may_share_its_call(row)) return 1;
+  return row.most_in_call ? std::min(row.most_in_call, row.count) : row.count;
+}
+
+// Whether the event is a row of several messages for which one call blocked: a call like others,
+// but for the partner's stamps, of which only the mean is known.
+bool is_row_of_call(const Event& event) {
+  return is_mean(event) && is_message_end(event) && may_share_its_call(event) &&
+         is_of_one_call(event) && has_wait(event);
+}
+
+// The time for which all messages of a row blocked, at least: that of a call counts once, and means
+// are rounded.
+double blocked_ns_of(const Event& row) {
+  const double mean = std::max(0.0, double(difference(row.wait_end, row.wait_begin)) - 1);
+  return double(row.count) * mean / double(std::max(1u, most_in_call(row)));
+}
 
 // What one event says about the wait in its call.
 struct Judgement {
@@ -121,8 +153,9 @@ struct Cover {
   double shareable_ns[kSharings];  // of blocked_ns, in calls that rows may hold, too
 };
 
-struct RowBound {  // of a row with a count above 1
-  State state;     // time_ns is 0 where it shows no waiting
+struct RowBound {          // of a row with a count above 1
+  State state;             // time_ns is 0 where it shows no waiting
+  bool state_may_overlap;  // as it is of this row and of others of the pair
   double blocked_ns;
   bool may_overlap;
   Sharing sharing;
@@ -173,6 +206,7 @@ class Finder {
   void take(Index index) {
     const Event& e = events_[index];
     if (e.kind == kCollective) collectives_.push_back(index);
+    if (is_row_of_call(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
     if (is_mean(e)) return means_.push_back(index);
     if (has_wait(e)) take_call({e.wait_begin, e.wait_end, e.rank, index, 1});
     if (is_message_end(e)) take_message(index);
@@ -605,13 +639,21 @@ class Finder {
       if (doubt > std::max(kClearly * waited, uncertainty))
         known = std::min(known, uint8_t(kBound));
       const uint8_t exactness = known == kExact ? kExact : kBound;
-      (exactness == kExact ? cover.covered.exact_ns : cover.covered.bounded_ns) += blocked;
+      const double spread = is_mean(events_[*top]) ? blocked - waited : 0;
+      if (exactness == kExact) {
+        cover.covered.exact_ns += blocked;
+      } else {
+        if (judged.known == kExact && known == kBound && doubt > 0 && !is_bound_by_rows)
+          gap = kEitherWay;
+        cover.covered.bounded_ns += waited;
+        cover.covered.gap_ns[is_bound_by_rows ? kOnlySums : Gap(gap)] += blocked - waited;
+      }
       const bool is_sure = judged.is_cause_sure &&
                            (exactness == kBound || doubt == 0 || doubtful == judged.cause) &&
                            is_top_for_sure(call, n, judged, has_waitsome);
       add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
                  events_[*top].call, protocol, *top, judged.cause_event, waited,
-                 uncertainty + (exactness == kExact ? doubt : 0)},
+                 uncertainty + (exactness == kExact ? doubt + spread : 0)},
                 may_overlap, sharing);
       return;
     }
@@ -620,7 +662,7 @@ class Finder {
                  *top, -1, waited, uncertainty},
                 may_overlap, sharing);
     if (known != kExact) {
-      (is_bound_by_rows ? cover.covered.bounded_ns : cover.covered.gap_ns[gap]) += blocked;
+      cover.covered.gap_ns[is_bound_by_rows ? kOnlySums : Gap(gap)] += blocked;
       return;
     }
     if (doubt == 0) possible = std::max(possible, possible_if_rendezvous);
@@ -652,9 +694,13 @@ class Finder {
     for (const Index i : means_) {
       const Event& e = events_[i];
       if (e.kind == kCollective) continue;
-      if (may_share_its_call(e)) has_rows_[sharing_of(e)].push_back({e.step, e.rank});
+      const bool is_of_call = is_row_of_call(e);
+      if (may_share_its_call(e) && !is_of_call)
+        has_rows_[sharing_of(e)].push_back({e.step, e.rank});
       if (is_message(e) || (is_of_probe(e) && is_rank(e.peer)))
         has_means = true;
+      else if (is_of_call)
+        judgements_[i].is_unknown(kNoPartner);
       else if (e.kind == kSynchronisation)
         add_row(i, nullptr, kUnpaired, 0);
       else
@@ -718,9 +764,19 @@ class Finder {
     const auto has_begun = [](const Event& e) { return e.begun != kUnknown; };
     const bool to_itself = events_[(sends.empty() ? receives : sends)[0]].peer ==
                            events_[(sends.empty() ? receives : sends)[0]].rank;
-    // One bound for all rows of this end; the first of them holds it.
-    const auto bound = [&](const std::vector<Index>& waiting, const std::vector<Index>& late,
+    // One bound for all rows of this end; the first of them holds it. Rows of one call are judged
+    // with that call.
+    const auto bound = [&](std::vector<Index> waiting, const std::vector<Index>& late,
                            StateKind kind, bool may_wait, Gap gap) {
+      for (const Index row : waiting)
+        if (is_row_of_call(events_[row])) {
+          const std::vector<Index> same =
+              is_paired && waiting.size() == 1 ? late : of_same_messages(events_[row], late);
+          judge_row_of_call(row, all(same, has_begun) ? same : std::vector<Index>(), kind);
+        }
+      if (all(waiting, is_row_of_call)) return;
+      std::stable_partition(waiting.begin(), waiting.end(),
+                            [this](Index row) { return !is_row_of_call(events_[row]); });
       const bool has_bound =
           is_paired && may_wait && all(waiting, has_wait) && all(late, has_begun);
       Judgement judged;
@@ -730,18 +786,23 @@ class Finder {
         judged.cause_event = late[0];
         judged.is_cause_sure = true;
         judged.kind = kind;
-        judged.lateness = sum_of_lateness(waiting, late);
+        judged.lateness = sum_of_lateness(waiting, late) / most_in_call_of(waiting);
       }
+      const size_t first = rows_.size();
       for (size_t k = 0; k < waiting.size(); ++k)
-        if (is_mean(events_[waiting[k]]) || k == 0)
+        if ((is_mean(events_[waiting[k]]) && !is_row_of_call(events_[waiting[k]])) || k == 0)
           add_row(waiting[k], has_bound ? &judged : nullptr, is_paired ? gap : kUnpaired,
                   k == 0 && has_bound ? judged.lateness : 0);
+      if (has_bound) rows_[first].state_may_overlap = !all(waiting, is_alone_in_its_call);
     };
     if (to_itself) {
       Judgement none;
       for (const auto* rows : {&sends, &receives})
         for (const Index i : *rows)
-          if (is_mean(events_[i])) add_row(i, &none, kNoPartner, 0);
+          if (is_row_of_call(events_[i]))
+            judgements_[i].waits_for_nobody();
+          else if (is_mean(events_[i]))
+            add_row(i, &none, kNoPartner, 0);
       return;
     }
     if (!receives.empty()) bound(receives, sends, kLateSender, true, kNoPartner);
@@ -764,6 +825,62 @@ class Finder {
       if (is_mean(events_[probes[k]]))
         add_row(probes[k], is_paired ? &judged : nullptr, kUnpaired,
                 is_paired && k == 0 ? sum_of_lateness(probes, sends) : 0);
+  }
+
+  // The row that counts the same messages at the other end; none if that is not known.
+  std::vector<Index> of_same_messages(const Event& row, const std::vector<Index>& others) const {
+    std::vector<Index> found;
+    for (const Index i : others)
+      if (row.channel && row.number && events_[i].channel == row.channel &&
+          events_[i].number == row.number && events_[i].count == row.count)
+        found.push_back(i);
+    return found.size() == 1 ? found : std::vector<Index>();
+  }
+
+  // late: the rows of the same messages at the other end, empty if they are not known. The last of
+  // these began after their mean, before this call was left, and before the partner entered the
+  // call that completed them all; where these are near one another, the wait is known.
+  void judge_row_of_call(Index index, const std::vector<Index>& late, StateKind kind) {
+    const Event& e = events_[index];
+    Judgement& judged = judgements_[index];
+    if (e.kind == kSend && is_buffered(e.call)) return judged.waits_for_nobody();
+    if (late.empty()) return judged.is_unknown(kUnpaired);
+    double until_begun = 0;
+    for (const Index i : late)
+      until_begun += double(events_[i].count) * double(difference(events_[i].begun, e.wait_begin));
+    until_begun /= double(e.count);
+    double until_all_begun = std::numeric_limits<double>::infinity();
+    if (late.size() == 1 && is_row_of_call(events_[late.front()]))
+      until_all_begun = double(difference(events_[late.front()].wait_begin, e.wait_begin));
+    const double blocked = double(difference(e.wait_end, e.wait_begin));
+    const double uncertainty = uncertainty_between(e.rank, e.peer);
+    const bool is_certain = e.kind == kReceive || is_synchronous(e.call);
+    if (blocked < until_begun - uncertainty)  // sends: eager
+      return is_certain ? judged.is_unknown(kClash) : judged.waits_for_nobody();
+    judged = Judgement();
+    judged.lateness = std::min(until_begun, blocked) - 1;  // means are rounded
+    judged.uncertainty = uncertainty;
+    judged.cause = e.peer;
+    judged.cause_event = late.front();
+    judged.kind = kind;
+    judged.gap = kOnlySums;
+    const double spread = std::max(0.0, std::min(blocked, until_all_begun + uncertainty)) -
+                          std::max(0.0, judged.lateness);
+    judged.known = spread <= kClearly * blocked ? kExact : kBound;
+    judged.standing = is_certain ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
+    judged.is_cause_sure = true;
+  }
+
+  // How many messages of these rows one call may have completed, at most. Rows of one kind of call
+  // are of different threads or steps.
+  double most_in_call_of(const std::vector<Index>& rows) const {
+    std::map<uint16_t, uint32_t> most;
+    for (const Index i : rows)
+      if (may_share_its_call(events_[i]))
+        most[events_[i].call] = std::max(most[events_[i].call], most_in_call(events_[i]));
+    uint64_t sum = 0;
+    for (const auto& [call, n] : most) sum += n;
+    return double(std::max<uint64_t>(1, sum));
   }
 
   // Sum over the messages: how much later they began at the late end than the call that waited.
@@ -811,7 +928,7 @@ class Finder {
       const Judgement& judged = judgements_[group[k]];
       add_row(group[k], judged.known ? &judged : nullptr, Gap(judged.gap),
               judged.standing == Judgement::kWaits
-                  ? double(e.count) * (judged.lateness - judged.uncertainty - 1)
+                  ? double(e.count) * (judged.lateness - judged.uncertainty - 1) / most_in_call(e)
                   : 0);
     }
   }
@@ -821,9 +938,8 @@ class Finder {
     const Event& e = events_[index];
     if (!has_wait(e)) return;
     RowBound row{};
-    row.blocked_ns =
-        is_mean(e) ? double(e.count) * double(difference(e.wait_end, e.wait_begin)) : 0;
-    row.may_overlap = may_share_its_call(e);
+    row.blocked_ns = is_mean(e) ? blocked_ns_of(e) : 0;
+    row.may_overlap = row.state_may_overlap = may_share_its_call(e);
     row.sharing = sharing_of(e);
     row.is_paired = judged != nullptr;
     row.gap = gap;
@@ -895,13 +1011,29 @@ class Finder {
       if (!found_[i].may_overlap) states.push_back(found_[i].state);
     for (size_t i = first_row; i < last_row; ++i) {
       const RowBound& row = rows_[i];
-      if (row.may_overlap) continue;
-      count_row(sum.covered, row, row.blocked_ns, row.is_paired);
-      if (row.state.time_ns > 0) states.push_back(row.state);
+      if (!row.may_overlap) {
+        sum.covered.blocked_ns += row.blocked_ns;
+        sum.covered.gap_ns[row.is_paired ? kOnlySums : row.gap] += row.blocked_ns;
+      }
+      if (row.state_may_overlap || row.state.time_ns <= 0) continue;
+      states.push_back(row.state);
+      explain(sum.covered, row.state.time_ns);
     }
     for (const Sharing sharing : {kAmongMessages, kAmongPartners})
       join_shared(sharing, first_found, last_found, first_row, last_row, sum, states);
     std::sort(states.begin() + std::ptrdiff_t(first_state), states.end(), before);
+    keep_within(sum.covered.blocked_ns, states.data() + first_state, states.data() + states.size());
+  }
+
+  // The invariant of all sums of waiting: a rank waits no longer than it was blocked. It follows
+  // from how states are found; where it did not hold, all of them would be too long.
+  static void keep_within(double blocked_ns, State* first, State* last) {
+    double waited = 0;
+    for (const State* state = first; state != last; ++state)
+      if (state->exactness != kUncertain) waited += state->time_ns;
+    constexpr double kRounding = 1e-9;
+    if (waited <= blocked_ns * (1 + kRounding)) return;
+    for (State* state = first; state != last; ++state) state->time_ns *= blocked_ns / waited;
   }
 
   // Rows that may have shared a call bound the same time, so only the largest of them counts, and
@@ -913,9 +1045,11 @@ class Finder {
     bool is_any_paired = false;
     for (size_t i = first_row; i < last_row; ++i) {
       const RowBound& row = rows_[i];
-      if (!row.may_overlap || row.sharing != sharing) continue;
+      if (row.sharing != sharing) continue;
+      if (row.state_may_overlap && (!most_bound || row.state.time_ns > most_bound->state.time_ns))
+        most_bound = &row;
+      if (!row.may_overlap) continue;
       if (!longest || row.blocked_ns > longest->blocked_ns) longest = &row;
-      if (!most_bound || row.state.time_ns > most_bound->state.time_ns) most_bound = &row;
       is_any_paired = is_any_paired || row.is_paired;
     }
     const auto is_of_these = [&](const FoundState& one) {
@@ -928,15 +1062,24 @@ class Finder {
     const bool use_row = most_bound && most_bound->state.time_ns > known;
     for (size_t i = first_found; i < last_found; ++i)
       if (is_of_these(found_[i]) && !use_row) states.push_back(found_[i].state);
-    if (use_row) states.push_back(most_bound->state);
-    if (longest)
-      count_row(sum.covered, *longest,
-                std::max(0.0, longest->blocked_ns - sum.shareable_ns[sharing]), is_any_paired);
+    if (longest) {
+      const double more = std::max(0.0, longest->blocked_ns - sum.shareable_ns[sharing]);
+      sum.covered.blocked_ns += more;
+      sum.covered.gap_ns[is_any_paired ? kOnlySums : longest->gap] += more;
+    }
+    if (!use_row) return;
+    states.push_back(most_bound->state);
+    explain(sum.covered, most_bound->state.time_ns - known);
   }
 
-  static void count_row(Covered& covered, const RowBound& row, double blocked_ns, bool is_paired) {
-    covered.blocked_ns += blocked_ns;
-    (is_paired ? covered.bounded_ns : covered.gap_ns[row.gap]) += blocked_ns;
+  // So much of what is not explained is known to be waiting: of what sums hide, then of all else.
+  static void explain(Covered& covered, double ns) {
+    for (double* part = covered.gap_ns + kGaps; part-- != covered.gap_ns && ns > 0;) {
+      const double taken = std::min(ns, *part);
+      *part -= taken;
+      covered.bounded_ns += taken;
+      ns -= taken;
+    }
   }
 
   const Event* events_;

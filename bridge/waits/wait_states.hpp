@@ -23,7 +23,7 @@ struct Covered {
   uint32_t pad;
   double blocked_ns;    // in calls whose events are known
   double exact_ns;      // in calls whose waiting is known, 0 included
-  double bounded_ns;    // in calls whose waiting is known to be at least so long
+  double bounded_ns;    // waiting that is known as a lower bound; the rest of the call is a gap
   double uncertain_ns;  // might be waiting, but is no longer than the clocks are uncertain
   double gap_ns[kGaps];
 };

@@ -2,6 +2,7 @@
 """perfield info --waits of runs whose ranks keep stamps of their messages."""
 
 import json
+import re
 
 import pytest
 from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
@@ -81,6 +82,52 @@ def test_path_tells_ranks_and_regions_and_what_that_is_of_the_run(tmp_path, prin
     assert row["of_run_s"] == pytest.approx(2 * row["path_s"], rel=0.01)
     text = " ".join(printed(path, "--waits").split())
     assert "If all 10 steps are like these, rank 2 is on the run's critical path for about 210 ms of" in text
+
+
+def alternating(n_steps=12):
+    """Rank 1 computes 40 ms in even steps, when the other computes 10 ms; 2 ms are enough in the others."""
+    programs = [[], []]
+    for number in range(n_steps):
+        for rank, program in enumerate(programs):
+            program += [
+                compute((2 if number % 2 else 40 if rank else 10) * MS),
+                collective("allreduce"),
+                step(),
+            ]
+    return simulate(programs)
+
+
+def test_logged_steps_that_are_unlike_all_steps_stand_for_themselves_alone(tmp_path, printed):
+    for name, logged, is_like in (
+        ("even", lambda number: number % 2 == 0, False),
+        ("odd", lambda number: number % 2 == 1, False),
+        ("both", lambda number: number in (2, 5, 6, 9), True),
+    ):
+        path = write_waiting_run(tmp_path / name, alternating(), logged)
+        text = " ".join(printed(path, "--waits").split())
+        assert ("logged steps below cannot stand for all 12 steps: on average they take" in text) != is_like
+        assert ("If all 12 steps are like these" in text) == is_like
+        told = json.loads(printed(path, "--waits", "--json"))
+        assert told["critical_path"]["is_like_run"] == is_like
+        assert all((row["of_run_s"] is not None) == is_like for row in told["path"])
+
+
+def test_shares_of_waiting_and_of_what_is_not_known_are_the_same_in_both_sentences(tmp_path, printed):
+    """Rank 1 is late in one message of each step and early in the next, so sums hide most of the waiting."""
+    programs = [[collective("barrier")] for _ in range(2)]
+    for _ in range(8):
+        programs[0] += [recv(1), compute(10 * MS), recv(1), step()]
+        programs[1] += [compute(12 * MS), send(0), send(0), compute(8 * MS), step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs), lambda number: number == 3)
+    text = printed(path, "--waits")
+    known, transfer = (line for line in text.splitlines() if line.startswith("Of the time in"))
+    share = {what: int(re.search(rf"(\d+) % (?:is )?{what}", line)[1]) for what, line in (
+        ("explained exactly", known), ("waiting by lower bounds", known), ("unexplained", known),
+        ("waiting", transfer), ("not known", transfer),
+    )}  # fmt: skip
+    assert share["unexplained"] > 50
+    assert share["not known"] == pytest.approx(share["unexplained"], abs=1)
+    assert share["waiting"] <= share["explained exactly"] + share["waiting by lower bounds"] + 1
 
 
 def test_transfers_have_a_row_for_each_size(tmp_path, printed):

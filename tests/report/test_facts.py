@@ -10,13 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated_waits import collective, compute, simulate, step
 from uneven_runs import uneven_run
+from waiting_runs import write_waiting_run
 
 import perfield
 import twin
 from perfield.analysis.findings import Answer, Finding, Picture, memory_growth
 from perfield.report import report
 from perfield.report.facts import SCHEMA, VERSION, as_json, facts, numbers
+from perfield.report.sections import sections
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
@@ -171,3 +174,25 @@ def test_notes_say_why_steps_are_left_out(tmp_path):
     assert f"1 of 5 {left_out} ranks may have done different steps in them." in said[0]
     assert f"4 of 10 {left_out} some rank's entry of them is missing or damaged." in said[1]
     assert said[0].count(left_out) == said[1].count(left_out) == 1
+
+
+def test_efficiencies_of_logged_steps_stand_apart_and_multiply(tmp_path):
+    """Of steps that alternate between balanced and unbalanced ones, the unbalanced are logged."""
+    programs = [[], []]
+    for number in range(12):
+        for rank, program in enumerate(programs):
+            program += [compute(40_000_000 if rank and number % 2 else 10_000_000), collective("allreduce")]
+            program.append(step())
+    path = write_waiting_run(tmp_path / "run", simulate(programs), lambda number: number % 2 == 1)
+    made = report(perfield.open(path))
+    told = numbers(made)
+    assert told["logged_steps"] == 6
+    factors = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
+    product = math.prod(told[f"logged_{name}"] for name in factors)
+    assert told["logged_parallel_efficiency"] == pytest.approx(product) == pytest.approx(25 / 40, rel=0.01)
+    assert told["parallel_efficiency"] == pytest.approx(35 / 50, rel=0.01)  # of all steps
+    (section,) = (each for each in sections(made) if each.name == "efficiency")
+    (table,) = section.tables
+    assert table.headings == ("", ">all steps", ">6 logged steps", "meaning")
+    assert "cannot stand for all 12 steps" in section.words[0]
+    assert [row[1] for row in table.rows[3:]] == ["", ""]  # serialisation and transfer

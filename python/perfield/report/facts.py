@@ -17,7 +17,7 @@ from perfield.analysis.plain import plain
 from perfield.report.contents import Report
 from perfield.report.view import view_of
 
-VERSION = 1  # of the layout; larger where a name vanishes or changes its meaning
+VERSION = 2  # of the layout; larger where a name vanishes or changes its meaning
 SCHEMA = Path(__file__).with_name("facts.schema.json")
 REGION_NUMBERS = {  # of tables.regions -> name after the region's
     "imbalance": "imbalance",
@@ -33,6 +33,15 @@ SHARES = {  # of Report.shares -> name
     "waiting": "waiting_share",
     "other MPI": "other_mpi_share",
     "files": "files_share",
+}
+
+
+LOGGED = {  # factors of Efficiency -> name after "logged_"
+    "parallel": "parallel_efficiency",
+    "load_balance": "load_balance",
+    "communication": "communication_efficiency",
+    "serialisation": "serialisation_efficiency",
+    "transfer": "transfer_efficiency",
 }
 
 
@@ -119,8 +128,11 @@ def _of_run(report: Report) -> dict[str, float]:
         "parallel_efficiency": efficiency.parallel,
         "load_balance": efficiency.load_balance,
         "communication_efficiency": efficiency.communication,
-        "serialisation_efficiency": math.nan if logged is None else logged.serialisation,
-        "transfer_efficiency": math.nan if logged is None else logged.transfer,
+        "logged_steps": report.path.n_steps,
+        **{
+            f"logged_{name}": math.nan if logged is None else getattr(logged, factor)
+            for factor, name in LOGGED.items()
+        },
         "findings": len(report.findings),
         "savings_s": max(saved, default=0.0),
         "messages": traffic.n_messages,

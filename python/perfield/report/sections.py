@@ -183,24 +183,27 @@ def _efficiency(report: Report) -> Section:
         ("load balance", percent(found.load_balance), "mean work of the ranks, divided by the largest"),
         ("communication", percent(found.communication), "largest work of a rank, divided by elapsed time"),
     ]
+    headings = ("", ">share", "meaning")
+    note = "parallel efficiency = load balance x communication, as the POP project defines them"
     logged = report.path.efficiency
     if logged is not None:
-        steps = counted(report.path.n_steps, "logged step")
+        of_logged = (logged.parallel, logged.load_balance, logged.communication)
+        rows = [(name, share, percent(own), what) for (name, share, what), own in zip(rows, of_logged)]
         rows += [
             (
                 "serialisation",
+                "",
                 percent(logged.serialisation),
-                f"largest work, divided by the time without delays of the network, in {steps}",
+                "largest work, divided by the time without delays of the network",
             ),
-            ("transfer", percent(logged.transfer), "that time, divided by elapsed time, in the same steps"),
+            ("transfer", "", percent(logged.transfer), "that time, divided by elapsed time"),
         ]
-    note = "parallel efficiency = load balance x communication, as the POP project defines them"
+        headings = ("", ">all steps", f">{counted(report.path.n_steps, 'logged step')}", "meaning")
+        note += "; communication = serialisation x transfer, which only logged steps tell"
     if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
         note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
     told = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
-    return Section(
-        "efficiency", "Efficiency", told, tables=(Table(("", ">share", "meaning"), tuple(rows), note),)
-    )
+    return Section("efficiency", "Efficiency", told, tables=(Table(headings, tuple(rows), note),))
 
 
 def _regions(report: Report) -> Section:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.waits.costs import NO_REGION
+from perfield.analysis.waits.costs import NO_REGION, Sampled
 from perfield.run.snapshot import NUMBERS_PER_CHUNK
 
 if TYPE_CHECKING:
@@ -59,19 +59,52 @@ def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], n
     the frames at some positions, and the variance of these times, s^2. A step alone has too few samples.
     Empty for runs without samples."""
     from perfield.run.sampled_frames import functions_that_matter
-    from perfield.symbols.functions import MPI
 
     if not run.has_samples:
         return [], np.zeros((0, run.n_ranks)), np.zeros((0, run.n_ranks))
     found = run.sampled
     chosen = functions_that_matter(found, run.n_ranks)
-    chosen = chosen[[found.functions[number].name != MPI for number in chosen.tolist()]]
-    rows = found.table[np.isin(found.table["frame"], positions)]
-    times, variances = np.zeros((2, len(found.functions), run.n_ranks))
+    chosen = chosen[_is_the_programs(run)[chosen]]
+    times, variances = _sampled_times(run, positions)
+    return [found.functions[number].name for number in chosen.tolist()], times[chosen], variances[chosen]
+
+
+def _is_the_programs(run: RunDirectory) -> np.ndarray:
+    """(n_functions,) whether each sampled function is none of MPI."""
+    from perfield.symbols.functions import MPI
+
+    return np.array([one.name != MPI for one in run.sampled.functions], dtype=bool)
+
+
+def _sampled_times(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n_functions, n_ranks) s in each sampled function in the frames at some positions; and variances."""
+    rows = run.sampled.table[np.isin(run.sampled.table["frame"], positions)]
+    times, variances = np.zeros((2, len(run.sampled.functions), run.n_ranks))
     where = rows["function"], rows["rank"]
     np.add.at(times, where, rows["time_s"])
     np.add.at(variances, where, rows["time_s"] ** 2 / rows["count"])  # n samples are sure within sqrt(n)
-    return [found.functions[number].name for number in chosen.tolist()], times[chosen], variances[chosen]
+    return times, variances
+
+
+def computing(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], Sampled]:
+    """The sampled functions that matter, and how long ranks computed in the frames at some positions."""
+    names, cpu_s, variances = in_functions(run, positions)
+    times, of_times = (values[_is_the_programs(run)] for values in _sampled_times(run, positions))
+    wall_s, files_s = np.zeros((2, run.n_ranks))
+    for here in in_pieces(run, len(positions)):
+        values = np.nan_to_num(
+            run.columns.read(run.places(positions[here]), ["step_time_s", "waiting_time_s", "io_time_s"])
+        ).sum(axis=0)
+        wall_s += values[0] - values[1] - values[2]
+        files_s += values[2]
+    return names, Sampled(
+        cpu_ns=cpu_s * 1e9,
+        variances=variances * 1e18,
+        all_cpu_ns=times.sum(axis=0) * 1e9,
+        all_variances=of_times.sum(axis=0) * 1e18,
+        wall_ns=np.maximum(wall_s, 0.0) * 1e9,
+        files_ns=files_s * 1e9,
+    )
 
 
 def in_pieces(run: RunDirectory, n_positions: int) -> Iterator[slice]:

@@ -12,7 +12,7 @@ import numpy as np
 from perfield.analysis.waits.costs import IN_MPI
 from perfield.analysis.waits.coverage import ENOUGH
 from perfield.analysis.waits.path import critical_path, with_marks
-from perfield.analysis.waits.path_sums import PathSums, Stretch, path_by_region
+from perfield.analysis.waits.path_sums import PathSums, StepMeans, Stretch, path_by_region
 from perfield.analysis.waits.states import Waits, find_wait_states
 from perfield.run.arrivals import read_arrivals
 from perfield.run.by_region import table_by_region, without_waiting
@@ -68,14 +68,19 @@ def path_sums(run: RunDirectory, positions: np.ndarray) -> PathSums:
     stretches = list(_stretches(run, positions))
     if not stretches:
         return PathSums(run.n_ranks, len(run.columns.stems))
-    step_s = np.zeros(run.n_ranks)
-    for _, values in Snapshot(run).in_chunks(positions, ["step_time_s"]):
-        step_s += np.nansum(values[:, 0], axis=0)
-    n_of_run, run_s = int(run.spans[positions].sum()), float(step_s.max(initial=0.0))
-    sums = PathSums(run.n_ranks, len(run.columns.stems), n_of_run=n_of_run, run_s=run_s)
     sample = read_arrivals(run, stretches[len(stretches) // 2])
     most = max(1, EVENTS_OF_SUMS // max(1, len(sample)))
     chosen = np.unique(np.linspace(0, len(stretches) - 1, min(most, len(stretches))).astype(int))
+    run_s, means_of_run = _means(run, positions)
+    _, means = _means(run, np.concatenate([stretches[number] for number in chosen.tolist()]))
+    sums = PathSums(
+        run.n_ranks,
+        len(run.columns.stems),
+        n_of_run=int(run.spans[positions].sum()),
+        run_s=run_s,
+        means=means,
+        means_of_run=means_of_run,
+    )
     for number in chosen.tolist():
         sums.add(_stretch(run, stretches[number]))
     longest = np.argsort(-sums.region_on_path_s, kind="stable")[:BALANCED]
@@ -83,6 +88,20 @@ def path_sums(run: RunDirectory, positions: np.ndarray) -> PathSums:
     for number in chosen.tolist() if regions else ():
         sums.balance(_stretch(run, stretches[number]), regions)
     return sums
+
+
+def _means(run: RunDirectory, positions: np.ndarray) -> tuple[float, StepMeans]:
+    """How long the frames at some positions took, in s, and the means of their steps."""
+    of_ranks_s, slowest_s, mpi_s = np.zeros(run.n_ranks), 0.0, 0.0
+    for _, values in Snapshot(run).in_chunks(positions, ["step_time_s", "mpi_time_s"]):
+        step_s = np.nan_to_num(values[:, 0])
+        of_ranks_s += step_s.sum(axis=0)
+        slowest_s += float(step_s.max(axis=1, initial=0.0).sum())
+        mpi_s += float(np.nansum(values[:, 1]))
+    n_steps, all_s = int(run.spans[positions].sum()), float(of_ranks_s.sum())
+    if not n_steps or not all_s > 0:
+        return 0.0, StepMeans(np.nan, np.nan)
+    return float(of_ranks_s.max()), StepMeans(slowest_s / n_steps, max(0.0, 1 - mpi_s / all_s))
 
 
 def _paths(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -310,6 +310,7 @@ def _path(path: PathSums, run: RunDirectory) -> dict | None:
         "length_s": path.length_s,
         "of_steps": path.n_of_run,
         "of_run_s": path.run_s,
+        "is_like_run": path.is_like_run,
         "rank_s": path.on_path_s.tolist(),
         "balance_saves_s": path.gain_s,
         "regions": [

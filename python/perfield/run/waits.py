@@ -14,7 +14,8 @@ import numpy as np
 
 from perfield.analysis.waits.costs import (
     COST,
-    NO_REGION,
+    FILES,
+    NOT_IN_USER_MODE,
     OTHER_REASONS,
     bound_costs,
     by_function,
@@ -35,7 +36,7 @@ from perfield.analysis.waits.sums import (
 )
 from perfield.analysis.waits.transfers import TransferSums
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
-from perfield.run.by_region import in_functions, in_pieces, names_of_regions, table_by_region, without_waiting
+from perfield.run.by_region import computing, in_pieces, names_of_regions, table_by_region, without_waiting
 from perfield.run.event_blocks import CROSSED, blocks_of, places_in, window_of
 from perfield.run.frame import call_names
 from perfield.run.transfers import Ways, transfers_of
@@ -156,18 +157,18 @@ def caused_by_region(run: RunDirectory, found: WaitsOfSteps) -> Iterator[tuple[s
 def _by_function(
     run: RunDirectory, positions: np.ndarray, costs: np.ndarray, bounds: np.ndarray
 ) -> tuple[list[str], np.ndarray] | None:
-    """Names of functions and what is in none, and (n_functions + 2, n_ranks) s of others' waiting that began
+    """Names of functions and what is in none, and (n_functions + 3, n_ranks) s of others' waiting that began
     in each; None where the run was not sampled. costs, bounds : COST of all these frames, a row for each
     pair of ranks."""
-    names, times_s, variances = in_functions(run, positions)
-    if not names:
+    if not run.has_samples:
         return None
-    caused_s = np.zeros((len(names) + 2, run.n_ranks))
+    names, sampled = computing(run, positions)
+    caused_s = np.zeros((len(names) + 3, run.n_ranks))
     for rows in (costs, bounds):
-        parts, left = by_function(rows, times_s * 1e9, variances * 1e18)
-        caused_s[:-2] += parts * 1e-9
+        parts, left = by_function(rows, sampled)
+        caused_s[:-1] += parts * 1e-9
         caused_s[-1] += left * 1e-9
-    return [*names, NO_REGION, OTHER_REASONS], caused_s
+    return [*names, FILES, NOT_IN_USER_MODE, OTHER_REASONS], caused_s
 
 
 def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSums:

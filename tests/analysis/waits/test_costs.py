@@ -28,6 +28,7 @@ from perfield.analysis.waits import (
     EVENT,
     EXACT,
     STATE,
+    Sampled,
     by_function,
     by_region,
     critical_path,
@@ -316,15 +317,47 @@ def test_costs_of_ranks_that_regions_do_not_have_are_refused():
         by_region(np.zeros(1), [0], np.zeros((1, 1, 3)))
 
 
-def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
-    """Rank 0 waits 100 for rank 1, whose samples show 60 more in f, 30 +- 20 more in g, and less in h."""
+def sampled(cpu, variances, wall, files=(0, 0)):
+    """What samples tell of two ranks, whose functions are all there are."""
+    cpu, variances = np.array(cpu, float), np.array(variances, float)
+    of_all = cpu.sum(axis=0), variances.sum(axis=0)
+    return Sampled(cpu, variances, *of_all, np.array(wall, float), np.array(files, float))
+
+
+def cost_of_rank_1(ns, longer_ns, communicating_ns=0):
+    """Rank 0 waits for rank 1."""
     costs = np.zeros(1, COST)
     costs["rank"], costs["waiting"] = 1, 0
-    costs["computing_ns"], costs["longer_ns"], costs["communicating_ns"] = 100, 120, 7
-    times = np.array([[10.0, 70], [50, 80], [9, 3]])
-    variances = np.array([[50.0, 50], [200, 200], [1, 1]])
-    parts, left = by_function(costs, times, variances)
-    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0]]))
+    costs["computing_ns"], costs["longer_ns"], costs["communicating_ns"] = ns, longer_ns, communicating_ns
+    return costs
+
+
+def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
+    """Rank 0 waits 100 for rank 1, whose samples show 60 more in f, 30 +- 20 more in g, and less in h."""
+    cpu = [[10, 70], [50, 80], [9, 3]]
+    found = sampled(cpu, [[50, 50], [200, 200], [1, 1]], np.sum(cpu, axis=0))
+    parts, left = by_function(cost_of_rank_1(100, 120, 7), found)
+    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0], [0, 0], [0, 0]]))
     assert left == pytest.approx([0, 57])
-    parts, left = by_function(np.zeros(0, COST), times, variances)
+    parts, left = by_function(np.zeros(0, COST), found)
     assert not parts.any() and not left.any()
+
+
+def test_function_has_all_the_time_that_a_busy_processor_makes_of_it():
+    """Each second of CPU time takes 4 s in both ranks."""
+    parts, left = by_function(cost_of_rank_1(800, 800), sampled([[100, 300]], [[1, 1]], [400, 1200]))
+    assert parts == pytest.approx(np.array([[0, 800], [0, 0], [0, 0]]))
+    assert left == pytest.approx([0, 0])
+
+
+def test_rank_whose_processor_was_taken_away_has_its_delay_in_no_function():
+    parts, left = by_function(cost_of_rank_1(200, 200), sampled([[100, 100]], [[1, 1]], [100, 300]))
+    assert parts == pytest.approx(np.array([[0, 0], [0, 0], [0, 200]]))
+    assert left == pytest.approx([0, 0])
+
+
+def test_rank_that_was_in_files_longer_has_its_delay_there():
+    found = sampled([[100, 100]], [[1, 1]], [100, 100], files=(5, 55))
+    parts, left = by_function(cost_of_rank_1(60, 60), found)
+    assert parts == pytest.approx(np.array([[0, 0], [0, 50], [0, 0]]))
+    assert left == pytest.approx([0, 10])

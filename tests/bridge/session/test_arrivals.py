@@ -195,6 +195,41 @@ def test_several_messages_keep_sums(recorded):
     assert (operation["count"], operation["flags"], operation["number"]) == (2, 1, 8)
 
 
+def test_rows_tell_how_many_messages_one_call_completed(recorded):
+    body = """
+      perfield_initialize();
+      for (int step = 0; step < 5; ++step) {
+        int n = step == 3 ? 3 : step == 4 ? 2 : 1;
+        for (int call = 0; call < 2; ++call) {
+          uint32_t tokens[3];
+          for (int k = 0; k < n; ++k) tokens[k] = isend(1, 8, k + 1);
+          work(1);
+          uint64_t entered = perfield_call_enter(WAITALL, 0, 0).stamp;
+          for (int k = 0; k < n; ++k) {
+            Arrival a = {2, 0, 8, entered, entered, 0, {200, 1}};
+            perfield_arrived(&a);
+            perfield_send_ended(ISEND, 1, tokens[k], entered, 0);
+            Collective c = {ALLREDUCE, 55, k + 1, 0, 8, 8, entered, entered, 0};
+            perfield_collective_done(&c);
+          }
+          perfield_call_leave(WAITALL, entered, 0, 0);
+        }
+        recv(2, 8, 1, 0);
+        perfield_step(step, 0);
+      }
+    """
+    run = recorded(body, env={"PERFIELD_ARRIVALS_EVERY": "0"})
+    most = [
+        [
+            run.row(n, "isend")["most_in_call"],
+            run.row(n, "recv", 2)["most_in_call"],
+            operation["most_in_call"],
+        ]
+        for n, (operation,) in ((n, run.steps()[n]["collectives"]) for n in range(5))
+    ]
+    assert most == [[1] * 3, [1] * 3, [1] * 3, [3] * 3, [2] * 3]
+
+
 def test_sizes_of_messages_fill_eight_bins(recorded):
     sizes = [0, 63, 64, 511, 512, 4095, 4096, 2**15, 2**18 - 1, 2**18, 2**21, 2**24 - 1, 2**24, 2**40]
     calls = "".join(f"recv(1, {size}ull, 1, 0); perfield_message(SEND, 2, {size}ull);" for size in sizes)
@@ -245,19 +280,37 @@ def test_pauses_do_not_join_a_send_with_a_later_wait(recorded):
 
 
 @pytest.mark.parametrize(
-    ("every", "steps"),
+    ("every", "ends"),  # of the stretches of which one step each is logged
     [
-        (None, [0, 1, 2, 4, 8, 16, 32, 64, 128]),
-        ("1", list(range(130))),
-        ("50", [0, 1, 2, 4, 8, 16, 32, 50, 100]),
+        (None, [1, 2, 4, 8, 16, 32, 64, 128, 192]),
+        ("1", list(range(1, 193))),
+        ("48", [1, 2, 4, 8, 16, 32, 48, 96, 144, 192]),
         ("0", []),
     ],
 )
-def test_arrivals_every_chooses_the_steps_by_their_number(recorded, every, steps):
-    run = recorded(exchanges(130), env={"PERFIELD_ARRIVALS_EVERY": every} if every else {})
-    assert run.logged() == steps
+def test_arrivals_every_logs_one_step_of_each_stretch(recorded, every, ends):
+    run = recorded(exchanges(192), env={"PERFIELD_ARRIVALS_EVERY": every} if every else {})
+    steps = run.logged()
+    assert len(steps) == len(ends)
+    assert all(first <= step < end for first, step, end in zip([0, *ends], steps, ends))
     assert len(run.read["events"]) == 3 * len(steps)
-    assert [run.row(n, "recv")["wait_end_sum"] != 0 for n in range(130)] == [True] * 130
+    assert [run.row(n, "recv")["wait_end_sum"] != 0 for n in range(192)] == [True] * 192
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 8])
+def test_logged_steps_do_not_lock_to_a_period_of_the_program(recorded, period):
+    """4 of 8 steps are logged by chance; a chosen multiple would be in the same place of each period."""
+    run = recorded(exchanges(1024), env={"PERFIELD_ARRIVALS_EVERY": "8"})
+    seen = np.bincount(np.array(run.logged()) % period, minlength=period)
+    mean = seen.sum() / period
+    assert (abs(seen - mean) < 4 * np.sqrt(mean)).all(), seen
+
+
+def test_step_that_is_not_measured_passes_its_log_on(recorded):
+    env = {"PERFIELD_ARRIVALS_EVERY": "16", "PERFIELD_MEASURE_EVERY": "8", "PERFIELD_SKIP_STEPS": "3"}
+    steps = np.array(recorded(exchanges(256), env=env).logged())
+    assert ((steps - 3) % 8 == 0).all()
+    assert 256 / 16 <= len(steps) <= 256 / 16 + 4
 
 
 def test_log_keeps_each_event(recorded):
@@ -298,7 +351,7 @@ def test_log_tells_roots_wildcards_and_open_sends(recorded):
 def test_logged_step_inside_a_longer_span_keeps_its_events(recorded):
     run = recorded(exchanges(40), env={"PERFIELD_SUM_EVERY": "16"})
     assert [body["span"] for body in run.steps()] == [16, 16, 8]
-    assert run.logged() == [0, 1, 2, 4, 8, 16, 32]
+    assert len(run.logged()) == 7
     assert all(len(run.read["events"][run.read["events"]["step"] == step]) == 3 for step in run.logged())
     row = run.row(0, "recv")
     assert row["count"] == 16 and row["wait_end_sum"] - row["wait_begin_sum"] == pytest.approx(
@@ -308,7 +361,7 @@ def test_logged_step_inside_a_longer_span_keeps_its_events(recorded):
 
 def test_unmeasured_steps_are_not_logged(recorded):
     run = recorded(exchanges(40), env={"PERFIELD_MEASURE_EVERY": "4"})
-    assert run.logged() == [0, 4, 8, 16, 32]
+    assert {step % 4 for step in run.logged()} == {0}
 
 
 def test_events_beyond_the_log_are_lost_and_told(recorded):

@@ -18,6 +18,7 @@ SURE = 2  # standard deviations
 # In place of a region. Costs have other reasons where a rank communicated longer, or it is not known why it
 # was late; the critical path lies in MPI where it is not in a rank's computation.
 NO_REGION, OTHER_REASONS, IN_MPI = "no region", "other reasons", "in MPI"
+FILES, NOT_IN_USER_MODE = "files", "not in user mode"  # beside sampled functions
 
 
 @dataclass(frozen=True)
@@ -87,29 +88,78 @@ def by_region(
     return found["of_regions_ns"], found["left_ns"]
 
 
-def by_function(
-    costs: NDArray, times_ns: ArrayLike, variances: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Divides costs among sampled functions in which the rank was longer than the one that waited for it, as
-    `by_region` does, but only among those where samples tell so: by more than SURE standard deviations.
+@dataclass(frozen=True)
+class Sampled:
+    """How long ranks computed, and where samples found them meanwhile, in some steps.
 
-    costs : (n_costs,) COST. times_ns : (n_functions, n_ranks) ns that ranks were in each, as samples tell it.
-    variances : of these, ns^2. Returns the costs by function, as times_ns, and what is left, (n_ranks,) ns.
+    cpu_ns : (n_functions, n_ranks) ns of CPU time in each function, by samples; variances : of these, ns^2.
+    all_cpu_ns, all_variances : (n_ranks,) the same of all functions but MPI's. wall_ns, files_ns : (n_ranks,)
+    ns outside of MPI calls that may wait and of files, and ns in files.
     """
-    times, variances = np.asarray(times_ns, dtype=float), np.asarray(variances, dtype=float)
-    ranks, waiting = costs["rank"], costs["waiting"]
-    longer = times[:, ranks] - times[:, waiting]
-    sure = longer > SURE * np.sqrt(variances[:, ranks] + variances[:, waiting])
-    longer = np.where(sure, longer, 0.0)
+
+    cpu_ns: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    all_cpu_ns: NDArray[np.float64]
+    all_variances: NDArray[np.float64]
+    wall_ns: NDArray[np.float64]
+    files_ns: NDArray[np.float64]
+
+    @property
+    def stretch(self) -> NDArray[np.float64]:
+        """(n_ranks,) how long a second of CPU time took, in s; NaN without samples."""
+        cpu = self.all_cpu_ns
+        return np.divide(self.wall_ns, cpu, out=np.full(len(cpu), np.nan), where=cpu > 0)
+
+
+def by_function(costs: NDArray, sampled: Sampled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Divides costs among what made the rank compute longer than the one that waited: sampled functions,
+    files, and time not in user mode, in which the rank was in the kernel, asleep or without a processor.
+
+    With c for CPU time and s for how long a second of it took, ranks B and A differ by c_B s_B - c_A s_A.
+    This is the mean s times (c_B - c_A), which functions explain in proportion to their own differences,
+    and the mean c times (s_B - s_A), time not in user mode. Only differences of more than SURE standard
+    deviations count. So a function that a busy processor slows down in all ranks alike has all its time, and
+    a rank whose processor was taken away has none of that in functions.
+
+    costs : (n_costs,) COST. Returns the costs as (n_functions + 2, n_ranks) ns: by function, in FILES and
+    NOT_IN_USER_MODE; and what is left, (n_ranks,) ns.
+    """
+    own, waiting = costs["rank"], costs["waiting"]
+    stretch = sampled.stretch
+    mean_stretch = np.nan_to_num((stretch[own] + _known(stretch[waiting], stretch[own])) / 2)
+    longer = np.zeros((len(sampled.cpu_ns) + 2, len(costs)))
+    longer[:-2] = _surely_more(sampled.cpu_ns, sampled.variances, own, waiting) * mean_stretch
+    longer[-2] = np.maximum(sampled.files_ns[own] - sampled.files_ns[waiting], 0.0)
+    longer[-1] = _not_in_user_mode(sampled, own, waiting)
     in_all = longer.sum(axis=0)
-    # As much of the delay as these functions explain.
+    # As much of the delay as these explain.
     share = np.minimum(1.0, in_all / np.maximum(costs["longer_ns"], 1.0))
     explained = costs["computing_ns"] * share
-    parts, left = np.zeros_like(times), np.zeros(times.shape[1])
-    of_function = longer * (explained / np.where(in_all > 0, in_all, 1.0))
-    np.add.at(parts, (slice(None), ranks), of_function)
-    np.add.at(left, ranks, costs["computing_ns"] - explained + costs["communicating_ns"])
+    parts, left = np.zeros((len(longer), len(stretch))), np.zeros(len(stretch))
+    np.add.at(parts, (slice(None), own), longer * (explained / np.where(in_all > 0, in_all, 1.0)))
+    np.add.at(left, own, costs["computing_ns"] - explained + costs["communicating_ns"])
     return parts, left
+
+
+def _known(values: NDArray, others: NDArray) -> NDArray[np.float64]:
+    return np.where(np.isnan(values), others, values)
+
+
+def _surely_more(values: NDArray, variances: NDArray, own: NDArray, waiting: NDArray) -> NDArray[np.float64]:
+    """(..., n_costs) by how much the values of ranks `own` exceed those of ranks `waiting`; 0 where that is
+    not sure."""
+    more = values[..., own] - values[..., waiting]
+    return np.where(more > SURE * np.sqrt(variances[..., own] + variances[..., waiting]), more, 0.0)
+
+
+def _not_in_user_mode(sampled: Sampled, own: NDArray, waiting: NDArray) -> NDArray[np.float64]:
+    cpu, stretch = sampled.all_cpu_ns, np.nan_to_num(sampled.stretch)
+    known = cpu > 0
+    variances = np.divide(stretch**2 * sampled.all_variances, cpu**2, out=np.zeros(len(cpu)), where=known)
+    more = _surely_more(stretch, variances, own, waiting) * (cpu[own] + cpu[waiting]) / 2
+    return np.where(
+        known[own] & known[waiting], np.minimum(more, np.maximum(sampled.wall_ns - cpu, 0.0)[own]), 0.0
+    )
 
 
 def bound_costs(states: NDArray) -> NDArray:

@@ -17,6 +17,7 @@ GAPS = {
     "either_way": "where a late receiver may or may not have blocked the sender",
     "no_holder": "in locks that no other rank is seen to hold",
     "other_call": "in calls that do not say for whom they wait",
+    "only_sums": "in sums of several messages, where late and early ones cancel",
 }
 
 
@@ -79,7 +80,7 @@ class Coverage:
             return "No rank was blocked in MPI."
         texts = [f"{_percent(shares['exact'])} is explained exactly"]
         if shares["bounded"] > 0:
-            texts.append(f"{_percent(shares['bounded'])} by lower bounds")
+            texts.append(f"{_percent(shares['bounded'])} is waiting by lower bounds")
         if shares["uncertain"] > 0:
             texts.append(f"{_percent(shares['uncertain'])} is shorter than the clocks are uncertain")
         rest = shares["unexplained"]

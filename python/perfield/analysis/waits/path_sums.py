@@ -14,6 +14,26 @@ from perfield.analysis.waits.coverage import ENOUGH, Coverage
 from perfield.analysis.waits.efficiency import Efficiency
 from perfield.analysis.waits.path import balanced, critical_path, replay
 
+ALIKE = 0.1  # steps whose numbers differ by less than this share may stand for others
+
+
+@dataclass(frozen=True)
+class StepMeans:
+    """Means of some steps, to tell whether they are like others.
+
+    step_s : s that a step took, of the slowest rank. outside_mpi : share of the ranks' time.
+    """
+
+    step_s: float
+    outside_mpi: float
+
+    def is_like(self, others: StepMeans) -> bool:
+        """Whether both numbers differ by less than ALIKE, as a share; not if one of them is not known."""
+        return all(
+            abs(own - other) < ALIKE * max(own, other)
+            for own, other in ((self.step_s, others.step_s), (self.outside_mpi, others.outside_mpi))
+        )
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -40,8 +60,9 @@ class PathSums:
     same on a network without delay. gain_s : what they would be shorter by, at most, if ranks computed
     equally long. computing_s : (n_ranks,) s of computation. on_path_in_s : (n_regions + 2, n_ranks) s on the
     critical path: in each region, in no region, and in MPI. region_gain_s : s by region that was balanced
-    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took. blocked_s,
-    explained_s : s in MPI calls whose events are known, and of that, what wait states explain.
+    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took. means,
+    means_of_run : of these steps, and of all. blocked_s, explained_s : s in MPI calls whose events are known,
+    and of that, what wait states explain.
     """
 
     n_ranks: int
@@ -54,6 +75,8 @@ class PathSums:
     run_s: float = 0.0
     blocked_s: float = 0.0
     explained_s: float = 0.0
+    means: StepMeans = StepMeans(np.nan, np.nan)
+    means_of_run: StepMeans = StepMeans(np.nan, np.nan)
     computing_s: NDArray[np.float64] = field(init=False)
     on_path_in_s: NDArray[np.float64] = field(init=False)
     region_gain_s: dict[int, float] = field(default_factory=dict)
@@ -61,6 +84,11 @@ class PathSums:
     def __post_init__(self) -> None:
         self.computing_s = np.zeros(self.n_ranks)
         self.on_path_in_s = np.zeros((self.n_regions + 2, self.n_ranks))
+
+    @property
+    def is_like_run(self) -> bool:
+        """Whether these steps may stand for all: they are all, or their means are alike."""
+        return self.n_steps >= self.n_of_run or self.means.is_like(self.means_of_run)
 
     @property
     def on_path_s(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perfield.analysis.waits.costs import NO_REGION, OTHER_REASONS
+from perfield.analysis.waits.costs import FILES, NO_REGION, NOT_IN_USER_MODE, OTHER_REASONS
 from perfield.analysis.waits.path_sums import PathSums
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.sums import WaitSums, by_kind
@@ -99,7 +99,7 @@ def cause_regions(sums: WaitSums, most: int) -> list[dict]:
     too little is explained.
 
     A row has rank, region (or NO_REGION, or OTHER_REASONS; the column is function where the run has no
-    regions and was sampled), caused_s, share (of what the rank costs).
+    regions and was sampled, with FILES and NOT_IN_USER_MODE), caused_s, share (of what the rank costs).
     """
     caused_s = np.nan_to_num(sums.caused_in_s)
     if len(sums.parts) <= len((NO_REGION, OTHER_REASONS)) or not sums.names_causes:
@@ -133,7 +133,9 @@ def region_of(sums: WaitSums, rank: int) -> str:
     name = sums.parts[part]
     if name == OTHER_REASONS:
         return ""
-    where = NO_REGION if name == NO_REGION else f"{sums.part} {printable(name)}"
+    where = name if name in (NO_REGION, FILES) else f"{sums.part} {printable(name)}"
+    if name == NOT_IN_USER_MODE:
+        return f", {in_seconds(caused_s[part])} of it as it was not in user mode longer"
     return f", {in_seconds(caused_s[part])} of it by its time in {where}"
 
 
@@ -204,7 +206,8 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
         return [] if path.names_path else [_no_path(path)]
     rank, steps = int(path.on_path_s.argmax()), counted(path.n_steps, "logged step")
     share, saved = in_percent(path.on_path_s[rank] / path.length_s), _at_most(path.gain_s / path.length_s)
-    told = [
+    told = [] if path.is_like_run else [_unlike(path)]
+    told += [
         f"Rank {rank} is on the critical path for {share} of {steps}; if all ranks computed equally long, "
         f"these would be shorter by {saved}."
     ]
@@ -214,7 +217,7 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
             f"Region {printable(regions[region])} is {share} of that path; balanced alone, it would save "
             f"{_at_most(gain_s / path.length_s)}."
         )
-    if path.n_steps < path.n_of_run:
+    if path.n_steps < path.n_of_run and path.is_like_run:
         on_path_s = path.on_path_s[rank] / path.length_s * path.run_s
         told.append(
             f"If all {counted(path.n_of_run, 'step')} are like these, rank {rank} is on the run's critical "
@@ -228,11 +231,22 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
     return told
 
 
+def _unlike(path: PathSums) -> str:
+    """How the logged steps differ from all."""
+    own, of_run = path.means, path.means_of_run
+    return (
+        f"The {counted(path.n_steps, 'logged step')} below cannot stand for all "
+        f"{counted(path.n_of_run, 'step')}: on average they take {in_seconds(own.step_s)} with "
+        f"{in_percent(own.outside_mpi)} of the time outside MPI, all take {in_seconds(of_run.step_s)} with "
+        f"{in_percent(of_run.outside_mpi)}; PERFIELD_ARRIVALS_EVERY=1 logs all."
+    )
+
+
 def path_rows(path: PathSums, parts: Sequence[str], most: int) -> list[dict]:
     """Where the critical path lies, the longest first.
 
     parts : names of the regions, NO_REGION and IN_MPI. A row has rank, region, path_s (in the logged steps),
-    share (of that path), of_run_s (of all steps, if they are like these).
+    share (of that path), of_run_s (of all steps, if they are like these; None where these are unlike them).
     """
     rows = []
     if not path.names_path:
@@ -249,7 +263,7 @@ def path_rows(path: PathSums, parts: Sequence[str], most: int) -> list[dict]:
                 "region": parts[part],
                 "path_s": time_s,
                 "share": share,
-                "of_run_s": share * path.run_s,
+                "of_run_s": share * path.run_s if path.is_like_run else None,
             }
         )
     return rows
