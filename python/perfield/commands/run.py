@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -182,11 +183,18 @@ def no_ranks(path: Path) -> str:
             return ""
     except RunError:  # no rank has written a stream
         pass
-    started = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))["size"] or 1
+    facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
+    none = f"none of the ranks started ({facts['size'] or 1}) checked in"
+    program = shutil.which(facts["command"][0]) if facts["command"] else None
+    if program and Path(program).read_bytes()[:2] == b"#!":
+        return (
+            f"{none}, and {program} is a script: if it clears the environment (env -i, sudo, su -), put "
+            "perfield-exec into it, right before the program"
+        )
     return (
-        f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
-        "MPI program, or uses an MPI for which perfield was not built, or is linked with Score-P statically "
-        "(then say `perfield run --scorep`)"
+        f"{none}: if no sentence above says why, the program ended before MPI_Init, or is no MPI program, or "
+        "uses an MPI for which perfield was not built, or starts another program without LD_PRELOAD, or is "
+        "linked with Score-P statically (then say `perfield run --scorep`)"
     )
 
 
