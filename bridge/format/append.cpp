@@ -35,6 +35,10 @@ uint64_t wait_ns(int failures) noexcept {
 
 size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
+void* map(size_t size) noexcept {
+  return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 // Never uses descriptors 0 to 2, which a program takes for its standard streams.
 int open_to_append(const std::string& path) noexcept {
   int file = open_guarded(path, O_WRONLY | O_APPEND | O_CREAT);
@@ -75,13 +79,10 @@ bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, Room
   }
   failures_ = error_ = 0;
   // An entry begins where at most room.gathered bytes wait, or room.largest more if they cannot be
-  // written. Memory that is never touched costs nothing.
+  // written.
   room.largest = padded(room.largest);
   const size_t bytes = 2 * (room.largest + sizeof(EntryHeader)) + padded(room.gathered);
   const size_t of_bodies = StepPacker::kBodies * room.largest;
-  const auto map = [](size_t size) {
-    return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  };
   void* const memory = map(bytes);
   void* const bodies = memory == MAP_FAILED ? MAP_FAILED : map(of_bodies);
   if (bodies == MAP_FAILED) {
@@ -97,6 +98,32 @@ bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, Room
   run_id_ = run_id;
   rank_ = rank;
   return true;
+}
+
+// Entries grow with what the program does, so there is room for half as much again, if there is
+// memory for that.
+bool Appender::make_room(size_t largest) noexcept {
+  for (const size_t wanted : {padded(largest + largest / 2), largest}) {
+    const size_t capacity = capacity_ + 2 * (wanted - room_.largest);
+    void* const memory = mremap(buffer_, capacity_, capacity, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) continue;
+    buffer_ = static_cast<unsigned char*>(memory);
+    capacity_ = capacity;
+    room_.largest = wanted;
+    return true;
+  }
+  return false;
+}
+
+bool Appender::make_room_for_steps(size_t largest) noexcept {
+  for (const size_t wanted : {room_.largest, largest}) {
+    void* const memory = map(StepPacker::kBodies * wanted);
+    if (memory == MAP_FAILED) continue;
+    const size_t before = StepPacker::kBodies * packer_.largest();
+    munmap(packer_.move_to(static_cast<unsigned char*>(memory), wanted), before);
+    return true;
+  }
+  return false;
 }
 
 bool Appender::gather_up_to(size_t bytes) noexcept {
@@ -153,11 +180,14 @@ unsigned char* Appender::begin(EntryType type, uint64_t index, size_t bytes) noe
   // Once a write has failed, only flush() tries again: between an entry and what it defines for the
   // next, nothing may change.
   if (used_ > room_.gathered && !fails()) flush();
-  if (used_ + sizeof(EntryHeader) + padded(bytes) > capacity_ || failed()) return nullptr;
+  const size_t body = padded(bytes);
+  if (body > room_.largest && !make_room(body)) return nullptr;
+  if (type == EntryType::step && body > packer_.largest() && !make_room_for_steps(body))
+    return nullptr;
+  if (used_ + sizeof(EntryHeader) + body > capacity_ || failed()) return nullptr;
   open_type_ = type;
   open_index_ = index;
-  if (type != EntryType::step) return buffer_ + used_ + sizeof(EntryHeader);
-  return padded(bytes) <= packer_.largest() ? packer_.begin() : nullptr;
+  return type == EntryType::step ? packer_.begin() : buffer_ + used_ + sizeof(EntryHeader);
 }
 
 bool Appender::end(size_t bytes) noexcept {

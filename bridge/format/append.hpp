@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// append.hpp - one rank's writer to its node's file. It builds entries in a buffer of fixed size
-// and hands them over with one write(2) on an O_APPEND descriptor, several at once where writing is
-// slow. Used by one thread at a time; never throws.
+// append.hpp - one rank's writer to its node's file. It builds entries in a buffer that grows with
+// the largest of them, and hands them over with one write(2) on an O_APPEND descriptor, several at
+// once where writing is slow. Used by one thread at a time; never throws.
 //
 // After a failed write it goes on in another file if it has one. Else it keeps the entries that are
 // not whole in the file and tries them again: at the next flush, then ever more rarely. Entries
@@ -29,7 +29,8 @@ class Appender {
   // Failures in a row that a measured program's files are given: an hour, as attempts are at last a
   // minute apart. A disk that is freed within that time costs a gap, not the rest of the run.
   static constexpr int kPatient = 72;
-  // Bytes of the largest entry that begin() is asked for, and of entries that may be gathered.
+  // Bytes of the largest entry that there is room for until begin() is asked for a larger one, and
+  // of entries that may be gathered.
   struct Room {
     size_t largest, gathered;
   };
@@ -48,8 +49,8 @@ class Appender {
   bool last_writer() noexcept;
   int moved() const noexcept { return moved_; }  // errno that made it go on elsewhere, else 0
 
-  // Starts an entry. Returns room for `bytes` of body; nullptr if it is too big. A step's body lies
-  // there until the next step; in the file it may be packed.
+  // Starts an entry. Returns room for `bytes` of body; nullptr if there is no memory for it. A
+  // step's body lies there until the next step; in the file it may be packed.
   unsigned char* begin(EntryType type, uint64_t index, size_t bytes) noexcept;
   // Completes the entry, whose body has shrunk to `bytes` (padded to a multiple of 8). False if it
   // is missing: the file cannot be written, and too much waits for it.
@@ -81,6 +82,9 @@ class Appender {
   // Writes the gathered entries now, due or not. Those that find no place are missing.
   void flush_or_miss() noexcept;
 
+  // The largest body of a step that there is room for without more memory.
+  size_t largest_step() const noexcept { return packer_.largest(); }
+
   bool is_open() const noexcept { return buffer_ != nullptr; }
   bool failed() const noexcept { return failed_; }  // for good
   int error() const noexcept { return error_; }     // errno of the last write that failed; 0: none
@@ -93,6 +97,9 @@ class Appender {
 
  private:
   bool open_file() noexcept;
+  // Makes room for bodies of so many bytes; false if there is no memory.
+  bool make_room(size_t largest) noexcept;
+  bool make_room_for_steps(size_t largest) noexcept;
   bool is_ours() const noexcept;  // the descriptor still belongs to the file
   // Opens the file again if the program has closed all descriptors and ours now belongs to another
   // file.

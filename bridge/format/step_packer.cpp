@@ -4,6 +4,7 @@
 #include "format/step_packer.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace perfield {
 namespace {
@@ -26,6 +27,18 @@ void StepPacker::open(unsigned char* room, size_t largest) noexcept {
   *this = StepPacker();
   room_ = next_ = room;
   largest_ = largest;
+}
+
+unsigned char* StepPacker::move_to(unsigned char* room, size_t largest) noexcept {
+  const auto moved = [&](const unsigned char* at) {
+    return at ? room + size_t(at - room_) / largest_ * largest : nullptr;
+  };
+  for (size_t i = 0; i < kBodies; ++i) memcpy(room + i * largest, room_ + i * largest_, largest_);
+  next_ = moved(next_);
+  now_.body.at = moved(now_.body.at);
+  outside_.at = moved(outside_.at);
+  largest_ = largest;
+  return std::exchange(room_, room);
 }
 
 size_t StepPacker::pack(size_t bytes, unsigned char* out, size_t room) noexcept {

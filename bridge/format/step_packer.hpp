@@ -22,6 +22,8 @@ class StepPacker {
 
   // room: kBodies * largest bytes, 8-aligned.
   void open(unsigned char* room, size_t largest) noexcept;
+  // Moves all bodies there, where each has more room. Returns the room that they had.
+  unsigned char* move_to(unsigned char* room, size_t largest) noexcept;
   unsigned char* room() const noexcept { return room_; }
   size_t largest() const noexcept { return largest_; }
   // Where the body of the next step is made; valid until the one after is begun.

@@ -59,7 +59,10 @@ Ended within(double seconds, std::function<void()> what) noexcept try {
   work->run = std::move(what);
   auto given = std::make_unique<std::shared_ptr<Work>>(work);
   pthread_t thread;
-  if (!start_own_thread(&thread, nullptr, run, given.get())) return Ended::not_begun;
+  const SmallStack stack;
+  if (!start_own_thread(&thread, stack.attributes(), run, given.get()) &&
+      !start_own_thread(&thread, nullptr, run, given.get()))
+    return Ended::not_begun;
   (void)given.release();  // the thread's
   const bool done = is_done_in_time(*work, seconds);
   if (done)

@@ -19,6 +19,7 @@ void bind_traces(py::module_& module);
 void bind_regimes(py::module_& module);
 void bind_waits(py::module_& module);
 void bind_arrivals(py::module_& module);
+void bind_signals(py::module_& module);
 
 namespace {
 
@@ -46,6 +47,7 @@ PYBIND11_MODULE(_bridge, module) {
   bind_regimes(module);
   bind_waits(module);
   bind_arrivals(module);
+  bind_signals(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

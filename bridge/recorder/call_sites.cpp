@@ -119,11 +119,15 @@ void CallSites::start(const StepCall& step) noexcept {
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 
-void CallSites::join(Shard& s, uint64_t now) noexcept {
+bool CallSites::join(Shard& s, uint64_t now) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (!s.follow_sites()) {
+    stop();
+    return false;
+  }
   if (n_threads_ == 0) first_hit_.store(now, relaxed);
-  s.follows_sites = true;
   ++n_threads_;
+  return true;
 }
 
 uint32_t CallSites::add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept {

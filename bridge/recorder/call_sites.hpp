@@ -55,8 +55,8 @@ class CallSites {
   }
 
   // --- by threads that call MPI
-  // This thread hits sites from now on.
-  void join(Shard& s, uint64_t now) noexcept;
+  // This thread hits sites from now on. Without memory for that, none is followed any more.
+  bool join(Shard& s, uint64_t now) noexcept;
   // Returns the site of a call; kNone if it is not known yet, kNoRoom if it found no room.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept {
     for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {

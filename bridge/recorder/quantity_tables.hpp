@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // quantity_tables.hpp - a sparse table of (region, quantity) pairs: rows for the pairs that occur,
-// and a map from pair to row that takes memory only for touched pages. A pair without room uses the
-// row of `other regions` of its quantity, which always exists. One thread adds rows; others may
-// read them.
+// and a hash table from pair to row. A pair without room uses the row of `other regions` of its
+// quantity, which always exists. One thread adds rows; others may read them.
 #pragma once
 
 #include <algorithm>
@@ -28,29 +27,30 @@ class RegionQuantities {
 
   static uint32_t capacity(uint32_t max_regions) noexcept {
     constexpr uint32_t most = 60000;  // the map's numbers have 16 bits
-    return std::min(most, 8 * max_regions) + kFirst;
+    return std::min(most, 4 * max_regions) + kFirst;
   }
   static size_t bytes(uint32_t max_regions) noexcept {
-    return map_bytes(max_regions) + capacity(max_regions) * sizeof(Row);
+    return n_slots(max_regions) * sizeof(uint16_t) + capacity(max_regions) * sizeof(Row);
   }
-  // The most bytes of the table that this many regions can have touched.
-  size_t used(uint32_t n_regions) const noexcept {
-    return size() * sizeof(Row) + kGroups * n_regions * kGroup * sizeof(uint16_t);
+  // The most bytes of the table that its rows can have touched.
+  size_t used() const noexcept {
+    const size_t slots = (slot_mask_ + 1) * sizeof(uint16_t);
+    return size() * sizeof(Row) + std::min(slots, (size() - kFirst) * size_t{4096});
   }
   // memory: that many bytes, zeroed, aligned for a Row.
   void place(char* memory, uint32_t max_regions) noexcept {
     rows_ = reinterpret_cast<Row*>(memory);
     max_regions_ = max_regions;
     capacity_ = capacity(max_regions);
-    map_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
+    slots_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
+    slot_mask_ = n_slots(max_regions) - 1;
   }
 
   // By the thread that adds: the number of a pair's row, added if it is new. full: set if it found
   // no room.
   uint32_t place_of(uint32_t region, uint16_t quantity, bool* full) noexcept {
     if (region == kOtherRegion || region >= max_regions_) return other(quantity);
-    // Keeps eight quantities of a region side by side, to touch few pages.
-    uint16_t& at = map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
+    uint16_t& at = slots_[slot_of(region, quantity)];
     if (__builtin_expect(at, 1)) return at;
     const uint32_t n = size();
     if (n >= capacity_) {
@@ -79,8 +79,7 @@ class RegionQuantities {
   Row* find(uint32_t region, uint16_t quantity) noexcept {
     if (region == kOtherRegion || region >= max_regions_)
       return has_other() ? &rows_[quantity] : nullptr;
-    const uint16_t at =
-        map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
+    const uint16_t at = slots_[slot_of(region, quantity)];
     return at ? &rows_[at] : nullptr;
   }
 
@@ -90,9 +89,20 @@ class RegionQuantities {
  private:
   static constexpr uint32_t kFirst =
       kMostQuantities;  // the rows before are `other regions`, by quantity
-  static constexpr uint32_t kGroup = 8, kGroups = kMostQuantities / kGroup;
-  static size_t map_bytes(uint32_t max_regions) noexcept {
-    return (size_t{kMostQuantities} * max_regions * sizeof(uint16_t) + 63) / 64 * 64;
+  // At most half of the slots are used.
+  static uint32_t n_slots(uint32_t max_regions) noexcept {
+    uint32_t n = 64;
+    while (n < 2 * capacity(max_regions)) n *= 2;
+    return n;
+  }
+  // The slot that names the pair's row; a free one if it has none.
+  uint32_t slot_of(uint32_t region, uint16_t quantity) const noexcept {
+    const uint32_t pair = region * kMostQuantities + quantity;
+    for (uint32_t slot = pair * 0x9E3779B9u >> 16;; ++slot) {
+      const uint16_t at = slots_[slot & slot_mask_];
+      if (!at || (rows_[at].region == region && rows_[at].quantity == quantity))
+        return slot & slot_mask_;
+    }
   }
   bool has_other() const noexcept { return has_other_.load(std::memory_order_acquire); }
   uint32_t other(uint16_t quantity) noexcept {
@@ -104,8 +114,8 @@ class RegionQuantities {
   }
 
   Row* rows_ = nullptr;
-  uint16_t* map_ = nullptr;
-  uint32_t max_regions_ = 0, capacity_ = 0;
+  uint16_t* slots_ = nullptr;  // numbers of rows; 0: free
+  uint32_t max_regions_ = 0, capacity_ = 0, slot_mask_ = 0;
   std::atomic<uint32_t> size_{kFirst};
   std::atomic<bool> has_other_{false};
 };

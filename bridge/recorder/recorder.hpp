@@ -114,6 +114,8 @@ class Recorder {
 
   int n_shards() const noexcept { return n_shards_.load(std::memory_order_acquire); }
   Shard& shard_at(int i) noexcept { return *shards_[i].load(std::memory_order_acquire); }
+  // Whether there are as many shards as there may be.
+  bool is_full() const noexcept { return n_shards() >= kMaxShards; }
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
   // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
@@ -191,7 +193,7 @@ inline void Recorder::leave_region(Shard& s, uint32_t handle, uint64_t ticks) no
 inline uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
                                    uint64_t& now) noexcept {
   constexpr uint64_t first_note = 64;  // then after twice as many hits each time
-  if (__builtin_expect(!s.follows_sites, 0)) sites.join(s, now);
+  if (__builtin_expect(!s.follows_sites, 0) && !sites.join(s, now)) return 0;
   ++s.followed_calls;
   uint32_t site = sites.find(call, caller, frame);
   const bool is_new = site == CallSites::kNone;

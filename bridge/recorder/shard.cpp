@@ -14,6 +14,7 @@
 namespace perfield {
 namespace {
 
+constexpr size_t kRhythmBytes = kRhythmLevels * kMostSites * sizeof(Rhythm);
 constexpr auto relaxed = std::memory_order_relaxed;
 
 uint32_t power_of_two_above(uint32_t n) noexcept {
@@ -38,7 +39,6 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t messages = aligned((max_messages + 1) * sizeof(Message));  // the last one stays empty
   size_t in_one_call = aligned(max_messages * sizeof(InOneCall));
   size_t carry_messages = aligned(max_messages * sizeof(MessageCarry));
-  size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
   size_t collectives = aligned(kCollectiveRows * sizeof(Collective));
   uint32_t max_quantities = RegionQuantities<QuantityValue>::capacity(max_regions);
   size_t of_regions = aligned(RegionQuantities<QuantityValue>::bytes(max_regions));
@@ -47,9 +47,9 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t marks_of_samples = aligned(SampleMarks::kMost * sizeof(SampleMark));
   size_t total = aligned(sizeof(Shard)) + marks_of_samples + paths + in_calls + values +
-                 path_values + messages + in_one_call + carry_messages + kRhythmLevels * rhythms +
-                 of_regions + carried + amounts + deep + collectives +
-                 kCollectiveSlots * sizeof(uint16_t) + slots * sizeof(uint32_t);
+                 path_values + messages + in_one_call + carry_messages + of_regions + carried +
+                 amounts + deep + collectives + kCollectiveSlots * sizeof(uint16_t) +
+                 slots * sizeof(uint32_t);
   for (const uint32_t rows : {max_paths, max_messages, max_quantities, kCollectiveRows})
     total += bytes_of_marks(rows) + Bits::bytes(rows);
   total += Bits::bytes(max_regions);
@@ -87,7 +87,6 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
   s->messages = reinterpret_cast<Message*>(take(messages));
   s->in_one_call = reinterpret_cast<InOneCall*>(take(in_one_call));
   s->carry_messages = reinterpret_cast<MessageCarry*>(take(carry_messages));
-  for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
   s->of_regions.place(take(of_regions), max_regions);
   s->carry_of_regions.place(take(carried), max_regions);
   s->frame_amounts = reinterpret_cast<Counter(*)[kMostQuantities]>(take(amounts));
@@ -102,6 +101,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, Pat
 
 void Shard::destroy(Shard* shard) noexcept {
   if (KernelReadings* readings = shard->kernel.load(relaxed)) KernelReadings::destroy(readings);
+  if (shard->rhythms[0]) munmap(static_cast<void*>(shard->rhythms[0]), kRhythmBytes);
   munmap(static_cast<void*>(shard), shard->memory_bytes);  // it owns nothing else
 }
 
@@ -113,8 +113,7 @@ uint64_t Shard::bytes_used(uint32_t n_regions, uint64_t n_sites) const noexcept 
                    bytes_of_pages(n * sizeof(InOneCall)) +
                    bytes_of_pages(n * sizeof(MessageCarry)) +
                    std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1)) +
-                   bytes_of_pages(of_regions.used(n_regions)) +
-                   bytes_of_pages(carry_of_regions.used(n_regions)) +
+                   bytes_of_pages(of_regions.used()) + bytes_of_pages(carry_of_regions.used()) +
                    bytes_of_pages(n + n_paths + quantities_of_regions) +  // marks
                    bytes_of_pages(n_regions * sizeof(RegionValues));
   const uint64_t n_operations = n_collectives.load(relaxed);
@@ -226,6 +225,15 @@ void Shard::leave_top(uint64_t now) noexcept {
     }
   }
   depth.store(d, std::memory_order_release);
+}
+
+bool Shard::follow_sites() noexcept {
+  void* const memory = mmap(nullptr, kRhythmBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  for (int level = 0; level < kRhythmLevels; ++level)
+    rhythms[level] = static_cast<Rhythm*>(memory) + level * kMostSites;
+  return follows_sites = true;
 }
 
 // A burst is complete. The first one since the statistics of the level below began starts this

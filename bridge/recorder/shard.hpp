@@ -446,6 +446,8 @@ class Shard {
     messages[row].add_wait(ticks);
     touched_message(row);
   }
+  // Gets the tables for hits of sites; false if there is no memory.
+  bool follow_sites() noexcept;
   // Counts a hit of a call site; returns how many the site has now. call: its number among the
   // thread's calls.
   uint64_t hit_site(uint32_t site, uint64_t now, uint32_t call) noexcept {
@@ -591,9 +593,9 @@ class Shard {
 
   CallCounters calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
-  Rhythm* rhythms[kRhythmLevels];  // hits of call sites, [kMostSites] per level
-  uint32_t followed_calls = 0;     // own thread only
-  bool follows_sites = false;      // has told CallSites that it hits sites
+  Rhythm* rhythms[kRhythmLevels] = {};  // hits of call sites, [kMostSites] per level
+  uint32_t followed_calls = 0;          // own thread only
+  bool follows_sites = false;           // has told CallSites that it hits sites
 
   // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call.
   Message* messages;

@@ -20,6 +20,7 @@ constexpr size_t kTableHeaders = kStepTables * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
 constexpr size_t kKeptForSynchronisations = PERFIELD_CALL_LIMIT * sizeof(SynchronisationRow);
+constexpr size_t kKeptForRows = kKeptForMessages + kKeptForWaits + kKeptForSynchronisations;
 // More go to `overflowed`, with their counts.
 constexpr size_t kThreadsWithFullTables = 4;
 constexpr size_t kRowsOfCollectives = kCollectiveRows * sizeof(CollectiveRow);
@@ -623,13 +624,19 @@ bool carries_time(Recorder& r, uint16_t quantity) noexcept {
 
 }  // namespace
 
-size_t largest_step_body(const Recorder& r, uint32_t max_peers) noexcept {
-  const uint32_t max_regions = r.regions.capacity();
-  return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
-         max_regions * sizeof(RegionRow) + room_for_quantities(max_regions) +
-         (r.paths.capacity() + max_regions) * sizeof(PathRow) +
-         kThreadsWithFullTables *
-             (message_rows(max_peers) * sizeof(MessageRow) + kRowsOfCollectives);
+StepRoom step_body_room(Recorder& r) noexcept {
+  size_t messages = 0, most = 0;
+  for_each_carrying(r, [&](Shard& s) {
+    messages += s.n_messages.load(std::memory_order_relaxed);
+    most = std::max<size_t>(most, s.max_messages);
+  });
+  messages = std::min(messages, kThreadsWithFullTables * most);
+  const size_t least = sizeof(StepBody) + 2 * kTableHeaders + kKeptForRows +
+                       PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r) +
+                       room_needed_for_collectives(r);
+  return {least, least + r.regions.size() * sizeof(RegionRow) +
+                     (r.paths.size() + r.regions.size()) * sizeof(PathRow) +
+                     messages * sizeof(MessageRow)};
 }
 
 namespace {
@@ -720,7 +727,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                       room_needed_for_collectives(r);
   StampSums sums(r, body);
   Rows rows(at + sizeof body, room - sizeof body - kept);
-  rows.keep(kKeptForMessages + kKeptForWaits + kKeptForSynchronisations + kTableHeaders);
+  rows.keep(kKeptForRows + kTableHeaders);
   rows.begin_table();
   rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
   rows.begin_table();

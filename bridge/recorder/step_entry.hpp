@@ -13,8 +13,12 @@
 
 namespace perfield {
 
-// The most bytes that one entry may take, for the writer's buffer.
-size_t largest_step_body(const Recorder& recorder, uint32_t max_peers) noexcept;
+// The bytes that the next entry needs at least, and those that all its rows may take: they grow
+// with the rows in use.
+struct StepRoom {
+  size_t least, all;
+};
+StepRoom step_body_room(Recorder& recorder) noexcept;
 
 // Writes the definitions of the regions that must precede the next step: one for each region with
 // its first row there. Regions that were never entered or are not selected have none. Calls
@@ -38,8 +42,8 @@ std::string with_id(uint32_t id, const std::string& json);
 // Whether the carry stays in the shards, to look at a step that goes on.
 enum class Carry { emptied, kept };
 
-// Writes body and tables at `at` (`room` bytes) and empties the shards' carry. Fills in the number
-// of rows and the faults. Returns the bytes used.
+// Writes body and tables at `at` (`room` bytes, no fewer than needed) and empties the shards'
+// carry. Fills in the number of rows and the faults. Returns the bytes used.
 size_t encode_step(Recorder& recorder, StepBody body, unsigned char* at, size_t room,
                    Carry carry = Carry::emptied) noexcept;
 

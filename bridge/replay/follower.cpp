@@ -17,6 +17,7 @@ namespace {
 constexpr uint32_t kNoRegion = ~uint32_t(0);
 constexpr uint64_t kUnknownBytes = ~uint64_t(0);
 constexpr size_t kGathered = size_t{1} << 20;  // bytes per write
+constexpr size_t kFirstRoom = 64 * 1024;       // for an entry
 
 enum : uint8_t { kRead = 0, kWrite = 1, kFlush = 2 };
 
@@ -47,7 +48,6 @@ Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
   const auto& sources = trace_->sources;
   if (std::find(sources.begin(), sources.end(), "io") != sources.end()) define_files();
   r.start(trace_->max_peers, trace_->messages, trace_->ticks_per_second, stamp_of(trace_->start));
-  room_ = largest_step_body(r, trace_->max_peers);
 }
 
 // --- the event's thread -------------------------------------------------------------------------
@@ -389,11 +389,12 @@ void Follower::write_step(StepKind kind, uint64_t now) {
   define_paths(r, [this, writes](const std::vector<PathDefinition>& rows) {
     return !writes || out_.rows(EntryType::paths, rows);
   });
-  if (!writes) unwritten_.resize(room_);
+  const size_t room = step_body_room(r).all;
+  if (!writes) unwritten_.resize(room);
   unsigned char* const at =
-      writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();
+      writes ? out_.begin(EntryType::step, n_steps_, room) : unwritten_.data();
   if (!at) return;  // error() says why
-  const size_t bytes = encode_step(r, b, at, room_);
+  const size_t bytes = encode_step(r, b, at, room);
   note_regions(at, bytes);
   if (writes) out_.end(bytes);
 }
@@ -428,7 +429,7 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 void Follower::write_rank_entry() {
   std::string command = program_;  // as a running program tells it
   for (const std::string& argument : arguments_) command += ' ' + argument;
-  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {room_, kGathered})) return;
+  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {kFirstRoom, kGathered})) return;
   JsonObject json;
   json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);
   json.text("pid_namespace", "").text("program", program_).text("arguments", command);

@@ -142,7 +142,6 @@ class Follower {
   FileOperations files_{};  // once defined
   std::vector<perfield_quantity> counters_;
   Appender out_;
-  size_t room_ = 0;                       // for the largest step
   std::vector<unsigned char> unwritten_;  // a step that is not written
 
   std::unordered_map<uint64_t, Thread> threads_;  // by location

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "platform/memory_limit.hpp"
 #include "recorder/recorder.hpp"
 #include "session/asked_for.hpp"
 #include "session/rank_log.hpp"
@@ -65,6 +66,10 @@ void Notices::tell_at_end(const Run& run) {
   tell_of_dropped(run);
   tell_of_full_tables();
   tell_of_log(run);
+  if (const uint64_t refused = recorder().refused_threads(); refused && !recorder().is_full())
+    tell("memory-of-threads", "there was no memory to measure " + std::to_string(refused) +
+                                  (refused == 1 ? " thread" : " threads") + " of rank " +
+                                  std::to_string(run.rank) + memory_limit_in_words());
   for (const auto& [kind, count] : faults_)
     tell("fault-" + kind, "events that could not be right on this node, first seen by rank " +
                               std::to_string(run.rank) + ": " + kind + ", " +

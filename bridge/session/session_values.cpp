@@ -22,7 +22,7 @@ std::vector<Row> Session::look_at_step(F rows_of, bool closed) noexcept {
         set_mesh_size();
         const StepKind kind = clock_.in_setup() ? StepKind::setup : StepKind::step;
         const StepBody so_far = body_of(kind, clock_.last_label(), NAN, now);
-        values_.look(r, so_far, largest_step_body(r, uint32_t(config_.max_peers)));
+        values_.look(r, so_far, step_body_room(r).all);
       }
       rows = rows_of();
     } catch (...) {

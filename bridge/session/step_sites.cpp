@@ -30,6 +30,7 @@ Hits hits_of(Recorder& r, uint32_t site) {
   uint64_t most = 0;
   for (int i = 0; i < r.n_shards(); ++i) {
     const Shard& shard = r.shard_at(i);
+    if (!shard.rhythms[0]) continue;
     const Rhythm& c = shard.rhythms[0][site];
     const uint64_t hits = c.beats.get(), first = c.first.get();
     if (!hits) continue;

@@ -17,6 +17,7 @@
 #include "format/samples.hpp"
 #include "platform/clock.hpp"
 #include "platform/guarded.hpp"
+#include "platform/memory_limit.hpp"
 #include "platform/process.hpp"
 #include "platform/within.hpp"
 #include "recorder/recorder.hpp"
@@ -37,6 +38,8 @@ namespace {
 
 // Entries that may be gathered beyond what the pace wants: definitions, and those of a full disk.
 constexpr size_t kMoreRoom = WritePace::kFirstRoom;
+// Bytes of the largest entry that there is room for at first.
+constexpr size_t kFirstRoom = 64 * 1024;
 // At least this much time lies between two notes of the call sites, and a quarter of the time
 // before: big codes have thousands of sites.
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
@@ -80,13 +83,12 @@ bool StepWriter::open_files(int rank, int size) {
   share_.divide(rank, size);
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
-  Recorder& r = recorder();
-  const Appender::Room room = {largest_step_body(r, uint32_t(config_.max_peers)),
-                               WritePace::kFirstRoom + kMoreRoom};
+  const Appender::Room room = {kFirstRoom, WritePace::kFirstRoom + kMoreRoom};
   if (!stream_.open(files_.stream, run_.run_id, rank, room, files_.stream_instead,
                     Appender::kPatient)) {
-    tell("stream", "the stream " + stream_.path() + " cannot be written (" +
-                       strerror(stream_.error()) + "); nothing is measured");
+    tell("stream",
+         "the stream " + stream_.path() + " cannot be written (" + strerror(stream_.error()) +
+             (stream_.error() == ENOMEM ? memory_limit_in_words() : "") + "); nothing is measured");
     return false;
   }
   files_.release();
@@ -160,8 +162,16 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   mesh_.try_again();
   define();
   const uint64_t before = taken().by_stream;
-  const size_t room = largest_step_body(r, uint32_t(config_.max_peers));
+  const StepRoom needed = step_body_room(r);
+  size_t room = needed.all;
   unsigned char* at = stream_.begin(EntryType::step, index, room);
+  if (!at && room > stream_.largest_step() &&
+      needed.least <= stream_.largest_step()) {  // what finds no room is added up, and counted
+    tell("memory", "there is no memory for the entries of rank " + std::to_string(rank_) +
+                       memory_limit_in_words() + "; some messages count as those of other peers");
+    room = stream_.largest_step();
+    at = stream_.begin(EntryType::step, index, room);
+  }
   if (!at) return nullptr;
   *bytes = encode_step(r, body, at, room);
   stream_.end(*bytes);

@@ -203,6 +203,17 @@ def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
     assert "perfield: none of the ranks started (2) checked in: " in result.stderr
 
 
+def test_start_script_that_clears_the_environment_is_told_where_to_put_perfield(
+    perfield_cli, ranks, tmp_path
+):
+    script = tmp_path / "start.sh"
+    script.write_text(f'#!/bin/sh\nexec env -i PATH="$PATH" {ranks}\n')
+    script.chmod(0o755)
+    result = perfield_cli("run", "--launcher", "", "--", script, cwd=tmp_path)
+    assert f"perfield: none of the ranks started (1) checked in, and {script} is a script: " in result.stderr
+    assert "put perfield-exec into it, right before the program" in result.stderr
+
+
 @pytest.fixture
 def narrow(tmp_path):
     """A hostfile that gives Open MPI one slot on this host."""

@@ -126,7 +126,7 @@ void resolve_all() {
   library.family = family_of(name);
   if (library.family != kOthers)
     behind_others = reinterpret_cast<void* (*)(const char*)>(dlsym(RTLD_DEFAULT, kBehindOthers));
-#define PERFIELD_FIND(name) find_next(next_functions.name, "MPI_" #name);
+#define PERFIELD_FIND(place, name) find_next(next_functions.place, #name);
   PERFIELD_NEXT_FUNCTIONS(PERFIELD_FIND)
 #undef PERFIELD_FIND
   dlerror();  // hides failed look-ups from the program

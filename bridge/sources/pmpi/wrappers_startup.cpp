@@ -11,6 +11,7 @@
 #include "clocks.hpp"
 #include "names.hpp"
 #include "startup.hpp"
+#include "unseen.hpp"
 
 namespace perfield::pmpi {
 
@@ -51,6 +52,7 @@ MPI_Request find_done_request() noexcept {
 }  // namespace
 
 void begin() noexcept {
+  saw_mpi_init = true;
   if (library.awake) return;
   if (!fits()) return tell_of_another_mpi();
   int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
@@ -70,6 +72,7 @@ void begin() noexcept {
   prepare_channels();
   library.awake = true;
   report_clocks();
+  tell_of_own_wrappers();
   if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))
     perfield_source_tell("functions of MPI 4",
                          "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "

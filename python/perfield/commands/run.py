@@ -8,14 +8,15 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from perfield.commands import CommandError, _launcher, _python, _step_call
 from perfield.commands._newest import runs_of
+from perfield.commands._signals import completed
 from perfield.commands.paths import perfield_exec
 from perfield.configuration import in_force
 
@@ -146,24 +147,6 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     return variables
 
 
-def wait_for(command: list[str]) -> int:
-    """Runs a command to its end; returns the exit code that a shell would give it.
-
-    SIGINT and SIGTERM go to the command, which may then take its time to end.
-    """
-    process = subprocess.Popen(command)
-    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    try:
-        while True:
-            try:
-                code = process.wait()
-                return code if code >= 0 else 128 - code
-            except KeyboardInterrupt:  # the terminal sent it to the launcher, too
-                continue
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def missing_perfield(contexts: list[tuple[list[str], list[str]]], value: dict[str, Any]) -> list[str]:
     """Sentences about programs whose Python lacks perfield. value : the settings by key."""
     functions = [name for name in [*value["regions"], value["step_region"]] if name not in ("*", "")]
@@ -200,11 +183,18 @@ def no_ranks(path: Path) -> str:
             return ""
     except RunError:  # no rank has written a stream
         pass
-    started = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))["size"] or 1
+    facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
+    none = f"none of the ranks started ({facts['size'] or 1}) checked in"
+    program = shutil.which(facts["command"][0]) if facts["command"] else None
+    if program and Path(program).read_bytes()[:2] == b"#!":
+        return (
+            f"{none}, and {program} is a script: if it clears the environment (env -i, sudo, su -), put "
+            "perfield-exec into it, right before the program"
+        )
     return (
-        f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
-        "MPI program, or uses an MPI for which perfield was not built, or is linked with Score-P statically "
-        "(then say `perfield run --scorep`)"
+        f"{none}: if no sentence above says why, the program ended before MPI_Init, or is no MPI program, or "
+        "uses an MPI for which perfield was not built, or starts another program without LD_PRELOAD, or is "
+        "linked with Score-P statically (then say `perfield run --scorep`)"
     )
 
 
@@ -280,13 +270,18 @@ def execute(arguments: argparse.Namespace) -> int:
     if value["enabled"] and not errors:
         for sentence in missing_perfield(contexts, value):
             print(f"perfield: {sentence}", file=sys.stderr)
-    code = wait_for(command)
-    if value["enabled"] and not errors:
+    killed_with_us = signal.SIGTERM if launcher.words else signal.SIGKILL  # a launcher then ends its ranks
+    with completed(command, killed_with_us) as ended:
+        if not value["enabled"] or errors:
+            return ended.code
+        refused = ended.code and not ended.sent
         try:
-            why_refused = launcher.why_refused(contexts) if code else ""
+            why_refused = launcher.why_refused(contexts) if refused else ""
             lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused)
+        except KeyboardInterrupt:
+            lines = ["perfield: interrupted before the summary was made; `perfield info` prints it"]
         except Exception as error:  # still return the program's exit code
             lines = [f"perfield: cannot summarize the run: {error}"]
         for line in lines:
             print(line, file=sys.stderr)
-    return code
+    return ended.code

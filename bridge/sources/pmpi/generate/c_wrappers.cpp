@@ -57,9 +57,9 @@ std::string next_functions(const std::vector<Function>& functions) {
   for (const Function& function : functions) {
     const std::string name = function.short_name();
     members += "  int (*" + name + ")" + wide_parameters(function) + ";\n";
-    checks += "static_assert(std::is_same_v<decltype(&::MPI_" + name + "), int (*)" +
+    checks += "static_assert(std::is_same_v<decltype(&::" + function.name + "), int (*)" +
               parameters_of(function) + ">);\n";
-    names.push_back("  X(" + name + ")");
+    names.push_back("  X(" + name + ", " + function.name + ")");
   }
   return "// Generated from table/*.table: the functions that the wrappers call on.\n"
          "#pragma once\n"
@@ -81,7 +81,8 @@ std::string names_of_mpi3(const std::vector<Function>& functions) {
       "{\n"
       "  global:\n"
       "    perfield_behind_*;\n"
-      "    mpi_*;\n";
+      "    mpi_*;\n"
+      "    dlsym;\n";
   for (const Function& function : functions)
     if (!function.since_mpi4) text += "    " + function.name + ";\n";
   return text + "  local: *;\n};\n";

@@ -40,6 +40,7 @@ Parameter large(Parameter parameter) {
 std::vector<Function> forms(const Function& function, const std::set<std::string>& flags) {
   const Parameter info{"MPI_Info", "info", "", ""}, request{"MPI_Request *", "request", "", "out"};
   std::vector<Function> found = {function};
+  Function extension;
   if (flags.count("+i")) {
     Function form = function;
     std::string name = function.short_name();
@@ -62,6 +63,8 @@ std::vector<Function> forms(const Function& function, const std::set<std::string
     form.parameters.insert(form.parameters.end(), {info, request});
     form.since_mpi4 = true;
     found.push_back(form);
+    extension = form;  // what Open MPI 4 offers it as
+    extension.name.insert(3, "X");
   }
   if (flags.count("+c")) {
     std::vector<Function> larger = found;
@@ -72,6 +75,7 @@ std::vector<Function> forms(const Function& function, const std::set<std::string
     }
     found.insert(found.end(), larger.begin(), larger.end());
   }
+  if (!extension.name.empty()) found.push_back(extension);
   return found;
 }
 
@@ -138,8 +142,8 @@ void read_file(const std::string& path, std::vector<Function>* functions) {
 
 void find_declared(const std::string& header, std::set<std::string>* seen,
                    std::set<std::string>* names) {
-  static const std::regex include(R"re(^\s*#\s*include\s*[<"]([\w.]+)[>"])re");
-  static const std::regex function(R"(\b(MPI_\w+)\s*\()");
+  static const std::regex include(R"re(^\s*#\s*include\s*[<"]([\w./]+)[>"])re");
+  static const std::regex function(R"(\b(MPIX?_\w+)\s*\()");
   if (!seen->insert(header).second) return;
   for (const std::string& line : lines_of(header)) {
     std::smatch match;
@@ -168,7 +172,10 @@ bool Function::by_hand() const {
   return rules == std::vector<std::vector<std::string>>{{"by", "hand"}};
 }
 
-std::string Function::short_name() const { return name.substr(sizeof "MPI_" - 1); }
+std::string Function::short_name() const {
+  const size_t start = sizeof "MPI_" - 1;
+  return starts_with(name, "MPIX_") ? "X" + name.substr(start) : name.substr(start);
+}
 
 bool Function::asks(const char* word) const {
   for (const std::vector<std::string>& rule : rules)
@@ -236,6 +243,8 @@ std::vector<Function> read_table(const std::string& folder) {
 std::set<std::string> declared_functions(const std::string& header) {
   std::set<std::string> seen, names;
   find_declared(header, &seen, &names);
+  const std::string extensions = header.substr(0, header.rfind('/') + 1) + "mpi-ext.h";
+  if (is_file(extensions)) find_declared(extensions, &seen, &names);
   return names;
 }
 

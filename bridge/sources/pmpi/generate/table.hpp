@@ -30,7 +30,7 @@ struct Function {
   bool since_mpi4 = false;
 
   bool by_hand() const;               // its wrapper is handwritten
-  std::string short_name() const;     // "Isend": its place among the next functions
+  std::string short_name() const;     // "Isend", "X_Bcast_init": its place among the next functions
   bool asks(const char* word) const;  // whether a rule uses this parameter
 };
 

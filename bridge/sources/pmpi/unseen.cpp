@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// unseen.cpp - see unseen.hpp. When a process ends that has used MPI although the wrappers never
+// saw MPI_Init, says why.
+#include "unseen.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "library.hpp"
+#include "recorder/source.h"
+
+namespace perfield::pmpi {
+
+bool saw_mpi_init = false;
+
+namespace {
+
+const char* base_of(const char* path) noexcept {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+bool is_mpi(const char* path) noexcept { return !strncmp(base_of(path), "libmpi", 6); }
+
+// Whether the program's own file defines the function, as one with a PMPI tool inside does.
+bool program_defines(const char* name) noexcept {
+  void* const address = dlsym(RTLD_DEFAULT, name);
+  Dl_info program, place;
+  const ElfW(Sym)* symbol = nullptr;
+  return address && dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) &&
+         dladdr1(address, &place, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)),
+                 RTLD_DL_SYMENT) &&
+         place.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+struct Bound {
+  char path[4096];
+};
+
+// Stores the name of an object whose call of MPI_Init goes straight to MPI.
+int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
+  auto* const bound = static_cast<Bound*>(data);
+  if (is_mpi(object->dlpi_name)) return 0;
+  const ElfW(Dyn)* tag = nullptr;
+  for (int i = 0; i < object->dlpi_phnum; ++i)
+    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      tag = reinterpret_cast<const ElfW(Dyn)*>(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  struct {
+    const ElfW(Rela) * rows;
+    size_t bytes;
+  } tables[2] = {};
+  for (; tag && tag->d_tag != DT_NULL; ++tag) {
+    const auto address = tag->d_un.d_ptr;
+    if (tag->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+    if (tag->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(address);
+    if (tag->d_tag == DT_JMPREL) tables[0].rows = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (tag->d_tag == DT_PLTRELSZ) tables[0].bytes = tag->d_un.d_val;
+    if (tag->d_tag == DT_RELA) tables[1].rows = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (tag->d_tag == DT_RELASZ) tables[1].bytes = tag->d_un.d_val;
+  }
+  if (!symbols || !names || reinterpret_cast<ElfW(Addr)>(symbols) < object->dlpi_addr) return 0;
+  for (const auto& table : tables)
+    for (size_t i = 0; table.rows && i < table.bytes / sizeof *table.rows; ++i) {
+      const ElfW(Rela)& row = table.rows[i];
+      const char* name = names + symbols[ELF64_R_SYM(row.r_info)].st_name;
+      if (strcmp(name, "MPI_Init") && strcmp(name, "MPI_Init_thread") &&
+          strcmp(name, "mpi_init_") && strcmp(name, "mpi_init_thread_") &&
+          strcmp(name, "mpi_init_f08_"))
+        continue;
+      if (!is_in_mpi(*reinterpret_cast<void* const*>(object->dlpi_addr + row.r_offset))) continue;
+      snprintf(bound->path, sizeof bound->path, "%s",
+               *object->dlpi_name ? object->dlpi_name : "the program");
+      return 1;
+    }
+  return 0;
+}
+
+// Whether an MPI that is loaded has been started.
+bool mpi_was_used() noexcept {
+  struct Found {
+    char path[4096];
+  } found{};
+  const auto note = [](dl_phdr_info* object, size_t, void* data) {
+    if (!is_mpi(object->dlpi_name)) return 0;
+    const int length =
+        snprintf(static_cast<Found*>(data)->path, sizeof(Found), "%s", object->dlpi_name);
+    void* const handle = length > 0 ? dlopen(object->dlpi_name, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
+    if (!handle) return 0;
+    const bool has = dlsym(handle, "PMPI_Initialized") != nullptr;
+    dlclose(handle);
+    return int{has};
+  };
+  if (!dl_iterate_phdr(note, &found)) return false;
+  void* const handle = dlopen(found.path, RTLD_NOLOAD | RTLD_LAZY);
+  if (!handle) return false;
+  const auto initialized = reinterpret_cast<int (*)(int*)>(dlsym(handle, "PMPI_Initialized"));
+  int was = 0;
+  if (initialized) initialized(&was);
+  dlclose(handle);
+  return was;
+}
+
+// Where this process ends, and it is one that perfield-exec has started.
+__attribute__((destructor)) void look_why_nothing_was_seen() {
+  const char* enabled = getenv("PERFIELD_ENABLED");
+  if (saw_mpi_init || !getenv("PERFIELD_RUN") || (enabled && !strcmp(enabled, "false"))) return;
+  if (!mpi_was_used()) return;
+  Bound bound{};
+  char sentence[5000];
+  if (program_defines("MPI_Init") || program_defines("MPI_Init_thread"))
+    snprintf(sentence, sizeof sentence,
+             "this program has an MPI_Init of its own, as a PMPI tool that is linked into it, so "
+             "perfield saw none of its MPI calls; link it without that tool to measure it");
+  else if (dl_iterate_phdr(note_bound, &bound))
+    snprintf(sentence, sizeof sentence,
+             "the MPI calls of %s go straight to its MPI, as of a library that is opened with "
+             "RTLD_DEEPBIND, so perfield saw none of them; open it without RTLD_DEEPBIND, or link "
+             "it with perfield's wrappers (`perfield paths --libs --mpi`), to measure them",
+             bound.path);
+  else
+    snprintf(sentence, sizeof sentence,
+             "this program has called MPI by pointers that it did not get from dlsym, or in a "
+             "namespace of its own (dlmopen), so perfield saw none of its MPI calls; link it with "
+             "perfield's wrappers (`perfield paths --libs --mpi`) to measure them");
+  perfield_source_tell("unseen", sentence);
+}
+
+}  // namespace
+
+bool is_in_mpi(const void* address) noexcept {
+  Dl_info place;
+  return address && dladdr(address, &place) && is_mpi(place.dli_fname);
+}
+
+void tell_of_own_wrappers() noexcept {
+  constexpr int kMostNamed = 3;
+  char list[256] = "";
+  int n = 0;
+#define PERFIELD_LOOK(place, name)                 \
+  if (program_defines(#name) && ++n <= kMostNamed) \
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "", #name);
+  PERFIELD_NEXT_FUNCTIONS(PERFIELD_LOOK)
+#undef PERFIELD_LOOK
+  dlerror();  // hides failed look-ups from the program
+  if (!n) return;
+  char more[64] = "", sentence[1000];
+  if (n > kMostNamed) snprintf(more, sizeof more, " and %d more", n - kMostNamed);
+  snprintf(sentence, sizeof sentence,
+           "this program has %s%s of its own, as a PMPI tool that is linked into it, so perfield "
+           "does not see these calls; link the program without that tool to count them",
+           list, more);
+  perfield_source_tell("own wrappers", sentence);
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What perfield adds to a program's address space, and programs under limits of memory."""
+
+from __future__ import annotations
+
+import pytest
+from c_programs import mpi_program
+
+# Prints the kB of private data of rank 0 (what RLIMIT_DATA counts).
+PROGRAM = mpi_program("""
+  double a = 1, sum;
+  for (int i = 0; i < 10; ++i) MPI_Allreduce(&a, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  char line[256];
+  FILE* status = fopen("/proc/self/status", "r");
+  while (rank == 0 && fgets(line, sizeof line, status)) {
+    int kb;
+    if (sscanf(line, "VmData: %d", &kb) == 1) { printf("data %d\\n", kb); fflush(stdout); }
+  }
+  fclose(status);
+""")
+MOST_KB = 8 * 1024
+
+
+def data_kb(result) -> int:
+    assert result.returncode == 0, result.stderr
+    return int(result.stdout.split()[1])
+
+
+@pytest.fixture
+def program(build_c, mpi):
+    return build_c(PROGRAM, by=mpi)
+
+
+def test_rank_grows_by_little_address_space(program, mpi, bin_dir):
+    bare = data_kb(mpi.run(2, program))
+    assert data_kb(mpi.run(2, bin_dir / "perfield-exec", program)) - bare <= MOST_KB
+
+
+@pytest.mark.parametrize("added", [1000, 3000, 6000])
+def test_program_under_a_limit_of_data_runs_and_the_limit_is_named(program, mpi, bin_dir, added, tmp_path):
+    limit = data_kb(mpi.run(2, program)) + added
+    words = ["sh", "-c", f"ulimit -d {limit}; exec $0", program]
+    assert mpi.run(2, *words).returncode == 0
+    result = mpi.run(2, bin_dir / "perfield-exec", *words, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    named = f"because the process has reached its limit of data (ulimit -d {limit})"
+    assert named in result.stderr or "perfield open" in result.stderr
