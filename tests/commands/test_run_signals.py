@@ -231,7 +231,8 @@ def test_ranks_are_asked_for_a_checkpoint_and_go_on(start, bin_dir, build_c, mpi
     process = start(bin_dir / "perfield", "run", "--launcher", *words)
     said = ""
     while said.count("ready") < 2:  # hydra mixes lines of ranks
-        assert (line := process.stdout.readline()), process.communicate()
+        line = process.stdout.readline()
+        assert line, process.communicate()
         said += line
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=60)
