@@ -39,18 +39,13 @@ bool program_defines(const char* name) noexcept {
          place.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
 }
 
-struct Bound {
-  char path[4096];
-};
-
-// Stores the name of an object whose call of MPI_Init goes straight to MPI.
-int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
-  auto* const bound = static_cast<Bound*>(data);
-  if (is_mpi(object->dlpi_name)) return 0;
+// Calls look(name, value) for each symbol that the object takes from others, until it returns true.
+template <typename Look>
+bool look_at_imports(const dl_phdr_info& object, Look look) noexcept {
   const ElfW(Dyn)* tag = nullptr;
-  for (int i = 0; i < object->dlpi_phnum; ++i)
-    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-      tag = reinterpret_cast<const ElfW(Dyn)*>(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  for (int i = 0; i < object.dlpi_phnum; ++i)
+    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      tag = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
   struct {
@@ -66,20 +61,76 @@ int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
     if (tag->d_tag == DT_RELA) tables[1].rows = reinterpret_cast<const ElfW(Rela)*>(address);
     if (tag->d_tag == DT_RELASZ) tables[1].bytes = tag->d_un.d_val;
   }
-  if (!symbols || !names || reinterpret_cast<ElfW(Addr)>(symbols) < object->dlpi_addr) return 0;
+  if (!symbols || !names || reinterpret_cast<ElfW(Addr)>(symbols) < object.dlpi_addr) return false;
   for (const auto& table : tables)
     for (size_t i = 0; table.rows && i < table.bytes / sizeof *table.rows; ++i) {
       const ElfW(Rela)& row = table.rows[i];
-      const char* name = names + symbols[ELF64_R_SYM(row.r_info)].st_name;
-      if (strcmp(name, "MPI_Init") && strcmp(name, "MPI_Init_thread") &&
-          strcmp(name, "mpi_init_") && strcmp(name, "mpi_init_thread_") &&
-          strcmp(name, "mpi_init_f08_"))
-        continue;
-      if (!is_in_mpi(*reinterpret_cast<void* const*>(object->dlpi_addr + row.r_offset))) continue;
-      snprintf(bound->path, sizeof bound->path, "%s",
-               *object->dlpi_name ? object->dlpi_name : "the program");
-      return 1;
+      const ElfW(Sym)& symbol = symbols[ELF64_R_SYM(row.r_info)];
+      void* const* slot = reinterpret_cast<void* const*>(object.dlpi_addr + row.r_offset);
+      if (ELF64_R_SYM(row.r_info) && look(names + symbol.st_name, slot)) return true;
     }
+  return false;
+}
+
+struct Bound {
+  char path[4096];
+};
+
+// Stores the name of an object whose call of MPI_Init goes straight to MPI.
+int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
+  auto* const bound = static_cast<Bound*>(data);
+  if (is_mpi(object->dlpi_name)) return 0;
+  return look_at_imports(*object, [&](const char* name, void* const* value) {
+    if (strcmp(name, "MPI_Init") && strcmp(name, "MPI_Init_thread") && strcmp(name, "mpi_init_") &&
+        strcmp(name, "mpi_init_thread_") && strcmp(name, "mpi_init_f08_"))
+      return false;
+    if (!is_in_mpi(*value)) return false;
+    snprintf(bound->path, sizeof bound->path, "%s",
+             *object->dlpi_name ? object->dlpi_name : "the program");
+    return true;
+  });
+}
+
+// A few names of functions.
+struct Names {
+  static constexpr int kMost = 32, kNamed = 3;
+  char names[kMost][64];
+  int n = 0;
+
+  void add(const char* name) noexcept {
+    for (int i = 0; i < n; ++i)
+      if (!strcmp(names[i], name)) return;
+    if (n < kMost) snprintf(names[n++], sizeof names[0], "%.63s", name);
+  }
+  // Those that wrappers of ours or of another tool do not replace.
+  void keep_those_of_mpi() noexcept {
+    int kept = 0;
+    for (int i = 0; i < n; ++i)
+      if (is_in_mpi(dlsym(RTLD_DEFAULT, names[i])))
+        memmove(names[kept++], names[i], sizeof names[0]);
+    n = kept;
+  }
+  // format: with a %s for the names.
+  void list(char* text, size_t bytes, const char* format) const noexcept {
+    char words[kNamed * sizeof names[0] + 64] = "";
+    for (int i = 0; i < n && i < kNamed; ++i)
+      snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", i ? ", " : "",
+               names[i]);
+    if (n > kNamed)
+      snprintf(words + strlen(words), sizeof words - strlen(words), " and %d more", n - kNamed);
+    snprintf(text, bytes, format, words);
+  }
+};
+
+// Names of extensions that an object calls, but for those that only ask.
+int note_extensions(dl_phdr_info* object, size_t, void* data) noexcept {
+  if (is_mpi(object->dlpi_name)) return 0;
+  look_at_imports(*object, [&](const char* name, void* const*) {
+    const bool is_extension = !strncmp(name, "MPIX_", 5) || !strncmp(name, "mpix_", 5);
+    if (is_extension && !strstr(name, "Query") && !strstr(name, "query"))
+      static_cast<Names*>(data)->add(name);
+    return false;
+  });
   return 0;
 }
 
@@ -140,24 +191,28 @@ bool is_in_mpi(const void* address) noexcept {
   return address && dladdr(address, &place) && is_mpi(place.dli_fname);
 }
 
-void tell_of_own_wrappers() noexcept {
-  constexpr int kMostNamed = 3;
-  char list[256] = "";
-  int n = 0;
-#define PERFIELD_LOOK(place, name)                 \
-  if (program_defines(#name) && ++n <= kMostNamed) \
-    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "", #name);
+void tell_of_unseen_functions() noexcept {
+  Names own, unknown;
+#define PERFIELD_LOOK(place, name) \
+  if (program_defines(#name)) own.add(#name);
   PERFIELD_NEXT_FUNCTIONS(PERFIELD_LOOK)
 #undef PERFIELD_LOOK
+  dl_iterate_phdr(note_extensions, &unknown);
+  unknown.keep_those_of_mpi();
   dlerror();  // hides failed look-ups from the program
-  if (!n) return;
-  char more[64] = "", sentence[1000];
-  if (n > kMostNamed) snprintf(more, sizeof more, " and %d more", n - kMostNamed);
-  snprintf(sentence, sizeof sentence,
-           "this program has %s%s of its own, as a PMPI tool that is linked into it, so perfield "
-           "does not see these calls; link the program without that tool to count them",
-           list, more);
-  perfield_source_tell("own wrappers", sentence);
+  char sentence[1000];
+  if (own.n) {
+    own.list(sentence, sizeof sentence,
+             "this program has %s of its own, as a PMPI tool that is linked into it, so perfield "
+             "does not see these calls; link the program without that tool to count them");
+    perfield_source_tell("own wrappers", sentence);
+  }
+  if (unknown.n) {
+    unknown.list(sentence, sizeof sentence,
+                 "this program uses %s, for which perfield has no wrappers: their time counts as "
+                 "computing, and what they send is not counted");
+    perfield_source_tell("unknown functions", sentence);
+  }
 }
 
 }  // namespace perfield::pmpi

@@ -12,7 +12,8 @@ bool is_in_mpi(const void* address) noexcept;
 // Set once the wrappers have seen MPI_Init.
 extern bool saw_mpi_init;
 
-// After MPI_Init: reports functions that the program itself puts before the wrappers.
-void tell_of_own_wrappers() noexcept;
+// After MPI_Init: reports functions that the program itself puts before the wrappers, and
+// extensions of its MPI that have none.
+void tell_of_unseen_functions() noexcept;
 
 }  // namespace perfield::pmpi

@@ -72,7 +72,7 @@ void begin() noexcept {
   prepare_channels();
   library.awake = true;
   report_clocks();
-  tell_of_own_wrappers();
+  tell_of_unseen_functions();
   if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))
     perfield_source_tell("functions of MPI 4",
                          "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "

@@ -91,6 +91,7 @@ def event(rank, peer, call, kind, begun, end, number=1, count=1, flags=0, step=0
     row = np.zeros(1, EVENT)
     row["step"], row["rank"], row["peer"], row["call"], row["kind"] = step, rank, peer, CALL[call], kind
     row["channel"], row["number"], row["count"], row["flags"] = channel, number, count, flags
+    row["most_in_call"] = 1
     row["begun"] = row["wait_begin"] = round(begun * MS)
     row["wait_end"] = round(end * MS)
     return row

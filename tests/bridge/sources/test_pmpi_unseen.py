@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from c_programs import mpi_program
+from conftest import installed_mpi
 
 import perfield
 
@@ -178,3 +179,11 @@ def test_persistent_collectives_of_open_mpi_4_are_counted(run, build_c, tmp_path
     run(build_c(mpi_program(body, before="#include <mpi-ext.h>")))
     frame = next(iter(perfield.open(tmp_path / "perfield-run").frames()))
     assert list(frame.values["mpi_call_count"]) == [20, 20]
+
+
+def test_extensions_without_wrappers_are_named(build_c, bin_dir, tmp_path_factory):
+    mpich = installed_mpi("mpich", tmp_path_factory)
+    body = "int flag = 1; MPIX_Comm_agree(MPI_COMM_WORLD, &flag); MPIX_Query_cuda_support();"
+    result = mpich.run(1, bin_dir / "perfield-exec", build_c(mpi_program(body), by=mpich))
+    said = " ".join(line.removeprefix("perfield:").strip() for line in result.stderr.splitlines())
+    assert "this program uses MPIX_Comm_agree, for which perfield has no wrappers" in said
