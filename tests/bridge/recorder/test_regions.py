@@ -19,6 +19,7 @@ EVENTS = """
   void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
   void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
   void perfield_waited(int32_t peer, uint64_t entered);
+  void perfield_source_wake(int rank, int size, const char* mpi);
 """
 
 
@@ -416,7 +417,7 @@ def test_each_of_4096_peers_is_named_with_three_calls_and_its_waits(measured, pe
     calls = [CALL[name] for name in ("isend", "recv", "put")]
     run, result = measured(
         """
-        perfield_initialize();
+        perfield_source_wake(0, 4097, "a stand-in");
         static const uint16_t calls[] = {CALLS};
         for (int peer = 1; peer <= 4096; ++peer)
           for (int c = 0; c < 3; ++c) {

@@ -70,7 +70,6 @@ struct Program {
     for (uint32_t i = 1; i <= kRegions; ++i)
       recorder->regions.define(("region " + std::to_string(i)).c_str(), "", 0);
     shard = recorder->add_shard();
-    entry.resize(largest_step_body(*recorder, 16));
     recorder->open(now);
   }
 
@@ -114,6 +113,7 @@ struct Program {
       return true;
     });
     StepView step;
+    entry.resize(step_body_room(*recorder).all);
     if (!view_step(entry.data(), encode_step(*recorder, StepBody{}, entry.data(), entry.size()),
                    &step))
       return "no entry";

@@ -97,12 +97,13 @@ int main() {
   };
   inside = define("inside", PERFIELD_PER_REGION);
   of_rank = define("of rank", PERFIELD_PER_RANK);
-  const size_t room = largest_step_body(*r, kPeers);
-  const std::unique_ptr<unsigned char[]> entry(new unsigned char[room]);
+  std::vector<unsigned char> entry;
   Sums sums;
   const auto write = [&] {
     StepView step;
-    if (!view_step(entry.get(), encode_step(*r, StepBody{}, entry.get(), room), &step)) abort();
+    entry.resize(step_body_room(*r).all);
+    const size_t bytes = encode_step(*r, StepBody{}, entry.data(), entry.size());
+    if (!view_step(entry.data(), bytes, &step)) abort();
     sums.add(step);
   };
   r->open(monotonic_ns());

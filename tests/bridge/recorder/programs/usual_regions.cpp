@@ -37,7 +37,6 @@ struct Side {
     amount = recorder->define_quantity("amount", "1", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM,
                                        PERFIELD_THREADS_SUM, "");
     shard = recorder->add_shard();
-    entry.resize(largest_step_body(*recorder, 16));
   }
 
   void enter(uint32_t region, uint64_t now) {
@@ -65,6 +64,7 @@ struct Side {
 
   size_t close(uint64_t now) {
     if (recorder->state() == Activity::active) recorder->fold(now);
+    entry.resize(step_body_room(*recorder).all);
     return encode_step(*recorder, StepBody{}, entry.data(), entry.size());
   }
 };
