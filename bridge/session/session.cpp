@@ -90,10 +90,10 @@ bool Session::start_run(int size, const std::string& mpi) {
   choose_counters(config_);
   if (!writer_.open_files(rank_, size)) return false;
   if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi, focus);
-  // A small world has few peers, with which it may use many calls.
-  constexpr uint32_t kFewPeers = 64;
-  r.start(std::min(uint32_t(config_.max_peers), std::max(uint32_t(size), kFewPeers) + 2),
-          config_.messages, config_.clock);
+  // A small world has few peers, with which it may use many calls: room for 16 with each.
+  constexpr uint32_t kFewPeers = 256;
+  const uint64_t peers = std::max(uint64_t(size) * 4, uint64_t{kFewPeers});
+  r.start(uint32_t(std::min(uint64_t(config_.max_peers), peers)), config_.messages, config_.clock);
   const uint64_t now = r.clock.ticks();
   process_.start(r, now);
   writer_.rank(rank_, size, mpi, process_.cpus(), sources_);
