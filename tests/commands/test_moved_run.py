@@ -31,8 +31,10 @@ PROGRAM = mpi_program("""
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Name -> contents of all files below a folder, without pictures.json, which names the run."""
-    found = [file for file in folder.rglob("*") if file.is_file() and file.name != "pictures.json"]
+    """Name -> contents of all files below a folder, but for pictures.json, which names the run, and the list
+    of files with its hash."""
+    left = ("pictures.json", ".perfield-files")
+    found = [file for file in folder.rglob("*") if file.is_file() and file.name not in left]
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 

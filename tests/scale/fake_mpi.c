@@ -153,9 +153,19 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* flag) {
   if (*flag) *(void**)value = of(comm)->attribute[key];
   return MPI_SUCCESS;
 }
+int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
+  (void)comm;
+  return *handler = MPI_ERRORS_ARE_FATAL, MPI_SUCCESS;
+}
+int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  (void)comm, (void)handler;
+  return MPI_SUCCESS;
+}
 ALSO(MPI_Comm_create_keyval);
 ALSO(MPI_Comm_set_attr);
 ALSO(MPI_Comm_get_attr);
+ALSO(MPI_Comm_get_errhandler);
+ALSO(MPI_Comm_set_errhandler);
 
 /* --- groups */
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
