@@ -80,7 +80,8 @@ FIRST_FINDINGS = {  # kinds, and ranks
 @pytest.mark.parametrize("case", FIRST_FINDINGS)
 def test_the_first_finding_is_what_was_planted(case, planted_run):
     told = report(perfield.open(planted_run(case).cwd / "perfield-run")).findings
-    others = [finding for finding in told if finding.kind not in ("shared cores", "noise")]
+    of_machine = ("shared cores", "taken PUs", "noise")  # it may be busy
+    others = [finding for finding in told if finding.kind not in of_machine]
     kinds, ranks = FIRST_FINDINGS[case]
     assert {finding.kind for finding in others[:1]} <= kinds, others
     assert bool(others) == bool(kinds) and (ranks is None or others[0].ranks.tolist() == ranks), others
