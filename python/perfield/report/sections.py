@@ -109,6 +109,7 @@ def lacking(missing: Sequence[str]) -> str:
         "neighbours": "a mesh that tells neighbours",
         "steps": "steps that could be compared",
         "messages": "messages between ranks",
+        "explanations": "an explanation of half of its time in MPI",
     }
     return ", ".join(said.get(name, name) for name in missing)
 

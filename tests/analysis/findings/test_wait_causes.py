@@ -80,6 +80,7 @@ def test_nothing_is_said_where_little_is_explained(tmp_path):
     little = replace(observed, waiting=replace(observed.waiting, mpi_s=observed.waiting.mpi_s * 3))
     assert little.waiting.explained < ENOUGH
     assert not list(wait_causes.find(little)) and not wait_causes.is_explained(little)
+    assert answers(little, [wait_causes])[0].missing == ("explanations",), "nor is the answer no"
     assert words.cause_rows(observed.waiting, 1) and words.cause_regions(observed.waiting, 1)
     assert not words.cause_rows(little.waiting, 1) and not words.cause_regions(little.waiting, 1)
     told = words.sentences(little.waiting)

@@ -3,7 +3,8 @@
 
 Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
 fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
-find(), which yields findings. To add one, write a module and add it to QUESTIONS.
+find(), which yields findings. It may have lacks(), which says what else it would have needed to say no. To
+add one, write a module and add it to QUESTIONS.
 """
 
 from __future__ import annotations
@@ -124,6 +125,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
     for module in questions:
         missing = tuple(name for name in module.NEEDS if not observed.has(name))
         told = () if missing else tuple(module.find(observed))
+        if not missing and not told and hasattr(module, "lacks"):
+            missing = module.lacks(observed)
         found.append(Answer(module.QUESTION, told, missing))
     return found
 

@@ -18,7 +18,7 @@ from perfield.analysis.waits.sums import WaitSums
 from perfield.analysis.waits.words import KIND_WORDS, region_of
 from perfield.analysis.words import counted, in_percent, in_seconds
 
-QUESTION = "Does the waiting of the others begin on one rank?"
+QUESTION = "Does the waiting of the others begin on a rank that computes no longer than they do?"
 KINDS = ("late rank",)
 NEEDS = ("wait_states", "steps")
 LIKES = late_rank.LIKES
@@ -61,6 +61,11 @@ def find(observed: Observed) -> Iterator[Finding]:
         pairs=np.array([[rank, int(one)] for one in waiting], np.int64),
         chance=differences(sums.caused_of).chance,
     )
+
+
+def lacks(observed: Observed) -> tuple[str, ...]:
+    """What keeps the answer from being no, where nothing is found."""
+    return () if is_explained(observed) else ("explanations",)
 
 
 def is_explained(observed: Observed) -> bool:
