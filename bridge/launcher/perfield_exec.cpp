@@ -3,6 +3,7 @@
 // perfield_exec.cpp - perfield-exec PROGRAM ARGS: claims or joins the run directory, describes the
 // host, and starts the program with perfield's libraries preloaded. Every obstacle to measuring
 // becomes one sentence per node, and the program then runs as if perfield were absent.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +134,20 @@ void take_part_unmeasured(const std::string& program, Environment* environment) 
       {"LD_PRELOAD", list}, {"PERFIELD_PRELOADED", added}, {"PERFIELD_ENABLED", "false"}};
 }
 
+// A program near a limit of memory must not come up against it because of perfield, which takes its
+// own part beside: the limit grows by that, as far as the user may raise it.
+void make_room_for_perfield() {
+  constexpr rlim_t kRoom = 16 << 20;
+  for (const auto which : {RLIMIT_DATA, RLIMIT_AS}) {
+    rlimit limit;
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    const bool has_room =
+        limit.rlim_max == RLIM_INFINITY || limit.rlim_max - limit.rlim_cur >= kRoom;
+    limit.rlim_cur = has_room ? limit.rlim_cur + kRoom : limit.rlim_max;
+    setrlimit(which, &limit);
+  }
+}
+
 void print_exports(const Environment& environment) {
   for (const auto& [name, value] : environment) {
     std::string quoted;
@@ -221,6 +236,7 @@ int main(int n_arguments, char** arguments) {
   }
   const std::string vouch = perfield::vouch_for(program);
   if (!vouch.empty() && !measured) take_part_unmeasured(program, &environment);
+  if (measured) make_room_for_perfield();
   if (!vouch.empty()) environment.emplace_back("PERFIELD_ALL_RANKS", vouch);
   unsetenv("PERFIELD_ALL_RANKS");
   for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);

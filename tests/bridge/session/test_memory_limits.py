@@ -45,3 +45,12 @@ def test_program_under_a_limit_of_data_runs_and_the_limit_is_named(program, mpi,
     assert result.returncode == 0, result.stderr
     named = f"because the process has reached its limit of data (ulimit -d {limit})"
     assert named in result.stderr or "perfield open" in result.stderr
+
+
+def test_program_just_below_a_soft_limit_is_measured(program, mpi, bin_dir, tmp_path):
+    limit = data_kb(mpi.run(2, program)) + 500
+    words = ["sh", "-c", f'ulimit -Sd {limit}; exec "$@"', "sh"]
+    assert mpi.run(2, *words, program).returncode == 0
+    result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "ulimit" not in result.stderr and "perfield open" in result.stderr
