@@ -14,6 +14,7 @@
 namespace perfield {
 namespace {
 
+constexpr double kCrowded = 0.05;       // of computing, that ranks wait for PUs
 constexpr double kWorthTelling = 0.01;  // of the run's time
 constexpr double kMuchOutside = 0.25;   // of compute time in no region
 constexpr size_t kMostNames = 3;
@@ -135,13 +136,21 @@ std::vector<Sharing> sharings(const RunTotals& run) {
 }
 
 // What balancing could save at most where ranks share PUs: a step takes at least as long as these
-// PUs need for what their ranks compute.
+// PUs need for what their ranks compute, if these waited for PUs. Others sleep meanwhile, as beside
+// a device. (imbalance.py does the same.)
 double most_to_save(const RunTotals& run, const Tables& tables, const Table& compute) {
   const Table measured = tables.of(&RankStep::measured_ns);
   std::map<int32_t, size_t> column;
   for (size_t n = 0; n < tables.ranks().size(); ++n) column[tables.ranks()[n]] = n;
   std::vector<double> needed(compute.n_steps, 0.0);
-  for (const Sharing& sharing : sharings(run))
+  for (const Sharing& sharing : sharings(run)) {
+    double delayed = 0, computed = 0;
+    for (const int32_t rank : sharing.ranks)
+      if (const auto own = run.steps.ranks.find(rank); own != run.steps.ranks.end()) {
+        delayed += own->second.delayed_ns();
+        computed += own->second.measured_ns - own->second.mpi_ns() - own->second.delayed_ns();
+      }
+    if (!(delayed >= kCrowded * computed)) continue;
     for (size_t step = 0; step < compute.n_steps; ++step) {
       double work = 0;
       for (const int32_t rank : sharing.ranks)
@@ -149,6 +158,7 @@ double most_to_save(const RunTotals& run, const Tables& tables, const Table& com
           work += compute.at(step, at->second);
       needed[step] = std::max(needed[step], work / double(sharing.pus.size()));
     }
+  }
   double most = 0;
   for (size_t step = 0; step < compute.n_steps; ++step)
     most += std::max(measured.at(step, measured.largest(step)) - needed[step], 0.0);

@@ -22,6 +22,7 @@ CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the
 FIELDS = (*COMPUTING, *CAUSES)
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
 DEARER = 1.1  # than the mean, in a region alone: less comes and goes with the system
+CROWDED = 0.05  # of what ranks compute: if they wait so long for PUs, these bound a step
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
 
 
@@ -102,7 +103,8 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
 
 def _most_to_save(observed: Observed, compute: np.ndarray) -> float:
     """What balancing could save at most, s: a step takes at least as long as PUs need for what the ranks
-    that share them compute."""
+    that share them compute, if these waited for PUs. Others sleep meanwhile, as beside a device."""
+    delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
     longest_s = np.nan_to_num(observed.of("step_time_s").astype(float)).max(axis=1, initial=0.0)
     needed_s = np.zeros(len(longest_s))
     placement = observed.placement
@@ -113,7 +115,8 @@ def _most_to_save(observed: Observed, compute: np.ndarray) -> float:
             columns = known[group == number]
             ranks = observed.ranks[columns]
             pus = np.unique(np.concatenate([placement.bindings[b] for b in placement.binding[ranks]]))
-            if len(columns) > len(pus):
+            waited = delayed_s[:, columns].sum() >= CROWDED * compute[:, columns].sum()
+            if len(columns) > len(pus) and waited:
                 needed_s = np.maximum(needed_s, compute[:, columns].sum(axis=1) / len(pus))
     return float(np.clip(longest_s - needed_s, 0, None).sum())
 

@@ -117,15 +117,19 @@ def test_rank_is_late_for_a_pu_if_it_waited_half_as_long_for_one():
 
 
 def test_balancing_saves_no_more_than_the_pus_leave():
-    """One rank of 30 ms and three of 10 ms on two PUs need 30 ms; steps of 33 ms can become 3 ms shorter."""
+    """One rank of 30 ms and three of 10 ms on two PUs need 30 ms; steps of 33 ms can become 3 ms shorter.
+    Ranks that wait for no PU sleep meanwhile."""
     from perfield.analysis.imbalance import imbalance_of
 
-    work = np.array([0.03, 0.01, 0.01, 0.01])
-    fields = {"compute_time_s": work, "step_time_s": 0.033}
-    shared = observed_run(4, STEPS, placement=placement_at(*[("n", "0-1")] * 4), **fields)
+    work, waited = np.array([0.03, 0.01, 0.01, 0.01]), np.array([0, 0.002, 0.002, 0.002])
+    fields = {"compute_time_s": work + waited, "delayed_compute_time_s": waited, "step_time_s": 0.033}
+    pus = placement_at(*[("n", "0-1")] * 4)
+    shared = observed_run(4, STEPS, placement=pus, **fields)
     apart = observed_run(4, STEPS, placement=plain_placement(4), **fields)
+    asleep = observed_run(4, STEPS, placement=pus, compute_time_s=work, step_time_s=0.033)
     assert imbalance_of(shared).found.saved == pytest.approx(STEPS * 0.003, rel=1e-3)
     assert imbalance_of(apart).found.saved == pytest.approx(STEPS * 0.015, rel=1e-3)
+    assert imbalance_of(asleep).found.saved == pytest.approx(STEPS * 0.015, rel=1e-3)
 
 
 def test_equal_ranks_that_wait_for_pus_unequally_are_balanced():

@@ -305,16 +305,24 @@ def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
     assert "cores" not in lines
 
 
-def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path):
-    """30 ms on one rank and 10 ms on three need both PUs for 30 ms; steps take 33 ms, so 9 % can be saved."""
+@pytest.mark.parametrize(
+    "waited_ms, saved", [(2, "60.0 ms (9.1 %)"), (0, "300 ms (45 %)")], ids=["work", "sleep"]
+)
+def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path, waited_ms, saved):
+    """30 ms on one rank and 10 ms on three need both PUs for 30 ms; steps take 33 ms, so 9 % can be saved.
+    Ranks that wait for no PU sleep meanwhile, so that others have room."""
+    waits = waits_for_pus(run_delay_time=[0, *[waited_ms * 1_000_000] * 3])
 
     def longer(rank, step, values):
+        waits(rank, step, values)
         values["measured_ns"] = 33_000_000
-        values["calls"][0]["ns"] = 33_000_000 - (30_000_000 if rank == 0 else 10_000_000)
+        computing = 30_000_000 if rank == 0 else (10 + waited_ms) * 1_000_000
+        values["calls"][0]["ns"] = 33_000_000 - computing
 
     compute = [[30e6, 10e6, 10e6, 10e6]] * 20
-    path = write(tmp_path / "run", compute, change=longer, change_rank=placed(["0-1"] * 4))
-    assert lines_of(path)["imbalance"].endswith("; balancing would save 60.0 ms (9.1 %)")
+    pus = placed(["0-1"] * 4)
+    path = write(tmp_path / "run", compute, more=WITHOUT_PU, change=longer, change_rank=pus)
+    assert lines_of(path)["imbalance"].endswith(f"; balancing would save {saved}")
 
 
 def test_threads_that_share_pus_are_told(tmp_path):
