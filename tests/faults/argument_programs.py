@@ -198,7 +198,6 @@ HANDLES = {
     "MPI_Win": "win",
     "MPI_File": "file",
 }
-MADE = ("comm", "request", "win", "file", "message")  # by calls
 MEMORY = {
     "recvbuf": "received",
     "result_addr": "received",
@@ -308,7 +307,7 @@ class Fortran(C):
         return f"{one} /= {other}"
 
     def statement(self, name: str, *words: object) -> str:
-        return f"call {name}({', '.join(map(str, words))})" if words or name != "wanted" else name
+        return f"call {name}({', '.join(map(str, words))})"
 
     def assigned(self, name: str, value: str) -> str:
         return f"{name} = {value}"
