@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """perfield info --waits of runs whose ranks keep stamps of their messages."""
 
+import dataclasses
 import json
 import re
 
@@ -8,7 +9,10 @@ import pytest
 from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
 from waiting_runs import write_waiting_run
 
+import perfield
 from perfield import commands
+from perfield.analysis.waits.words import sentences
+from perfield.run.waits import wait_sums
 
 MS = 1_000_000
 
@@ -155,6 +159,13 @@ def test_pairs_tell_rank_cause_kind_and_how_surely(tmp_path, printed):
     coverage = told["wait_coverage"]
     assert coverage["exact"] > 0.99 and coverage["n_logged"] == 0 and coverage["n_steps"] == 10
     assert any("No step" in sentence for sentence in told["wait_sentences"])
+
+
+def test_a_run_without_steps_is_not_told_to_log_all(tmp_path):
+    run = perfield.open(write_waiting_run(tmp_path / "run", star(), lambda number: False))
+    sums = dataclasses.replace(wait_sums(run), is_whole=True)
+    words = " ".join(sentences(sums))
+    assert "No step was closed" in words and "PERFIELD_ARRIVALS_EVERY" not in words
 
 
 def test_pairs_without_a_known_cause_are_dashes_and_bounds_say_so(tmp_path, printed):

@@ -152,7 +152,7 @@ class RunDirectory:
         return self._last_index + 1
 
     def __len__(self) -> int:
-        return len(self._frame_index) or int(self._is_whole)
+        return len(self._frame_index) or int(self.is_whole)
 
     def frame(self, number: int) -> Frame:
         """The frame at a position (from 0; negative: from the end).
@@ -162,7 +162,7 @@ class RunDirectory:
         if not -len(self) <= number < len(self):
             raise IndexError(f"frame {number} was asked for, but {self.path} has {len(self)} frames")
         number %= len(self)
-        kind = "whole" if self._is_whole else "step"
+        kind = "whole" if self.is_whole else "step"
         return self._build(kind, int(self.step_indexes[number]), self._rows(number))
 
     def frames(self) -> Iterator[Frame]:
@@ -200,7 +200,7 @@ class RunDirectory:
     @property
     def spans(self) -> np.ndarray:
         """(len(self),) int64, how many steps each frame adds up, as `Frame.span`; reads no entry."""
-        if self._is_whole:
+        if self.is_whole:
             return np.ones(1, dtype=np.int64)
         if self._spans is None:
             rows, begin = self._step_rows, self._begins_of_ranks()
@@ -517,12 +517,12 @@ class RunDirectory:
     @property
     def step_indexes(self) -> np.ndarray:
         """(len(self),) int64, the index of each frame's last step."""
-        return np.zeros(len(self), dtype=np.int64) if self._is_whole else self._frame_index
+        return np.zeros(len(self), dtype=np.int64) if self.is_whole else self._frame_index
 
     @property
     def presence(self) -> np.ndarray:
         """(len(self), n_ranks) bool, whether a rank has an entry in each frame, damaged or not."""
-        if self._is_whole:
+        if self.is_whole:
             return self.presence_of(0)[np.newaxis]
         present = np.zeros((len(self), self.n_ranks), dtype=bool)
         frame = np.repeat(np.arange(len(self)), np.diff(self._frame_begin))
@@ -542,12 +542,12 @@ class RunDirectory:
 
     def is_partial(self, number: int) -> bool:
         """Whether some rank may still deliver its entry of the frame at a position (from 0)."""
-        return self._is_partial(int(self.step_indexes[number]), self._rows(number), not self._is_whole)
+        return self._is_partial(int(self.step_indexes[number]), self._rows(number), not self.is_whole)
 
     @property
     def n_present(self) -> np.ndarray:
         """(len(self),) int64, how many ranks have an entry of each frame, damaged or not."""
-        if self._is_whole:
+        if self.is_whole:
             return np.array([np.count_nonzero(self.presence)])
         return np.diff(np.searchsorted(self._begins_of_ranks(), self._frame_begin))
 
@@ -555,7 +555,7 @@ class RunDirectory:
     def frame_states(self) -> np.ndarray:
         """(len(self),) int64, above 0: for each frame a number that changes if its entries do. The part from
         bit 32 on is that of its last step: if it changes at some position, frames were joined."""
-        if self._is_whole:
+        if self.is_whole:
             return np.array([1 << 32 | len(self._rows(0))])
         return (self._frame_index + 1) << 32 | np.diff(self._frame_begin)
 
@@ -612,7 +612,7 @@ class RunDirectory:
         step, rank, fixed = entries["step"], entries["rank"].astype(np.int64), entries["fixed"]
         uneven = np.zeros(len(positions), dtype=bool)
         ends = np.searchsorted(step, np.arange(len(positions) + 1))
-        for number in range(0 if self._is_whole else len(positions)):
+        for number in range(0 if self.is_whole else len(positions)):
             here = slice(ends[number], ends[number + 1])
             uneven[number] = self._alike.are_uneven(rank[here], fixed[here])
         return {**read, "uneven": uneven, "step": step, "rank": rank, "fixed": fixed}
@@ -748,7 +748,7 @@ class RunDirectory:
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
         taken._communicators = self._described
         taken._sampled = self._sampled
-        of_kinds = list(self._kind_rows.items()) if self._is_whole else []
+        of_kinds = list(self._kind_rows.items()) if self.is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
         taken._meshes = taken._regions = taken._paths = None
@@ -898,13 +898,14 @@ class RunDirectory:
         return sources
 
     @property
-    def _is_whole(self) -> bool:  # the run is one frame
+    def is_whole(self) -> bool:
+        """Whether the run ended without closing a step, and is one frame."""
         some = any(len(rows) for rows in self._kind_rows.values())
         return some and self.state != "running" and not (self._last_index >= 0).any()
 
     def _rows(self, position: int) -> np.ndarray:
         """Rows in `places` of a frame's entries."""
-        if self._is_whole:
+        if self.is_whole:
             return np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
         return self._step_rows[slice(*self._frame_begin[[position, position + 1]])]
 

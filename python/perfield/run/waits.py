@@ -210,6 +210,7 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     return WaitSums(
         n_ranks=run.n_ranks,
         n_steps=len(positions),
+        is_whole=run.is_whole,
         n_logged=n_logged,
         late=late,
         parts=tuple(parts),

@@ -40,6 +40,7 @@ from perfield.analysis.waits import (
     delay_costs,
     find_wait_states,
 )
+from perfield.analysis.waits.coverage import NO_EVENT
 
 MS = 1_000_000
 LARGE = 100_000  # bytes, above the simulated network's eager limit
@@ -672,6 +673,7 @@ def test_words_tell_all_shares_and_the_main_reason():
         "mostly where a late receiver may or may not have blocked the sender."
     )
     assert covered.shares(mpi_time_ns=22 * MS)["unexplained"] == pytest.approx(0.545, abs=0.01)
+    assert covered.words(mpi_time_ns=22 * MS).endswith(f"mostly {NO_EVENT}.")
 
 
 # ---- random programs ----

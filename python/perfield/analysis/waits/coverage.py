@@ -20,6 +20,8 @@ GAPS = {
     "only_sums": "in sums of several messages, where late and early ones cancel",
 }
 
+# Why time in MPI is in no event, hence in no gap.
+NO_EVENT = "in calls, or parts of calls, that waited for no message or operation that is known"
 
 # Share of the time in MPI that must be explained before anybody is named as the cause of waiting, or the
 # critical path is followed; below, another rank may be the cause.
@@ -88,8 +90,9 @@ class Coverage:
             texts.append(f"{_percent(rest)} is unexplained")
         *most, last = texts
         sentence = f"{', '.join(most)} and {last}" if most else last
-        gaps = self.gaps()
-        reason = max(gaps, key=lambda name: gaps[name])
-        if rest > 1e-9 and gaps[reason] > 0:
-            sentence += f", mostly {GAPS[reason]}"
+        gaps = {GAPS[name]: gap for name, gap in self.gaps().items()}
+        gaps[NO_EVENT] = (mpi_time_ns or 0.0) - self.total("blocked_ns")
+        reason, longest = max(gaps.items(), key=lambda gap: gap[1])
+        if rest > 1e-9 and longest > 0:
+            sentence += f", mostly {reason}"
         return f"Of the time in blocking MPI calls, {sentence}."

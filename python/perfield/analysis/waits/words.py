@@ -287,7 +287,11 @@ def _coverage(sums: WaitSums) -> list[str]:
     of_steps = f", {in_percent(sums.mpi_s / total)} of their steps" if total > 0 else ""
     told = [f"Ranks spend {in_seconds(sums.mpi_s)} in MPI calls that may wait{of_steps}."]
     told.append(sums.coverage.words(sums.mpi_s * 1e9))
-    if sums.n_logged < sums.n_steps:
+    if sums.is_whole:
+        told.append(
+            "No step was closed, so there are only sums; `perfield steps` lists calls that may close steps."
+        )
+    elif sums.n_logged < sums.n_steps:
         logged = f"{sums.n_logged:,} of {counted(sums.n_steps, 'step')}" if sums.n_logged else "No step"
         verb = "were" if sums.n_logged > 1 else "was"
         told.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
