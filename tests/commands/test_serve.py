@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -26,31 +27,40 @@ def run(tmp_path):
 
 
 @contextlib.contextmanager
-def started(*words, cwd=None, env=None, program=("-m", "perfield.commands")):
-    """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment."""
-    command = [sys.executable, *program, "serve", "--port", "0", *words]
+def started(*words, cwd=None, env=None, program=("-m", "perfield.commands"), end=signal.SIGINT):
+    """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment. end : the
+    signal that ends it."""
+    port = [] if "--socket" in words else ["--port", "0"]
+    command = [sys.executable, *program, "serve", *port, *words]
     command += ["--no-browser"] if env is None else []
     with subprocess.Popen(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             for line in process.stdout:
-                if found := re.search(r"the page is at (\S+); Ctrl-C ends it", line):
+                if found := re.search(r"the page is at (\S+)(?: after .*)?; Ctrl-C ends it", line):
                     yield found[1]
                     break
             else:
                 raise AssertionError(process.stderr.read())
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(end)
             _, errors = process.communicate(timeout=120)
             assert "Traceback" not in errors and process.returncode == 0, errors
 
 
 def test_newest_run_is_served_and_interrupt_ends_it(run):
     with started(cwd=run.parent) as address:
-        assert re.fullmatch(r"http://localhost:\d+/", address)
-        with urllib.request.urlopen(f"{address}api/run", timeout=120) as answer:
-            assert json.load(answer)["name"] == "perfield-run"
+        assert re.fullmatch(r"http://localhost:\d+/\?token=[\w-]{43}", address)
+        assert asked(address)["name"] == "perfield-run"
+
+
+def asked(address):
+    """What the server at a printed address says of its run."""
+    place, _, token = address.partition("?token=")
+    request = urllib.request.Request(f"{place}api/run", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)
 
 
 BUSY = """
@@ -100,6 +110,65 @@ def test_token_is_made_and_printed_where_others_can_reach(run, tmp_path):
         assert address.endswith("/?token=a-token-of-my-own") and socket.gethostname() in address
 
 
+def test_token_is_left_out_only_where_the_user_says_so(run, capsys):
+    with started(str(run), "--token", "none") as address:
+        assert re.fullmatch(r"http://localhost:\d+/", address)
+        assert asked(address)["n_ranks"] == 2
+    assert commands.main(["serve", str(run), "--token", "none", "--address", "0.0.0.0"]) == 2
+    assert "0.0.0.0 can be reached by others; it needs a token" in capsys.readouterr().err
+
+
+BROWSER = """#!/bin/sh
+tr '\\0' '\\n' < /proc/$$/cmdline > seen.new
+file=$(echo "$1" | sed 's,file://,,')
+cat "$file" >> seen.new
+stat -c '%a' "$file" "$(dirname "$file")" >> seen.new
+mv seen.new seen
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+def test_browser_gets_a_private_file_and_no_token(run, tmp_path, end):
+    for name in ("xdg-open", "www-browser"):
+        (tmp_path / name).write_text(BROWSER)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "temporary").mkdir()
+    env = {name: value for name, value in os.environ.items() if name not in ("BROWSER", "WAYLAND_DISPLAY")}
+    env |= {"PATH": f"{tmp_path}:{env['PATH']}", "DISPLAY": ":77", "TMPDIR": str(tmp_path / "temporary")}
+    env |= {"BROWSER": str(tmp_path / "xdg-open")}
+    with started(str(run), cwd=tmp_path, env=env, end=end) as address:
+        until = time.monotonic() + 60
+        while not (tmp_path / "seen").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        seen = (tmp_path / "seen").read_text()
+    arguments, _, rest = seen.partition("<!doctype html>")
+    token = address.partition("?token=")[2]
+    assert arguments.strip().endswith("/page.html") and token not in arguments
+    assert f"url={address}" in rest and rest.split()[-2:] == ["600", "700"]
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_other_machine_is_told_how_to_reach_the_page(monkeypatch):
+    from perfield.commands import _browser
+
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    assert _browser._way("http://localhost:9000/?token=x") == ""
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
+    monkeypatch.setattr(socket, "gethostname", lambda: "login1")
+    way = " after ssh -L 9000:localhost:9000 login1 where your browser is"
+    assert _browser._way("http://localhost:9000/?token=x") == way
+    assert _browser._way("http://login1:9000/?token=x") == ""
+
+
+def test_socket_is_printed_with_the_way_to_it(run, tmp_path, capsys):
+    with started(str(run), "--socket", "page.sock", cwd=tmp_path) as address:
+        assert address == "http://localhost:8017/"
+        assert (tmp_path / "page.sock").stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "page.sock").exists()
+    assert commands.main(["serve", str(run), "--socket", "page.sock", "--address", "0.0.0.0"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
 def test_server_starts_without_vtk_and_pandas():
     script = "import sys, perfield.serve.server\n"
     script += "print(*{'pandas', 'xarray', 'scipy.stats', 'vtkmodules'} & set(sys.modules))"
@@ -123,7 +192,7 @@ def test_poor_tokens_are_refused(run, tmp_path, capsys, text, mode, sentence):
     assert sentence in capsys.readouterr().err
     file.unlink()
     assert commands.main(["serve", str(run), "--no-browser", "--token", str(file)]) == 2
-    assert "there is no such file; --token new makes a token" in capsys.readouterr().err
+    assert "there is no such file; without --token perfield makes a token" in capsys.readouterr().err
 
 
 def test_taken_and_impossible_ports_are_told(run, capsys):

@@ -8,12 +8,15 @@ import re
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
 
 pytest.importorskip("bokeh", reason="bokeh is not installed")
 
+from bokeh.util.token import generate_jwt_token, generate_session_id
 from chromium import browser
 from driven_chromium import opened_tab
 
@@ -29,7 +32,7 @@ def served(*words: object) -> Iterator[str]:
     command = [sys.executable, "-m", "perfield.commands", "sliders", "--port", "0", "--no-browser"]
     with subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield re.search(r"http://localhost:\d+/", process.stdout.readline())[0]
+            yield re.search(r"http://localhost:\d+/\?token=[\w-]{43}", process.stdout.readline())[0]
         finally:
             process.terminate()
             process.wait(timeout=30)
@@ -70,6 +73,46 @@ def test_axes_of_time_follow_a_longer_preset(tmp_path):
         assert tab.value(f"(() => {{ {preset}.value = {longer}; return true; }})()")
         tab.until(f"{STATE} != {before!r} && !{STATE}.includes('computing') && Bokeh.documents[0].is_idle")
         tab.until("Bokeh.documents[0].get_model_by_name('order').x_range.end > 999")  # periods
+
+
+def test_page_and_its_socket_need_the_token():
+    with served() as address:
+        page, _, token = address.partition("?token=")
+        for wrong in (page, f"{page}?token=x{token}", f"{page}autoload.js?bokeh-autoload-element=a"):
+            with pytest.raises(urllib.error.HTTPError, match="401") as refused:
+                urllib.request.urlopen(wrong, timeout=60)
+            refused.value.close()
+            assert "A token is needed" in refused.value.reason
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            shown = answer.read().decode()
+        of_the_page = re.search(r'"token":"([^"]+)"', shown)[1]
+        assert b"ACK" in websocket(page, f"?token={token}", of_the_page)
+        assert b"ACK" not in websocket(page, "", of_the_page)
+        made_up = generate_jwt_token(generate_session_id())
+        assert b"ACK" not in websocket(page, f"?token={token}", made_up)
+
+
+def websocket(page: str, query: str, session: str) -> bytes:
+    """What the websocket of a page says until bokeh acknowledges the session, or the connection ends."""
+    port = int(page.rpartition(":")[2].strip("/"))
+    words = [
+        f"GET /ws{query} HTTP/1.1",
+        f"Host: localhost:{port}",
+        f"Origin: http://localhost:{port}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        f"Sec-WebSocket-Protocol: bokeh, {session}",
+    ]
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
+        raw.sendall("\r\n".join([*words, "", ""]).encode())
+        said = b""
+        while b"ACK" not in said and b"Content-Length" not in said and (part := raw.recv(1 << 16)):
+            said += part
+            if b"\x88" in part.partition(b"\r\n\r\n")[2][:1]:  # the frame that closes
+                break
+        return said
 
 
 def test_missing_bokeh_names_the_extra(capsys, monkeypatch):

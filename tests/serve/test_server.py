@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import gzip
+import http.client
 import json
+import os
 import socket
 import time
 
@@ -13,6 +16,7 @@ import pytest
 from served import served
 
 import twin
+from perfield.serve import connections
 from perfield.serve.followed import Followed
 from perfield.serve.server import PortError, Server
 
@@ -134,24 +138,185 @@ def test_another_address_needs_a_token(run):
         Server(Followed(run), "0.0.0.0")
 
 
-def test_token_lets_in_once_and_becomes_a_cookie(run):
-    with served(run, address="0.0.0.0", token="t" * 20) as client:
+TOKEN = "t" * 20
+
+
+def test_token_is_exchanged_for_a_session_that_no_cookie_holds(run):
+    with served(run, address="0.0.0.0", token=TOKEN) as client:
+
+        def status(credential):
+            return client.ask("/api/run", Host="anything", Authorization=credential)[0]
+
         assert client.ask("/api/run", Host="anything")[0] == 401
         assert "a token is needed" in client.refusal("/api/mesh")[1].lower()
         assert client.ask("/", Host="anything")[0] == client.ask("/page/main.js")[0] == 200  # no run in it
-        assert client.ask("/?token=" + "u" * 20)[0] == 401
-        assert client.ask("/api/run?token=" + "t" * 20)[0] == 401
-        status, _, headers = client.ask("/?token=" + "t" * 20)
-        assert (status, headers["Location"]) == (303, "/")
-        cookie, *rules = headers["Set-Cookie"].split("; ")
-        assert {"HttpOnly", "SameSite=Strict"} <= set(rules)
-        assert client.ask("/api/run", Cookie=cookie)[0] == 200
-        assert (
-            client.ask("/api/run", Cookie='other={"a": [1, 2]}; ' + cookie)[0] == 200
-        )  # of another server here
-        assert client.ask("/api/run", Cookie=cookie + "x")[0] == 401
-        assert client.ask("/api/run", Cookie="a=\x01;;=")[0] == 401
-        assert client.server.url.endswith("/?token=" + "t" * 20)
+        assert client.ask("/api/session", Authorization="Bearer " + "u" * 20)[0] == 401
+        assert client.ask(f"/api/run?token={TOKEN}")[0] == 401
+        code, body, headers = client.ask("/api/session", Authorization=f"Bearer {TOKEN}")
+        session = json.loads(body)["session"]
+        assert code == 200 and len(session) >= 40 and "Set-Cookie" not in headers
+        assert status(f"Bearer {session}") == status(f"Bearer {TOKEN}") == 200
+        for wrong in (session, f"Basic {session}", f"Bearer {session}x", "Bearer ", "Bearer \xe9", "a" * 999):
+            assert status(wrong) == 401, wrong
+        assert client.ask("/api/run", Cookie=f"perfield_{client.port}={session}")[0] == 401
+        assert client.server.url.endswith(f"/?token={TOKEN}")
+    with served(run, token=TOKEN) as other:
+        assert other.ask("/api/run", Authorization=f"Bearer {session}")[0] == 401  # of an earlier server
+
+
+def test_localhost_has_its_token_too(run):
+    with served(run, token=TOKEN) as client:
+        assert client.ask("/api/run")[0] == 401
+        assert client.ask("/api/run", Authorization=f"Bearer {TOKEN}", Sec_Fetch_Site="cross-site")[0] == 403
+        assert client.ask("/api/run", Authorization=f"Bearer {TOKEN}", Host="evil.example")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 40",
+        b"Content-Length: 0\r\nContent-Length: 40",
+        b"Content-Length: x",
+        b"Transfer-Encoding: chunked",
+    ],
+)
+def test_body_is_refused_and_never_read_as_a_request(client, headers):
+    hidden = b"GET /page/main.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    told = exchange(client, b"GET /api/run HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n\r\n" + hidden)
+    assert told.startswith(b"HTTP/1.1 400") and b"A body came with GET" in told
+    assert told.count(b"HTTP/1.1") == 1
+
+
+def test_long_head_is_refused(client):
+    many = b"".join(b"X-%d: " % n + b"a" * 60_000 + b"\r\n" for n in range(3))
+    told = exchange(client, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n", resets=True)
+    assert not told or told.startswith(b"HTTP/1.1 431")
+    assert client.json("/api/run")["n_ranks"] == 8
+
+
+def exchange(client, sent, resets=False):
+    """What the server answers to bytes until it closes. resets : it may close before it has read all."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
+        told = b""
+        with contextlib.suppress(*[ConnectionError] if resets else []):
+            raw.sendall(sent)
+            while part := raw.recv(1 << 16):
+                told += part
+        return told
+
+
+def test_idle_connections_make_room_for_readers(client, monkeypatch):
+    monkeypatch.setattr(connections, "MOST", 4)
+    with contextlib.ExitStack() as all_of_them:
+        idle = [
+            all_of_them.enter_context(socket.create_connection(("127.0.0.1", client.port), timeout=60))
+            for _ in range(12)
+        ]
+        assert client.json("/api/run")["n_ranks"] == 8
+        assert idle[0].recv(1) == b""  # closed by the server
+        assert len(client.server.connections) <= 4
+
+
+def test_readers_keep_their_connections_before_others(client, monkeypatch):
+    monkeypatch.setattr(connections, "MOST", 4)
+    reader = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+    with contextlib.ExitStack() as all_of_them, contextlib.closing(reader):
+        reader.request("GET", "/api/run")
+        reader.getresponse().read()
+        kept = reader.sock
+        idle = [
+            all_of_them.enter_context(socket.create_connection(("127.0.0.1", client.port), timeout=60))
+            for _ in range(12)
+        ]
+        assert idle[0].recv(1) == b""
+        reader.request("GET", "/api/run")
+        assert reader.getresponse().status == 200 and reader.sock is kept
+
+
+def test_new_connection_is_closed_where_all_others_are_busy(monkeypatch):
+    monkeypatch.setattr(connections, "MOST", 2)
+    held, pairs = connections.Connections(), [socket.socketpair() for _ in range(3)]
+    try:
+        for ours, _ in pairs[:2]:
+            assert held.add(ours)
+            held.know(ours)
+            held.answer(ours)
+        assert not held.add(pairs[2][0])
+        held.wait(pairs[1][0])
+        assert held.add(pairs[2][0]) and len(held) == 2
+        assert pairs[1][1].recv(1) == b""
+    finally:
+        for one in (one for pair in pairs for one in pair):
+            one.close()
+
+
+def test_endless_request_is_cut(client, monkeypatch):
+    monkeypatch.setattr(connections, "REQUEST_S", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\n")
+        assert slow.recv(1) == b""
+
+
+def test_reader_that_never_reads_is_cut(client, monkeypatch):
+    monkeypatch.setattr(connections, "SEND_S", 0.2)
+    monkeypatch.setattr(connections, "SLOWEST", 1e12)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as unread:
+        unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with contextlib.suppress(ConnectionError):  # cut while it asks
+            unread.sendall(b"GET /api/mesh HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+        end = time.monotonic() + 60
+        while len(client.server.connections) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not len(client.server.connections)
+
+
+def test_bytes_that_wait_for_slow_browsers_are_bounded(client):
+    held = client.server.connections
+    with socket.socket() as slow, held.sending(slow, connections.MOST_BYTES - 10):
+        status, sentence = client.refusal("/api/run")
+        assert status == 503 and "255 MiB to slow browsers" in sentence
+    assert client.json("/api/run")["n_ranks"] == 8
+
+
+@pytest.fixture
+def short(tmp_path):
+    """A folder whose path is short enough for a socket, wherever the tests run."""
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    yield tmp_path.relative_to(tmp_path)
+    os.chdir(before)
+
+
+def test_socket_is_its_owners_and_answers_as_localhost(run, short):
+    place = short / "page.sock"
+    with Server(Followed(run), socket_path=place) as left:
+        assert place.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(PortError, match="another server listens"):
+            Server(Followed(run), socket_path=place)
+        left._bound = None  # as if it was killed
+    assert place.exists()
+    with served(run, socket_path=place) as client, socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(str(place))
+        raw.sendall(b"GET /api/run HTTP/1.1\r\nHost: localhost:9000\r\nConnection: close\r\n\r\n")
+        told = b"".join(iter(lambda: raw.recv(1 << 16), b""))
+        assert told.startswith(b"HTTP/1.1 200") and b'"n_ranks":8' in told.replace(b" ", b"")
+        assert client.server.url == str(place.absolute())
+    assert not place.exists()
+
+
+def test_socket_never_replaces_what_is_not_an_ended_servers(run, short):
+    (short / "file").write_text("mine")
+    (short / "link").symlink_to("file")
+    for name in ("file", "link"):
+        with pytest.raises(PortError, match="is no socket of yours"):
+            Server(Followed(run), socket_path=short / name)
+    assert (short / "file").read_text() == "mine"
+    (short / "open").mkdir()
+    (short / "open").chmod(0o777)
+    with pytest.raises(PortError, match="other users can replace files in"):
+        Server(Followed(run), socket_path=short / "open" / "page.sock")
+    with pytest.raises(PortError, match="no socket can be made at"):
+        Server(Followed(run), socket_path=short / ("a" * 200))
 
 
 @pytest.mark.parametrize("path", ["http://host/api/run", "http://host//api/run", "http://host///api/run"])

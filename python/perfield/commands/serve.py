@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
 from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._mesh import add_mesh_options, check_path
 from perfield.commands._newest import add_run, run_path
 from perfield.serve import PORT
+
+if TYPE_CHECKING:
+    from perfield.serve.server import Server
 
 HELP = "look at a run in a browser, also while it runs"
 DESCRIPTION = """\
@@ -24,10 +30,11 @@ run that still runs is followed.
   perfield serve                      the newest run
   perfield serve perfield-run --port 9000 --no-browser
 
-On a cluster, start it where the run directory is, and let ssh hand it on:
-ssh -L 8017:localhost:8017 HOST, then open http://localhost:8017/ at home.
-By default only this machine can open the page. Another --address needs a token,
-which the printed address holds. Ctrl-C ends it."""
+The printed address holds a token, as other users of this machine can connect,
+too. On a cluster, start it where the run directory is, and let ssh hand it on:
+ssh -L 8017:localhost:8017 HOST, then open the printed address at home. Or use a
+socket that nobody else can open: perfield serve RUN --socket page.sock there, and
+ssh -L 8017:/home/me/page.sock HOST at home. Ctrl-C ends it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--token",
         metavar="FILE",
-        help="a file with the token that browsers need; 'new' makes one, also on localhost",
+        help="a file with the token that browsers need; 'new' makes one (default), 'none' needs none, on "
+        "localhost only: all users of this machine can look",
+    )
+    add(
+        "--socket",
+        metavar="PATH",
+        help="listen on a new Unix socket that only you can open, in place of a port and a token",
     )
 
 
@@ -54,17 +67,30 @@ def execute(arguments: argparse.Namespace) -> int:
     check_port(arguments)
     check_path(arguments)
     mesh = Path(arguments.mesh) if arguments.mesh else None
-    if arguments.token not in (None, "new"):
-        token = read_token(Path(arguments.token))
+    path = Path(arguments.socket) if arguments.socket else None
+    if path is not None and arguments.address != "localhost":
+        raise CommandError("--socket and --address exclude each other; give one of them.")
+    if arguments.token == "none" and not is_local_address(arguments.address):
+        raise CommandError(f"--token none: {arguments.address} can be reached by others; it needs a token.")
+    if arguments.token in (None, "new"):
+        token = new_token() if path is None or arguments.token else ""
     else:
-        token = new_token() if arguments.token or not is_local_address(arguments.address) else ""
+        token = read_token(Path(arguments.token)) if arguments.token != "none" else ""
     followed = Followed(run_path(arguments.run), mesh, arguments.rank_array)
     try:
-        server = Server(followed, arguments.address, arguments.port, token)
+        server = Server(followed, arguments.address, arguments.port, token, socket_path=path)
     except PortError as error:
         raise CommandError(str(error)) from error
     if LIBRARY not in server.page:
         print(WITHOUT_LIBRARY, flush=True)
-    serve(server, opener(arguments))
+    with opener(arguments) as ready:
+        serve(server, ready if path is None else lambda _: _print_way(server, arguments.port or PORT))
     sys.stdout.flush()
     os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
+
+
+def _print_way(server: Server, port: int) -> None:
+    """Prints how a browser reaches a Unix socket."""
+    address = f"http://localhost:{port}/" + (f"?token={server.gate.token}" if server.gate.token else "")
+    way = f"ssh -L {port}:{shlex.quote(server.url)} {socket.gethostname()}"
+    print(f"the page is at {address} after {way} where your browser is; Ctrl-C ends it", flush=True)

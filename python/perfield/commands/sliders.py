@@ -21,8 +21,9 @@ frequencies and the coupling of that run.
   perfield sliders perfield-run
   perfield sliders --port 8000 --no-browser
 
-The page is for browsers of this machine only. On a cluster, let ssh hand it on:
-ssh -L 5006:localhost:5006 HOST, then open http://localhost:5006/ at home.
+The printed address holds a token, as other users of this machine can connect,
+too. On a cluster, let ssh hand it on: ssh -L 5006:localhost:5006 HOST, then open
+the printed address at home.
 Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[sliders]'."""
 
 PORT = 5006
@@ -43,7 +44,8 @@ def execute(arguments: argparse.Namespace) -> int:
     check_port(arguments)
     run = perfield.open(run_path(arguments.run)) if arguments.run else None
     try:
-        serve(bases(run), arguments.port, opener(arguments))
+        with opener(arguments) as ready:
+            serve(bases(run), arguments.port, ready)
     except PortError as error:
         raise CommandError(str(error)) from error
     return 0

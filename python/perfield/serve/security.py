@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may see the page.
 
-On localhost: whoever can open a connection to it, from pages of this server alone. A page of somebody else
-that a browser shows at the same time may send requests here, even under a name of its own that leads to
-127.0.0.1 (DNS rebinding). So the name in a request must be localhost. The port may differ, as it does behind
-ssh -L.
+Whoever has the token: other users of the same machine can connect to localhost, too. The printed address
+holds the token. The page takes it out of the address, gets a session value for it, and sends that with each
+request in a header. Cookies would not do: a browser sends those of localhost to every port of it, so also to a
+server of somebody else there. It keeps the session value in the storage of this origin, which has a port. The
+value is random and ends with the server; a token from a file of the user may last longer and is never stored.
 
-Elsewhere: whoever has the token. The first request brings it in the address and gets a cookie for it. The
-page's own files, which are the same for every run, need none: a browser does not send the cookie when
-somebody follows a link of another page, and our page then asks for the numbers itself.
+A Unix socket that only its owner may open needs no token, nor does localhost if the user says so. Then a page
+of somebody else that the browser shows at the same time may send requests here, even under a name of its own
+that leads to 127.0.0.1 (DNS rebinding). So the name in a request must be localhost, and a browser's word that
+another site asks is enough to refuse. The port may differ, as it does behind ssh -L.
+
+The page's own files, which are the same for every run, need no token.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import ipaddress
 import re
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 LEAST_TOKEN = 16  # characters
@@ -48,12 +52,12 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Gate:
-    """Lets requests in. token : that they need; "" for none. local : the server listens on localhost only.
-    cookie : name of the cookie, which differs between servers of one host."""
+    """Lets requests in. token : that they need; "" for none. local : the server listens on localhost or a Unix
+    socket only. session : what the page sends in place of the token; another one for each server."""
 
     token: str
     local: bool
-    cookie: str
+    session: str = field(default_factory=lambda: new_token(), repr=False)
 
     def wrong_name(self, host: str) -> Refusal | None:
         """Why no request of this Host header is answered; None if it may be."""
@@ -65,28 +69,26 @@ class Gate:
             )
         return None
 
-    def refusal(self, cookies: str, site: str) -> Refusal | None:
+    def refusal(self, authorization: str, site: str) -> Refusal | None:
         """Why a request for numbers of the run is refused; None lets it in.
 
-        cookies, site : its headers Cookie and Sec-Fetch-Site, "" if absent.
+        authorization, site : its headers Authorization and Sec-Fetch-Site, "" if absent.
         """
         if site in ("cross-site", "same-site"):
             return Refusal(
                 "a page of another address asked for this; perfield serve answers its own only.", 403
             )
-        if self.token and not self.knows(_cookies(cookies).get(self.cookie, "")):
+        if self.token and not self.knows(authorization):
             return Refusal(
                 "a token is needed: open the whole address that perfield serve printed, with ?token=...", 401
             )
         return None
 
-    def knows(self, token: str) -> bool:
-        """Whether a token is the right one; takes as long for any wrong one."""
-        return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
-
-    def set_cookie(self) -> str:
-        """The header that gives a browser the cookie; scripts cannot read it, and other sites not use it."""
-        return f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+    def knows(self, authorization: str) -> bool:
+        """Whether a header "Bearer X" has the token or the session value; takes as long for any wrong one."""
+        kind, _, given = authorization.partition(" ")
+        right = [hmac.compare_digest(given.encode(), one.encode()) for one in (self.token, self.session)]
+        return kind == "Bearer" and bool(self.token) and any(right)
 
 
 def is_local_name(host: str) -> bool:
@@ -116,7 +118,7 @@ def read_token(file: Path) -> str:
     cannot be read.
     """
     if not file.exists():
-        raise TokenError(f"--token {file}: there is no such file; --token new makes a token")
+        raise TokenError(f"--token {file}: there is no such file; without --token perfield makes a token")
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise TokenError(f"{file} can be read by other users, who would know the token; chmod 600 {file}")
     with file.open(encoding="utf-8", errors="replace") as opened:
@@ -129,9 +131,3 @@ def read_token(file: Path) -> str:
         )
     return token
 
-
-def _cookies(text: str) -> dict[str, str]:
-    """Cookies by name. Those of other servers on this host come, too; Python's parser gives up at some."""
-    return {
-        name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.split(";"))
-    }

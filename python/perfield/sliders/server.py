@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hands the page to browsers of this machine, without a network."""
+"""Hands the page to whoever has the token that the printed address holds, on this machine, without a network.
+
+Each request for the page and for its websocket brings the token in its address: a cookie would go to the other
+ports of localhost, too. bokeh signs its sessions with a key of this server, so none can be made up.
+"""
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import socket
 from collections.abc import Callable, Mapping
+from logging import ERROR, getLogger
 from typing import TYPE_CHECKING
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.server.auth_provider import AuthProvider, User
 from bokeh.server.server import Server
 from bokeh.settings import settings
+from tornado.web import HTTPError, RequestHandler
 
+from perfield.serve.security import new_token
 from perfield.sliders.page import Page
 
 if TYPE_CHECKING:
     from perfield.sliders.experiment import Base
 
-ADDRESS = "127.0.0.1"  # nobody else's: the page has no users and no secrets
+ADDRESS = "127.0.0.1"
 
 
 class PortError(OSError):
@@ -31,12 +41,43 @@ def serve(bases: Mapping[str, Base], port: int, ready: Callable[[str], None]) ->
     Raises PortError if the port is taken.
     """
     settings.resources = "server"
+    getLogger("tornado.access").setLevel(ERROR)  # the terminal is for the user, not for who is refused
     application = Application(FunctionHandler(lambda document: Page(bases).show(document)))
     _check(port)
-    server = Server({"/": application}, address=ADDRESS, port=port)
+    token = new_token()
+    server = Server(
+        {"/": application},
+        address=ADDRESS,
+        port=port,
+        auth_provider=_Guard(token),
+        sign_sessions=True,
+        secret_key=secrets.token_bytes(32),
+    )
     server.start()
-    ready(f"http://localhost:{server.port}/")
+    ready(f"http://localhost:{server.port}/?token={token}")
     server.run_until_shutdown()  # handles SIGINT and SIGTERM
+
+
+class _Guard(AuthProvider):
+    """Lets in whose address has the token."""
+
+    login_url = "/"  # bokeh wants one; nobody is led there, as `get_user` refuses
+
+    def __init__(self, token: str):
+        self._token = token
+        super().__init__()
+
+    @property
+    def get_user(self) -> Callable[[RequestHandler], User]:
+        """Who asks. It raises HTTPError 401 if the token is wrong."""
+        return self._user
+
+    def _user(self, request: RequestHandler) -> User:
+        given = request.get_argument("token", "")
+        if not hmac.compare_digest(given.encode(), self._token.encode()):
+            reason = "A token is needed: open the whole address that perfield sliders printed"
+            raise HTTPError(401, reason=reason)
+        return User("reader")
 
 
 def _check(port: int) -> None:

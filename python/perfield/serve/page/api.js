@@ -9,6 +9,40 @@ export class ServerError extends Error {
   }
 }
 
+const KEY = 'perfield-session';
+let session = null; // where the browser stores nothing
+let entering = null; // the token, until it is exchanged
+
+/** Exchanges a token in the address for a session value, and takes it out of the address. Raises ServerError. */
+export async function enter() {
+  const token = new URLSearchParams(window.location.search).get('token');
+  if (token === null) return;
+  window.history.replaceState(null, '', window.location.pathname + window.location.hash);
+  entering = token;
+  try {
+    ({ session } = await json('api/session'));
+  } finally {
+    entering = null;
+  }
+  try {
+    window.localStorage.setItem(KEY, session); // for other tabs of this host and port
+  } catch {
+    /* this tab alone knows it */
+  }
+}
+
+/** The header that lets a request in. A tab of an earlier server takes what a later one brought. */
+function authorization() {
+  let stored = null;
+  try {
+    stored = window.localStorage.getItem(KEY);
+  } catch {
+    /* the browser stores nothing */
+  }
+  const known = entering ?? stored ?? session;
+  return known ? { Authorization: `Bearer ${known}` } : {};
+}
+
 const under_way = { requests: 0, bytes: 0 };
 let told = () => {};
 
@@ -49,7 +83,7 @@ export async function bytes(path, signal) {
 
 async function asked(path, signal) {
   try {
-    return await fetch(path, { signal, credentials: 'same-origin' });
+    return await fetch(path, { signal, credentials: 'omit', headers: authorization() });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new ServerError(

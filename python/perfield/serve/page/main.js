@@ -2,7 +2,7 @@
 // The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice
 // of field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
 
-import { Latest, ServerError, json, onProgress, packed } from './api.js';
+import { Latest, ServerError, enter, json, onProgress, packed } from './api.js';
 import { Colours } from './colours.js';
 import { Controls } from './controls.js';
 import { HeatMap } from './heatmap.js';
@@ -288,6 +288,7 @@ async function main() {
     else if (get('loading').textContent) get('loading').textContent = words;
   });
   try {
+    await enter();
     const app = new App(await json('api/run'));
     window.perfield = app; // for whoever looks into the page from the browser's console
     await app.start();

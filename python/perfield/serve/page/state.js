@@ -12,7 +12,7 @@ export function fromAddress() {
   return out;
 }
 
-/** Writes the choices into the address, without an entry in the history, and takes out a token. */
+/** Writes the choices into the address, without an entry in the history. */
 export function toAddress({ frame, field, own, rank }) {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries({ frame, field, own, rank })) {
