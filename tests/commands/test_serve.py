@@ -28,8 +28,8 @@ def run(tmp_path):
 
 @contextlib.contextmanager
 def started(*words, cwd=None, env=None, program=("-m", "perfield.commands"), end=signal.SIGINT):
-    """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment. end : the
-    signal that ends it."""
+    """The address that `perfield serve` prints. env : instead of `--no-browser`, a user's environment.
+    end : the signal that ends it."""
     port = [] if "--socket" in words else ["--port", "0"]
     command = [sys.executable, *program, "serve", *port, *words]
     command += ["--no-browser"] if env is None else []

@@ -376,21 +376,27 @@ def test_run_without_steps_is_drawn_once_it_has_some(tab, tmp_path):
 
 
 def test_token_of_the_address_opens_other_tabs_of_this_port_only(run, tmp_path):
-    with served(run, token="t" * 20) as client, served(run, token="u" * 20) as other:
-        with opened_tab(f"{client.server.url}#rank=3", tmp_path, webgl=True) as tab:
-            ready(tab)
-            assert "token" not in tab.value("location.href") and "rank=3" in tab.value("location.hash")
-            assert "t" * 20 not in tab.value("JSON.stringify(localStorage)")
-            show(tab, client)  # as a link of the report does
-            tab.visit(address(other))
-            tab.until("document.body.dataset.ready === 'failed'")
-            assert "A token is needed" in text(tab, "#message")
+    with (
+        served(run, token="t" * 20) as client,
+        served(run, token="u" * 20) as other,
+        opened_tab(f"{client.server.url}#rank=3", tmp_path, webgl=True) as tab,
+    ):
+        ready(tab)
+        assert "token" not in tab.value("location.href") and "rank=3" in tab.value("location.hash")
+        assert "t" * 20 not in tab.value("JSON.stringify(localStorage)")
+        show(tab, client)  # as a link of the report does
+        tab.visit(address(other))
+        tab.until("document.body.dataset.ready === 'failed'")
+        assert "A token is needed" in text(tab, "#message")
 
 
 def test_private_file_leads_a_browser_to_the_page(run, tmp_path):
     from perfield.commands._browser import leading_to
 
-    with served(run, token="t" * 20) as client, leading_to(client.server.url) as file:
-        with opened_tab(file, tmp_path, webgl=True) as tab:
-            tab.until("location.protocol === 'http:'")
-            ready(tab)
+    with (
+        served(run, token="t" * 20) as client,
+        leading_to(client.server.url) as file,
+        opened_tab(file, tmp_path, webgl=True) as tab,
+    ):
+        tab.until("location.protocol === 'http:'")
+        ready(tab)

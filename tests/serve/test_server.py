@@ -8,15 +8,16 @@ import contextlib
 import gzip
 import http.client
 import json
-import os
+import random
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from served import served
 
 import twin
-from perfield.serve import connections
+from perfield.serve import connections, routes
 from perfield.serve.followed import Followed
 from perfield.serve.server import PortError, Server
 
@@ -279,12 +280,10 @@ def test_bytes_that_wait_for_slow_browsers_are_bounded(client):
 
 
 @pytest.fixture
-def short(tmp_path):
+def short(tmp_path, monkeypatch):
     """A folder whose path is short enough for a socket, wherever the tests run."""
-    before = os.getcwd()
-    os.chdir(tmp_path)
-    yield tmp_path.relative_to(tmp_path)
-    os.chdir(before)
+    monkeypatch.chdir(tmp_path)
+    return Path()
 
 
 def test_socket_is_its_owners_and_answers_as_localhost(run, short):
@@ -367,8 +366,6 @@ def test_several_browsers_at_once_get_the_same(run):
 
 @pytest.mark.parametrize("fault", [ZeroDivisionError, KeyError, IndexError])
 def test_fault_of_ours_is_a_sentence_and_the_server_goes_on(client, monkeypatch, capfd, fault):
-    from perfield.serve import routes
-
     def fails(view, query):
         raise fault("planted")
 
@@ -408,11 +405,58 @@ def test_wrong_requests_are_told_what_to_ask(client):
         ("/api/rank?rank=8", 404, "from 0 to 7"),
         ("/api/rank?rank=" + "9" * 400, 404, "from 0 to 7"),
         ("/api/run?" + "a&" * 30, 400, "more than 20"),
+        ("/api/run?sinse=3", 400, "'sinse' is unknown in this request; known are since."),
+        ("/api/rank?rank=1&rank=2", 400, "names something twice"),
         ("/api/mesh?version=7", 404, "no mesh of version 7"),
         ("/api/own?field=nothing&frame=1", 404, "no piece has the field 'nothing'"),
     ):
         assert client.refusal(path)[0] == status, path
         assert words in client.refusal(path)[1]
+
+
+NAMES = ("field", "frame", "from", "overview", "rank", "since", "to", "top", "version", "nothing")
+ODD = [
+    "",
+    "0",
+    "1",
+    "9",
+    "10",
+    "-1",
+    "+1",
+    "1.5",
+    "1e9",
+    "nan",
+    "inf",
+    "9" * 18,
+    "9" * 400,
+    "true",
+    "null",
+    "[1]",
+]
+ODD += [
+    "compute_time_s",
+    "a" * 900,
+    "../../x",
+    "%00",
+    "%ff%fe",
+    "%F0%9F%92%A5",
+    "%D9%A3",
+    "%C2%B2",
+    "%",
+    "{}",
+    "'\"<",
+]
+
+
+@pytest.mark.parametrize("name", sorted(routes.API))
+def test_odd_requests_get_an_answer_or_a_sentence(client, name):
+    draw = random.Random(31)
+    odd = [f"{one}={value}" for one in NAMES for value in ODD]
+    odd += ["&".join(draw.sample(odd, draw.randint(2, 4))) for _ in range(300)] + ["&&&", "=", "a;b", "="]
+    for query in odd:
+        told = routes.answer(client.server.followed, name, query)  # what it raises would be status 500
+        assert told.status in (200, 400, 404, 413), query
+        assert told.status == 200 or len(json.loads(told.body)["error"]) > 10, query
 
 
 def test_run_of_another_directory_is_not_touched(tmp_path):

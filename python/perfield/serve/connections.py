@@ -95,7 +95,9 @@ class Connections:
         """Shuts down connections whose time is over."""
         now = time.monotonic()
         with self._lock:
-            for connection in [c for c, line in self._lines.items() if line.end is not None and line.end < now]:
+            for connection in [
+                c for c, line in self._lines.items() if line.end is not None and line.end < now
+            ]:
                 self._shut(connection)
 
     def _set(self, connection: socket.socket, **values: object) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qsl
@@ -43,9 +43,19 @@ class Query:
 
     def __init__(self, text: str):
         try:
-            self._values = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=20)
         except ValueError:
             raise RequestError("the request has more than 20 parts behind the question mark.") from None
+        self._values = dict(pairs)
+        if len(self._values) < len(pairs):
+            raise RequestError("the request names something twice behind the question mark; name it once.")
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raises RequestError if the request names what this answer does not depend on."""
+        for name in self._values:
+            if name not in names:
+                known = f"known are {', '.join(names)}" if names else "nothing is known"
+                raise RequestError(f"'{name[:40]}' is unknown in this request; {known}.")
 
     def text(self, name: str) -> str:
         """A value that must be there."""
@@ -171,14 +181,24 @@ def _need_vtk(what: str) -> None:
         raise RequestError(without_vtk(what), HTTPStatus.NOT_FOUND)
 
 
+def _row(make: Callable[[View, Query], Answer], *names: str) -> Callable[[View, Query], Answer]:
+    """An answer to requests with no names but these behind the question mark."""
+
+    def answered(view: View, query: Query) -> Answer:
+        query.check(names)
+        return make(view, query)
+
+    return answered
+
+
 API: Mapping[str, Callable[[View, Query], Answer]] = {
-    "run": _run,
-    "values": _values,
-    "heat": _heat,
-    "mesh": _mesh,
-    "own": _own,
-    "machine": _machine,
-    "messages": _messages,
-    "matrix": _matrix,
-    "rank": _rank,
+    "run": _row(_run, "since"),
+    "values": _row(_values, "field", "from", "to"),
+    "heat": _row(_heat, "field"),
+    "mesh": _row(_mesh, "version"),
+    "own": _row(_own, "field", "frame"),
+    "machine": _row(_machine, "overview"),
+    "messages": _row(_messages, "frame", "top"),
+    "matrix": _row(_matrix, "from", "to"),
+    "rank": _row(_rank, "rank"),
 }

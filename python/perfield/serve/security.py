@@ -130,4 +130,3 @@ def read_token(file: Path) -> str:
             "python3 -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     return token
-

@@ -32,7 +32,9 @@ from perfield.serve.security import HEADERS, Gate, is_local_address
 LOCALHOST = "127.0.0.1"
 SMALL = 1024  # bytes; less is not compressed
 LONGEST = 2048  # characters of a request's address
-MOST_HEAD = 80_000  # bytes of a request, whose first line alone may have 65,536 before Python's library refuses it
+MOST_HEAD = (
+    80_000  # bytes of a request, whose first line alone may have 65,536 before Python's library refuses it
+)
 MAKERS = 8  # requests for numbers that are worked on at once
 METHODS = "GET, HEAD"
 
@@ -58,7 +60,8 @@ class Server(ThreadingHTTPServer):
         socket_path: Path | None = None,
     ):
         """address : to listen on. port : 0 takes a free one. token : that every browser needs; "" for none, on
-        localhost only. page : another folder of the page's files. socket_path : of a Unix socket to listen on instead.
+        localhost only. page : another folder of the page's files. socket_path : of a Unix socket to listen on
+        instead.
 
         Raises PortError if the port or path cannot be taken, ValueError without a token where one is needed.
         """
@@ -82,7 +85,9 @@ class Server(ThreadingHTTPServer):
             raise PortError(f"no socket can be made: {error}.") from error
         except OSError as error:
             if socket_path is not None:
-                raise PortError(f"no socket can be made at {socket_path}: {error.strerror or error}.") from error
+                raise PortError(
+                    f"no socket can be made at {socket_path}: {error.strerror or error}."
+                ) from error
             raise PortError(
                 f"port {port} of {address} cannot be taken: {error.strerror or error}. Maybe another "
                 "perfield serve runs there; choose another port by --port; 0 takes any that is free."

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Unix socket that only its owner may open. Its path in a folder of the owner cannot be taken by others, as a
-port can."""
+"""A Unix socket for its owner alone. Others can take a port, but no path in a folder of the owner."""
 
 from __future__ import annotations
 
@@ -18,18 +17,22 @@ class PlaceError(OSError):
 
 
 def bind(listening: socket.socket, path: Path) -> tuple[int, int]:
-    """Binds a socket that does not listen yet; returns what `remove` needs. Replaces a socket of an ended server.
+    """Binds a socket that does not listen yet; returns what `remove` needs.
 
-    Raises PlaceError, OSError.
+    Replaces a socket of an ended server. Raises PlaceError, OSError.
     """
     folder = path.absolute().parent
     status = folder.stat()
-    if status.st_uid not in (os.getuid(), 0) or (status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX):
-        raise PlaceError(f"other users can replace files in {folder}; choose a folder that only you can write to")
+    if status.st_uid not in (os.getuid(), 0) or (
+        status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX
+    ):
+        raise PlaceError(
+            f"other users can replace files in {folder}; choose a folder that only you can write to"
+        )
     if os.path.lexists(path):
         _remove_ended(path)
     listening.bind(str(path))
-    os.chmod(path, MODE)  # nobody can connect yet, as it does not listen
+    path.chmod(MODE)  # nobody can connect yet, as it does not listen
     return _identity(path)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hands the page to whoever has the token that the printed address holds, on this machine, without a network.
+"""Hands the page to whoever has the token that the printed address holds. It needs no network.
 
-Each request for the page and for its websocket brings the token in its address: a cookie would go to the other
-ports of localhost, too. bokeh signs its sessions with a key of this server, so none can be made up.
+Each request for the page and for its websocket brings the token in its address: a cookie would go to the
+other ports of localhost, too. bokeh signs its sessions with a key of this server, so none can be made up.
 """
 
 from __future__ import annotations
