@@ -23,6 +23,7 @@ TOP_LEVEL = {
     "tests",
     "README.md",
     "LICENSE",
+    "SECURITY.md",
     "CHANGELOG.md",
     "Makefile",
     "docs",

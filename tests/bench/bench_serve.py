@@ -68,6 +68,7 @@ class Served:
 
     def __init__(self, path: Path):
         words = [sys.executable, "-m", "perfield.commands", "serve", str(path), "--port", "0", "--no-browser"]
+        words += ["--token", "none"]
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Served:

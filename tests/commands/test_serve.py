@@ -149,15 +149,15 @@ def test_browser_gets_a_private_file_and_no_token(run, tmp_path, end):
 
 
 def test_other_machine_is_told_how_to_reach_the_page(monkeypatch):
-    from perfield.commands import _browser
+    from perfield.commands._browser import way_to
 
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
-    assert _browser._way("http://localhost:9000/?token=x") == ""
+    assert way_to("http://localhost:9000/?token=x") == ""
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
     monkeypatch.setattr(socket, "gethostname", lambda: "login1")
     way = " after ssh -L 9000:localhost:9000 login1 where your browser is"
-    assert _browser._way("http://localhost:9000/?token=x") == way
-    assert _browser._way("http://login1:9000/?token=x") == ""
+    assert way_to("http://localhost:9000/?token=x") == way
+    assert way_to("http://login1:9000/?token=x") == ""
 
 
 def test_socket_is_printed_with_the_way_to_it(run, tmp_path, capsys):

@@ -234,6 +234,12 @@ def test_readers_keep_their_connections_before_others(client, monkeypatch):
         assert reader.getresponse().status == 200 and reader.sock is kept
 
 
+def test_new_connection_is_refused_in_a_sentence_where_all_are_busy(client, monkeypatch):
+    monkeypatch.setattr(connections.Connections, "add", lambda self, connection: False)
+    told = exchange(client, b"")
+    assert b" 503 " in told and b"All connections to perfield serve are busy; try again." in told
+
+
 def test_new_connection_is_closed_where_all_others_are_busy(monkeypatch):
     monkeypatch.setattr(connections, "MOST", 2)
     held, pairs = connections.Connections(), [socket.socketpair() for _ in range(3)]
@@ -288,13 +294,13 @@ def short(tmp_path, monkeypatch):
 
 def test_socket_is_its_owners_and_answers_as_localhost(run, short):
     place = short / "page.sock"
-    with Server(Followed(run), socket_path=place) as left:
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(place))
+    assert place.exists()
+    with served(run, socket_path=place) as client, socket.socket(socket.AF_UNIX) as raw:
         assert place.stat().st_mode & 0o777 == 0o600
         with pytest.raises(PortError, match="another server listens"):
             Server(Followed(run), socket_path=place)
-        left._bound = None  # as if it was killed
-    assert place.exists()
-    with served(run, socket_path=place) as client, socket.socket(socket.AF_UNIX) as raw:
         raw.connect(str(place))
         raw.sendall(b"GET /api/run HTTP/1.1\r\nHost: localhost:9000\r\nConnection: close\r\n\r\n")
         told = b"".join(iter(lambda: raw.recv(1 << 16), b""))
@@ -405,7 +411,7 @@ def test_wrong_requests_are_told_what_to_ask(client):
         ("/api/rank?rank=8", 404, "from 0 to 7"),
         ("/api/rank?rank=" + "9" * 400, 404, "from 0 to 7"),
         ("/api/run?" + "a&" * 30, 400, "more than 20"),
-        ("/api/run?sinse=3", 400, "'sinse' is unknown in this request; known are since."),
+        ("/api/run?before=3", 400, "'before' is unknown in this request; known are since."),
         ("/api/rank?rank=1&rank=2", 400, "names something twice"),
         ("/api/mesh?version=7", 404, "no mesh of version 7"),
         ("/api/own?field=nothing&frame=1", 404, "no piece has the field 'nothing'"),

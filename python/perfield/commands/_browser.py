@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What commands that serve a page share: its port, its address, and how it opens in a browser.
 
-The address holds a token, and other users see the arguments of every process. So a browser is given a file that
-leads on to the address, and that only its owner can read.
+The address holds a token, and other users see the arguments of every process. So a browser is given a file
+that leads on to the address, and that only its owner can read.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from urllib.parse import urlsplit
 from perfield.commands import CommandError
 
 WINDOWS = ("DISPLAY", "WAYLAND_DISPLAY")
-"""One of these is set where a browser can show a page. Where only BROWSER is, the browser runs in the terminal, or
-it is an editor's on another machine, which cannot read a file here; but it opens addresses that are printed."""
+"""One of these is set where a browser can show a page. Where only BROWSER is, the browser runs in the
+terminal, or it is an editor's on another machine, which cannot read a file here; but it opens addresses that
+are printed."""
 PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
@@ -56,7 +57,7 @@ def opener(arguments: argparse.Namespace) -> Iterator[Callable[[str], None]]:
     with _interrupted_by("SIGTERM", "SIGHUP"), contextlib.ExitStack() as until_the_end:
 
         def ready(address: str) -> None:
-            print(f"the page is at {address}{_way(address)}; Ctrl-C ends it", flush=True)
+            print(f"the page is at {address}{way_to(address)}; Ctrl-C ends it", flush=True)
             if not arguments.no_browser and _has_window():
                 import webbrowser
 
@@ -67,7 +68,7 @@ def opener(arguments: argparse.Namespace) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def leading_to(address: str) -> Iterator[str]:
-    """The address of a file that leads a browser on to a page. Only its owner can read it; removed afterwards."""
+    """The address of a private file that leads a browser on to a page; the file is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="perfield-page-") as folder:
         file = Path(folder, "page.html")
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
@@ -75,7 +76,7 @@ def leading_to(address: str) -> Iterator[str]:
         yield file.as_uri()
 
 
-def _way(address: str) -> str:
+def way_to(address: str) -> str:
     """Behind the address: how to reach it from where the user sits, if that is another machine."""
     parts = urlsplit(address)
     if parts.hostname != "localhost" or not os.environ.get("SSH_CONNECTION"):

@@ -3,9 +3,10 @@
 
 Whoever has the token: other users of the same machine can connect to localhost, too. The printed address
 holds the token. The page takes it out of the address, gets a session value for it, and sends that with each
-request in a header. Cookies would not do: a browser sends those of localhost to every port of it, so also to a
-server of somebody else there. It keeps the session value in the storage of this origin, which has a port. The
-value is random and ends with the server; a token from a file of the user may last longer and is never stored.
+request in a header. Cookies would not do: a browser sends those of localhost to every port of it, so also to
+a server of somebody else there. It keeps the session value in the storage of this origin, which has a port.
+The value is random and ends with the server; a token from a file of the user may last longer and is never
+stored.
 
 A Unix socket that only its owner may open needs no token, nor does localhost if the user says so. Then a page
 of somebody else that the browser shows at the same time may send requests here, even under a name of its own
@@ -52,8 +53,8 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Gate:
-    """Lets requests in. token : that they need; "" for none. local : the server listens on localhost or a Unix
-    socket only. session : what the page sends in place of the token; another one for each server."""
+    """Lets requests in. token : that they need; "" for none. local : the server listens on localhost or a
+    Unix socket only. session : what the page sends in place of the token; another one for each server."""
 
     token: str
     local: bool

@@ -7,6 +7,7 @@ A slow browser holds up its own connection alone, since answers are complete bef
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import io
@@ -35,6 +36,7 @@ LONGEST = 2048  # characters of a request's address
 MOST_HEAD = (
     80_000  # bytes of a request, whose first line alone may have 65,536 before Python's library refuses it
 )
+FULL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 MAKERS = 8  # requests for numbers that are worked on at once
 METHODS = "GET, HEAD"
 
@@ -59,8 +61,8 @@ class Server(ThreadingHTTPServer):
         page: Path | None = None,
         socket_path: Path | None = None,
     ):
-        """address : to listen on. port : 0 takes a free one. token : that every browser needs; "" for none, on
-        localhost only. page : another folder of the page's files. socket_path : of a Unix socket to listen on
+        """address : to listen on. port : 0 takes a free one. token : that every browser needs; "" for none,
+        on localhost only. page : another folder of its files. socket_path : of a Unix socket to listen on
         instead.
 
         Raises PortError if the port or path cannot be taken, ValueError without a token where one is needed.
@@ -118,8 +120,13 @@ class Server(ThreadingHTTPServer):
             unix_socket.remove(self.socket_path, self._bound)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is room for a new connection."""
-        return self.connections.add(request)
+        """Whether there is room for a new connection; else says why not."""
+        if self.connections.add(request):
+            return True
+        body = failure("All connections to perfield serve are busy; try again.", 503).body
+        with contextlib.suppress(OSError):  # a new connection takes a few bytes without waiting
+            request.sendall(FULL % len(body) + body)
+        return False
 
     def shutdown_request(self, request: Any) -> None:
         """Ends a connection."""
