@@ -31,6 +31,7 @@ UNKNOWN = "-"
 PHASES = "Fast and slow phases"  # the section of regimes
 KINDS_OF_TIME = {  # of Report.shares -> words
     "computing": "computing",
+    "waiting for a PU": "waiting for a PU, outside of MPI",
     "waiting": "MPI calls that may wait for other ranks",
     "other MPI": "other MPI",
     "files": "files",
