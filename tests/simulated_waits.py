@@ -366,7 +366,7 @@ class Simulation:
             end = max([entered, *completed]) + self.network.overhead_ns
             self._note(number, rank, requests, entered, end, operation.call or "recv")
             rank.now = end
-            rank.entered = (end, rest) if rest else None
+            rank.entered = (end + self.network.overhead_ns, rest) if rest else None
             if rest:
                 return True
         rank.next += 1

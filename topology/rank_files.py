@@ -80,8 +80,8 @@ def _check_room(placement: Placement, place_of_rank: np.ndarray) -> None:
     if len(crowded):
         rank, place = crowded[0], place_of_rank[crowded[0]]
         raise MachineError(
-            f"rank {rank} computes with {n_threads[rank]} threads, and the place of rank {place}, which it would "
-            f"get, has {_pus(n_pus[place])}; measure a run in which all ranks may run on as many PUs."
+            f"rank {rank} computes with {n_threads[rank]} threads, and the place of rank {place}, which it "
+            f"would get, has {_pus(n_pus[place])}; measure a run in which all ranks may run on as many PUs."
         )
 
 

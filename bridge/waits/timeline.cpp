@@ -208,8 +208,9 @@ void Timeline::add_collectives(const Event* events, size_t n_events) {
     operation_of_[i] = int64_t(std::get<2>(members[first]));
   }
   for (auto& of_rank : gatherings_)
-    std::sort(of_rank.begin(), of_rank.end(),
-              [](const Gathering& a, const Gathering& b) { return a.end < b.end; });
+    std::sort(of_rank.begin(), of_rank.end(), [](const Gathering& a, const Gathering& b) {
+      return std::tie(a.end, a.communicator, a.number) < std::tie(b.end, b.communicator, b.number);
+    });
 }
 
 bool Timeline::last_met(int32_t a, int64_t before_a, int32_t b, int64_t before_b, int64_t* at_a,

@@ -60,8 +60,13 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
 @pytest.mark.parametrize("missing", [0, 1, 3])
 def test_waits_are_told_without_a_lost_rank(tmp_path, printed, missing):
     """The file of a node is lost, with the rank that ran there."""
-    path = write_waiting_run(tmp_path / "run", star(), hosts=("a", "b", "c", "d"))
-    next((path / "stream").glob(f"{'abcd'[missing]}-*.pf")).unlink()
+
+    def on_one_clock(rank, values):
+        values["boot_id"] = "12345678-1"
+
+    hosts = ("a", "b", "c", "d")
+    path = write_waiting_run(tmp_path / "run", star(), hosts=hosts, change_rank=on_one_clock)
+    next((path / "stream").glob(f"{hosts[missing]}-*.pf")).unlink()
     told = printed(path, "--waits")
     assert "Rank 2 costs the others 400 ms of waiting" in told
     assert commands.main(["report", str(path), "--text"]) == 0

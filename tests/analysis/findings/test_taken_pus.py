@@ -30,8 +30,8 @@ def told(observed) -> list[Finding]:
 def test_quota_is_named_and_the_slow_rank_is_not_told_as_imbalance():
     (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
     assert found.words == (
-        "Rank 1 waited for a PU for 3.6 s, 38 % of the time outside of calls there: a CPU quota kept its control "
-        "group from running for 3.48 s."
+        "Rank 1 waited for a PU for 3.6 s, 38 % of the time outside of calls there: a CPU quota kept its "
+        "control group from running for 3.48 s."
     )
     assert found.kind == "taken PUs"
     assert (found.ranks.tolist(), found.hosts) == ([1], ("n1",))
@@ -101,7 +101,8 @@ def test_hypervisor_is_named():
         rank_without_pu(0, stolen_time_s=[0, 0, 0.03, 0], compute_time_s=[0.1, 0.1, 0.13, 0.1])
     )
     assert found.words == (
-        "The hypervisor took PUs of rank 2 for 1.8 s, 23 % of the time outside of calls there, to run something else."
+        "The hypervisor took PUs of rank 2 for 1.8 s, 23 % of the time outside of calls there, to run "
+        "something else."
     )
     assert found.saved_s == pytest.approx(1.8)
 

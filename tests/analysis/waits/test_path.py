@@ -129,7 +129,8 @@ def test_missing_rank_is_in_no_mean(missing):
     programs = [[] for _ in range(4)]
     others = [rank for rank in range(4) if rank != missing]
     for rank, ms in zip(others, (5, 5, 11)):
-        programs[rank] = [compute(ms * MS), collective("barrier", communicator="known"), step()]
+        meet = collective("barrier", communicator="known")
+        programs[rank] = [meet, compute(ms * MS), meet, step()]
     simulation = simulate(programs, communicators={"known": others})
     events = simulation.events()
     states = find_wait_states(events, n_ranks=4).states

@@ -87,8 +87,8 @@ def _free_cores(placement: Placement, number: int) -> int:
 
 
 def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
-    """Whether these ranks waited for a PU for 5 % of their time outside of calls, and for one another, or the kernel
-    does not tell it."""
+    """Whether these ranks waited for a PU for 5 % of their time outside of calls, and for one another,
+    or the kernel does not tell it."""
     here = np.isin(observed.ranks, ranks)
     delayed_s, outside_s = observed.of("delayed_compute_time_s")[:, here], observed.outside_calls_s[:, here]
     if not np.isfinite(delayed_s).any():

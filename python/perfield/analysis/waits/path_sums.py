@@ -60,9 +60,9 @@ class PathSums:
     same on a network without delay. gain_s : what they would be shorter by, at most, if ranks computed
     equally long. computing_s : (n_ranks,) s of computation. on_path_in_s : (n_regions + 2, n_ranks) s on the
     critical path: in each region, in no region, and in MPI. region_gain_s : s by region that was balanced
-    alone. is_known : (n_ranks,) ranks with events; others are in no mean. n_of_run, run_s : of how many steps these are a sample, and how long those took. means,
-    means_of_run : of these steps, and of all. blocked_s, explained_s : s in MPI calls whose events are known,
-    and of that, what wait states explain.
+    alone. is_known : (n_ranks,) ranks with events; others are in no mean. n_of_run, run_s : of how many steps
+    these are a sample, and how long those took. means, means_of_run : of these steps, and of all. blocked_s,
+    explained_s : s in MPI calls whose events are known, and of that, what wait states explain.
     """
 
     n_ranks: int
