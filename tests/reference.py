@@ -173,8 +173,6 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     of_mpi["peer_count"] = len({row["peer"] for row in step["messages"] if row["peer"] >= 0})
     values |= {name: value if mpi else NAN for name, value in of_mpi.items()}
     computed = max(step["measured_ns"] - mpi_ns - files["file_time"], 0) * 1e-9
-    values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
-
     lost = {name: run.amount(rank, name, of_rank, "rank") for name in WITHOUT_PU}
     for name in ("run_delay_time", "throttled_time", "stolen_time"):
         values[f"{name}_s"] = lost[name] * 1e-9
@@ -182,6 +180,13 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     delayed = min(max(lost["run_delay_time"] - in_mpi, 0) * 1e-9, computed)
     known = lost["run_delay_time"] == lost["run_delay_time"] and (mpi or run.size == 1)
     values["delayed_compute_time_s"] = delayed if known else NAN
+    computed -= delayed if known else 0
+    values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
+    busy = step["cpu_user_ns"] + step["cpu_system_ns"] - files["file_time"]
+    outside = lost["mpi_without_pu"] if lost["mpi_without_pu"] == lost["mpi_without_pu"] else 0
+    busy -= max(mpi_ns - outside, 0)
+    known_cpu = (mpi or run.size == 1) and own_process
+    values["compute_cpu_time_s"] = min(max(busy * 1e-9, 0), computed) if known_cpu else NAN
 
     for name, body in run.declared("rank").items():
         suffix, factor = UNITS[body["unit"]]

@@ -99,6 +99,11 @@ def wait(*requests: str) -> Operation:
     return Operation("wait", requests=requests, call="wait" if len(requests) == 1 else "waitall")
 
 
+def wait_some(*requests: str) -> Operation:
+    """Call MPI_Waitsome until all of these are complete. They must not need later operations of this rank."""
+    return Operation("wait", requests=requests, call="waitsome")
+
+
 def sendrecv(peer: int, source: int, bytes: int = 8, tag: int = 0) -> Operation:
     """Send to one rank and receive from another."""
     return Operation("sendrecv", peer, source, tag, bytes, call="sendrecv")
@@ -351,10 +356,19 @@ class Simulation:
             completed = [self._completion(number, request) for request in requests]
             if None in completed:
                 return is_new
+            if operation.call == "waitsome":
+                until = max(entered, min(completed))
+                rest = [one for one, at in zip(requests, completed) if at > until]
+                requests = [one for one, at in zip(requests, completed) if at <= until]
+                completed = [until]
+            else:
+                rest = []
             end = max([entered, *completed]) + self.network.overhead_ns
             self._note(number, rank, requests, entered, end, operation.call or "recv")
             rank.now = end
-            rank.entered = None
+            rank.entered = (end + self.network.overhead_ns, rest) if rest else None
+            if rest:
+                return True
         rank.next += 1
         return True
 
@@ -682,8 +696,8 @@ def _exchange(chance: random.Random, programs: list[list[Operation]], some_time:
 
 
 def _bundles(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
-    """Some pairs of ranks, with several messages of each partner in one Waitall, some computed for apart, and
-    collective operations beside them."""
+    """Some pairs of ranks, with several messages of each partner in one Waitall or in calls of Waitsome, some
+    computed for apart, and collective operations beside them."""
     n_ranks = len(programs)
     pairs = [(a, b) for a in range(n_ranks) for b in range(a + 1, n_ranks) if chance.random() < 0.5]
     n_of, bytes_ = {pair: chance.randint(1, 4) for pair in pairs}, _some_bytes(chance)
@@ -707,7 +721,7 @@ def _bundles(chance: random.Random, programs: list[list[Operation]], some_time: 
                 program.append(start("iallreduce", f"c{number}"))
                 requests.append(f"c{number}")
             if requests:
-                program.append(wait(*requests))
+                program.append(chance.choice([wait, wait, wait_some])(*requests))
 
 
 def _shift(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:

@@ -14,7 +14,7 @@ from .places import places
 from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
 from .selection import SelectionError, select, with_nodes
-from .sharing import Sharing, chains, sharing, unbound
+from .sharing import Sharing, sharing, unbound, usable_pus
 from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
@@ -42,7 +42,6 @@ __all__ = [
     "SwitchCells",
     "Switches",
     "UsedDevices",
-    "chains",
     "expand_hosts",
     "flat_machine",
     "grid",
@@ -69,6 +68,7 @@ __all__ = [
     "table",
     "this_machine",
     "unbound",
+    "usable_pus",
     "used_devices",
     "used_switches",
     "with_nodes",

@@ -14,7 +14,7 @@ def rankfile(placement: Placement, place_of_rank: np.ndarray) -> str:
     """A rankfile of Open MPI: `rank 3=n1 slot=1:0-3` (a package and its cores), or `slot=0-7` (of the node).
 
     place_of_rank : int (n_ranks,), the place of each rank, by the rank that holds it now.
-    Raises MachineError if a place is not known.
+    Raises MachineError if a place is not known, or has fewer PUs than its new rank has threads.
     """
     _check(placement)
     _check_names(placement)
@@ -24,6 +24,7 @@ def rankfile(placement: Placement, place_of_rank: np.ndarray) -> str:
         raise MachineError(
             f"the PUs of host {host} are not known, so a rankfile cannot name its cores; write a hostfile."
         )
+    _check_room(placement, place_of_rank)
     lines = []
     for rank, place in enumerate(place_of_rank.tolist()):
         node = placement.nodes[placement.node_id[place]]
@@ -71,6 +72,21 @@ def _check_names(placement: Placement) -> None:
             "their own. A launcher knows it by another name, which this run does not tell; no file can name "
             "it."
         )
+
+
+def _check_room(placement: Placement, place_of_rank: np.ndarray) -> None:
+    n_threads, n_pus = placement.n_threads, placement.n_pus
+    crowded = np.flatnonzero((n_threads > n_pus[place_of_rank]) & (n_threads <= n_pus))
+    if len(crowded):
+        rank, place = crowded[0], place_of_rank[crowded[0]]
+        raise MachineError(
+            f"rank {rank} computes with {n_threads[rank]} threads, and the place of rank {place}, which it "
+            f"would get, has {_pus(n_pus[place])}; measure a run in which all ranks may run on as many PUs."
+        )
+
+
+def _pus(count: int) -> str:
+    return "1 PU" if count == 1 else f"{count} PUs"
 
 
 def _slot(node: Node, positions: np.ndarray) -> str:

@@ -108,6 +108,18 @@ def _n_pus(placement: Placement, rank: np.ndarray, group: np.ndarray) -> np.ndar
     return np.bincount(different // width, minlength=int(group.max()) + 1)
 
 
+def usable_pus(placement: Placement, rank: np.ndarray) -> int:
+    """How many PUs the threads of some ranks that compute can use at once, at most; a rank whose PUs are not
+    known counts as if each of its threads had one."""
+    known = rank[placement.n_pus[rank] > 0]
+    others = int(placement.n_threads[rank].sum() - placement.n_threads[known].sum())
+    if not len(known):
+        return others
+    group = chains(placement, known)
+    n_threads = np.bincount(group, placement.n_threads[known])
+    return others + int(np.minimum(n_threads, _n_pus(placement, known, group)).sum())
+
+
 def _words(placement: Placement, crowded: np.ndarray) -> str:
     if not len(crowded):
         return ""

@@ -68,10 +68,15 @@ struct RankSums {
   double mpi_ns() const;
   double waiting_ns() const;  // in calls that may wait for other ranks
   double io_ns() const { return class_ns[PERFIELD_CLASS_io] + file_ns; }
-  double compute_ns() const;  // measured time without MPI and files; at least 0
+  // Measured time without MPI and files, at least 0; and that without delayed_ns().
+  double outside_calls_ns() const;
+  double compute_ns() const { return outside_calls_ns() - delayed_ns(); }
+  // CPU time of computing, at least: all but what calls may have used.
+  double compute_cpu_ns() const;
   double without_pu(KnownQuantity what) const { return without_pu_ns[number_without_pu(what)]; }
   bool knows(KnownQuantity what) const { return known_without_pu >> number_without_pu(what) & 1; }
-  // Compute time in which a thread was ready to run but had no PU, at least; 0 if it is not known.
+  // Time outside of calls in which a thread was ready to run but had no PU, at least; 0 if it is
+  // not known.
   double delayed_ns() const;
 
  private:

@@ -205,9 +205,11 @@ py::dict replay(const py::array& given, const py::array& given_states, const Num
     for (int32_t rank = 0; rank < timeline.n_ranks(); ++rank) {
       const auto [begin, end] = timeline.extent(rank);
       const bool is_known = !timeline.calls(rank).empty();
-      measured.push_back(is_known ? double(end - first) : 0);
+      measured.push_back(is_known ? double(perfield::waits::difference(end, first)) : 0);
       computed.push_back(timeline.spent(rank, begin, end).computing);
     }
+    for (std::vector<double>* of_ranks : {&ends, &measured, &computed})
+      of_ranks->resize(size_t(factor.size()));  // ranks without events
   }
   py::dict result;
   result["end_ns"] = array_of(ends);
@@ -226,6 +228,7 @@ void bind_waits(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(Covered, step, rank, pad, blocked_ns, exact_ns, bounded_ns, uncertain_ns,
                        gap_ns);
   module.attr("WAIT_EVENT") = py::dtype::of<Event>();
+  module.attr("ENOUGH_EXPLAINED") = perfield::waits::kEnoughExplained;
   module.attr("WAIT_STATE") = py::dtype::of<State>();
   module.def("wait_states", &wait_states, py::arg("events"), py::arg("uncertainty_ns"),
              py::arg("clock") = py::none(),

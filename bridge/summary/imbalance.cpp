@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "summary/explanation.hpp"
 #include "summary/text.hpp"
@@ -14,7 +15,6 @@
 namespace perfield {
 namespace {
 
-constexpr double kCrowded = 0.05;       // of computing, that ranks wait for PUs
 constexpr double kWorthTelling = 0.01;  // of the run's time
 constexpr double kMuchOutside = 0.25;   // of compute time in no region
 constexpr size_t kMostNames = 3;
@@ -95,7 +95,13 @@ struct Sharing {
   bool bound = true;     // each rank to one PU
 };
 
-std::vector<Sharing> sharings(const RunTotals& run) {
+size_t n_threads_of(const RunTotals& run, int32_t rank) {
+  const auto threads = run.n_threads.find(rank);
+  return threads == run.n_threads.end() ? 1 : threads->second;
+}
+
+// The ranks of each node whose sets of PUs overlap, directly or through others; also single ranks.
+std::vector<Sharing> on_same_pus(const RunTotals& run) {
   std::map<std::string, std::vector<Sharing>> by_node;
   for (const auto& [rank, cpus] : run.cpus) {
     Sharing all;
@@ -105,8 +111,7 @@ std::vector<Sharing> sharings(const RunTotals& run) {
     const auto node = run.node.find(rank);
     if (all.pus.empty() || node == run.node.end()) continue;  // its rank entry is damaged
     all.bound = all.pus.size() == 1;
-    const auto threads = run.n_threads.find(rank);
-    all.n_threads = threads == run.n_threads.end() ? 1 : threads->second;
+    all.n_threads = n_threads_of(run, rank);
     std::vector<Sharing> apart;
     for (Sharing& other : by_node[node->second]) {
       std::vector<int> both;
@@ -129,40 +134,45 @@ std::vector<Sharing> sharings(const RunTotals& run) {
   }
   std::vector<Sharing> found;
   for (const auto& [node, of_node] : by_node)
-    for (const Sharing& sharing : of_node)
-      if (sharing.ranks.size() > 1 && sharing.n_threads > sharing.pus.size())
-        found.push_back(sharing);
+    found.insert(found.end(), of_node.begin(), of_node.end());
   return found;
 }
 
-// What balancing could save at most where ranks share PUs: a step takes at least as long as these
-// PUs need for what their ranks compute, if these waited for PUs. Others sleep meanwhile, as beside
-// a device. (imbalance.py does the same.)
-double most_to_save(const RunTotals& run, const Tables& tables, const Table& compute) {
-  const Table measured = tables.of(&RankStep::measured_ns);
-  std::map<int32_t, size_t> column;
-  for (size_t n = 0; n < tables.ranks().size(); ++n) column[tables.ranks()[n]] = n;
-  std::vector<double> needed(compute.n_steps, 0.0);
-  for (const Sharing& sharing : sharings(run)) {
-    double delayed = 0, computed = 0;
-    for (const int32_t rank : sharing.ranks)
-      if (const auto own = run.steps.ranks.find(rank); own != run.steps.ranks.end()) {
-        delayed += own->second.delayed_ns();
-        computed += own->second.measured_ns - own->second.mpi_ns() - own->second.delayed_ns();
+// Those of several ranks that have more threads than PUs.
+std::vector<Sharing> sharings(const RunTotals& run) {
+  std::vector<Sharing> found = on_same_pus(run);
+  const auto has_room = [](const Sharing& one) {
+    return one.ranks.size() < 2 || one.n_threads <= one.pus.size();
+  };
+  found.erase(std::remove_if(found.begin(), found.end(), has_room), found.end());
+  return found;
+}
+
+// How many PUs the ranks of the tables can use at once, at most.
+double usable_pus(const RunTotals& run, const std::vector<int32_t>& ranks) {
+  const std::set<int32_t> asked(ranks.begin(), ranks.end());
+  std::set<int32_t> placed;
+  double n_pus = 0;
+  for (const Sharing& one : on_same_pus(run)) {
+    size_t n_threads = 0;
+    for (const int32_t rank : one.ranks)
+      if (asked.count(rank)) {
+        placed.insert(rank);
+        n_threads += n_threads_of(run, rank);
       }
-    if (!(delayed >= kCrowded * computed)) continue;
-    for (size_t step = 0; step < compute.n_steps; ++step) {
-      double work = 0;
-      for (const int32_t rank : sharing.ranks)
-        if (const auto at = column.find(rank); at != column.end())
-          work += compute.at(step, at->second);
-      needed[step] = std::max(needed[step], work / double(sharing.pus.size()));
-    }
+    n_pus += double(std::min(n_threads, one.pus.size()));
   }
-  double most = 0;
-  for (size_t step = 0; step < compute.n_steps; ++step)
-    most += std::max(measured.at(step, measured.largest(step)) - needed[step], 0.0);
-  return most;
+  for (const int32_t rank : ranks)
+    if (!placed.count(rank)) n_pus += double(n_threads_of(run, rank));
+  return n_pus;
+}
+
+// What balancing could save at most: the PUs of the ranks must supply the CPU time for which they
+// compute, however it is divided among them. (imbalance.py does the same.)
+double most_to_save(const RunTotals& run, const Tables& tables) {
+  const Table work = tables.of(&RankStep::compute_cpu_ns);
+  const double n_pus = usable_pus(run, tables.ranks());
+  return std::max(elapsed_ns(tables) - (n_pus > 0 ? work.sum() / n_pus : 0), 0.0);
 }
 
 double delayed_ns(const Totals& totals) {
@@ -180,7 +190,7 @@ bool is_worth_telling(double delayed, const Totals& totals) {
 Computing::Computing(const RunTotals& run, const Tables& tables)
     : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {
   if (time.n_ranks && found.saved > 0)
-    found.saved = std::min(found.saved, most_to_save(run, tables, time));
+    found.saved = std::min(found.saved, most_to_save(run, tables));
   has_delays = is_worth_telling(delayed_ns(run.steps), run.steps);
 }
 
@@ -303,8 +313,8 @@ std::string delays_in_words(const Totals& totals) {
   double compute = 0, most = 0;
   int32_t rank = -1;
   for (const auto& [number, own] : totals.ranks) {
-    compute += own.compute_ns();
-    const double share = own.delayed_ns() / std::max(own.compute_ns(), 1.0);
+    compute += own.outside_calls_ns();
+    const double share = own.delayed_ns() / std::max(own.outside_calls_ns(), 1.0);
     if (share > most) {
       most = share;
       rank = number;

@@ -66,8 +66,9 @@ void add_rank_step(const RankStep& next, RankStep* sum) {
   const RankStep before = *sum;
   *sum = next;
   sum->span += before.span;
-  for (float RankStep::*time : {&RankStep::measured_ns, &RankStep::compute_ns, &RankStep::mpi_ns,
-                                &RankStep::waiting_ns, &RankStep::file_ns, &RankStep::sent_bytes})
+  for (float RankStep::*time :
+       {&RankStep::measured_ns, &RankStep::compute_ns, &RankStep::compute_cpu_ns, &RankStep::mpi_ns,
+        &RankStep::waiting_ns, &RankStep::file_ns, &RankStep::sent_bytes})
     sum->*time += before.*time;
 }
 

@@ -137,7 +137,8 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
                 float(entry.mpi_ns()),
                 float(entry.waiting_ns()),
                 float(entry.io_ns()),
-                float(entry.compute_ns() - entry.delayed_ns()),
+                float(entry.compute_ns()),
+                float(entry.compute_cpu_ns()),
                 float(entry.sent.bytes),
                 NAN,
                 NAN,
@@ -157,7 +158,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
     if (id == mesh.ghost_cells) here.ghost_cells = float(row.value);
   }
   rank_steps.push_back(here);
-  outside_regions.add(step, entry.compute_ns(), entry.mpi_ns() + entry.file_ns, inside);
+  outside_regions.add(step, entry.outside_calls_ns(), entry.mpi_ns() + entry.file_ns, inside);
   for (const RegionRow row : step.regions) {
     const auto without = [&](const std::unordered_map<uint32_t, double>& calls) {
       const auto found = calls.find(row.id);

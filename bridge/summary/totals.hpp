@@ -54,7 +54,7 @@ struct RankStep {
   int32_t rank;
   uint32_t span;
   float measured_ns, mpi_ns, waiting_ns, file_ns;
-  float compute_ns;  // without what it waited for a PU, as far as that is known
+  float compute_ns, compute_cpu_ns;  // as in RankSums
   float sent_bytes, cells, points, ghost_cells;
 };
 

@@ -9,6 +9,7 @@
 #include "summary/explanation.hpp"
 #include "summary/imbalance.hpp"
 #include "summary/text.hpp"
+#include "waits/wait_states.hpp"
 
 namespace perfield {
 namespace {
@@ -17,7 +18,6 @@ constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
 constexpr double kMostly = 0.5;    // of what a rank costs begins in the region that is named
 constexpr double kLittle = 0.005;  // smaller shares of waiting are not told
-constexpr double kEnough = 0.5;    // of the time in MPI that is explained: coverage.py has the same
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
 
@@ -66,7 +66,7 @@ double time_in_mpi(const Totals& totals, const FoundWaiting& found) {
 
 // Whether enough of that is explained to name a rank as the cause of waiting.
 bool names_causes(const Totals& totals, const FoundWaiting& found) {
-  return found.exact_ns + found.bounded_ns >= kEnough * time_in_mpi(totals, found);
+  return found.exact_ns + found.bounded_ns >= waits::kEnoughExplained * time_in_mpi(totals, found);
 }
 
 double cost_of(int32_t rank, const FoundWaiting& found) {

@@ -28,7 +28,7 @@ class Path {
       const Spent spent = timeline_.spent(rank, begin, until);
       OnPath& part = parts_[{step, rank}];
       part.computing_ns += spent.computing;
-      part.communicating_ns += double(until - begin) - spent.computing;
+      part.communicating_ns += double(difference(until, begin)) - spent.computing;
       begin = until;
     }
   }
@@ -82,7 +82,7 @@ std::vector<OnPath> critical_path(const Event* events, const State* states,
     }
     path.add(rank, since, time);
     rank = cause;
-    time = std::min(since, time - (since == time));
+    time = std::min(since, earlier(time, since == time));
   }
   return path.parts();
 }
@@ -148,7 +148,8 @@ class Replay {
     seen_.assign(now_.size(), 0);
     for (int32_t rank = 0; rank < timeline_.n_ranks(); ++rank) {
       seen_[size_t(rank)] = timeline_.extent(rank).first;
-      now_[size_t(rank)] = timeline_.calls(rank).empty() ? 0 : double(seen_[size_t(rank)] - first_);
+      now_[size_t(rank)] =
+          timeline_.calls(rank).empty() ? 0 : double(difference(seen_[size_t(rank)], first_));
     }
     for (const Moment& moment : moments) moment.is_end ? leave(moment) : begin(moment);
     return now_;
@@ -187,7 +188,7 @@ class Replay {
   }
 
   void begin(const Moment& moment) {
-    const Times at{would_be(moment.rank, moment.time), double(moment.time - first_)};
+    const Times at{would_be(moment.rank, moment.time), double(difference(moment.time, first_))};
     begun_[size_t(moment.of)] = at;
     const int64_t operation = timeline_.operation_of()[size_t(moment.of)];
     if (operation < 0) return;
@@ -201,7 +202,7 @@ class Replay {
     const Call& call = timeline_.calls(moment.rank)[size_t(moment.of)];
     const auto& needed = needed_[r][size_t(moment.of)];
     double leaves = would_be(moment.rank, call.begin);
-    double lacked = double(call.begin - first_);  // until then, as measured
+    double lacked = double(difference(call.begin, first_));  // until then, as measured
     const auto needs = [&](const Times& times) {
       leaves = std::max(leaves, times.replayed);
       lacked = std::max(lacked, times.measured);
@@ -212,7 +213,7 @@ class Replay {
     if (state && state->cause_event >= 0 &&
         (state->kind == kLateReceiver || state->kind == kLateOneSided))
       needs(begun_[size_t(state->cause_event)]);
-    if (!is_instant_) leaves += std::max(0.0, double(call.end - first_) - lacked);
+    if (!is_instant_) leaves += std::max(0.0, double(difference(call.end, first_)) - lacked);
     now_[r] = leaves;
     seen_[r] = std::max(seen_[r], call.end);
   }

@@ -61,8 +61,8 @@ class Booking {
     }
     int64_t from_a = timeline_.extent(a).first, from_b = timeline_.extent(b).first;
     timeline_.last_met(a, waits.wait_begin, b, cause->begun, &from_a, &from_b);
-    from_a = std::max(from_a, begin_of(a, waits.step - most_steps_ + 1));
-    from_b = std::max(from_b, begin_of(b, cause->step - most_steps_ + 1));
+    from_a = std::max(from_a, begin_of(a, earlier(waits.step, most_steps_ - 1)));
+    from_b = std::max(from_b, begin_of(b, earlier(cause->step, most_steps_ - 1)));
     const Spent of_a = timeline_.spent(a, from_a, waits.wait_begin);
     const Spent of_b = timeline_.spent(b, from_b, cause->begun);
     double computing = std::max(0.0, of_b.computing - of_a.computing);
@@ -191,7 +191,8 @@ DelayCosts delay_costs(const Event* events, const State* states, size_t n_states
     const std::vector<Call>& calls = timeline.calls(rank);
     for (size_t k = 0; k < calls.size(); ++k)
       if (calls[k].state >= 0 && calls[k].waited > 0)
-        order.push_back({calls[k].begin + int64_t(calls[k].waited), k, size_t(calls[k].state)});
+        order.push_back(
+            {later(calls[k].begin, int64_t(calls[k].waited)), k, size_t(calls[k].state)});
   }
   double visited = 0, all = 0;
   for (size_t i = 0; i < n_states; ++i)

@@ -5,6 +5,7 @@
 // here runs in measured programs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,8 +18,22 @@ namespace perfield::waits {
 // A stamp or a time that is not known.
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 
-// Stamps of damaged files may be anything; the difference must not overflow.
-inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+// Stamps and steps of damaged files may be anything. What is too far apart for a number is so far
+// apart as numbers can be, and a double of them is a number again.
+constexpr int64_t kFarthest = int64_t{1} << 62;
+inline int64_t difference(int64_t a, int64_t b) {
+  int64_t found;
+  if (__builtin_sub_overflow(a, b, &found)) return a < b ? -kFarthest : kFarthest;
+  return std::clamp(found, -kFarthest, kFarthest);
+}
+inline int64_t earlier(int64_t stamp, int64_t n) {
+  int64_t found;
+  return __builtin_sub_overflow(stamp, n, &found) ? std::numeric_limits<int64_t>::min() : found;
+}
+inline int64_t later(int64_t stamp, int64_t n) {
+  int64_t found;
+  return __builtin_add_overflow(stamp, n, &found) ? std::numeric_limits<int64_t>::max() : found;
+}
 
 // Synchronisations are those of one-sided transfers, but for fences, which are collective; and
 // probes that have found a message.

@@ -82,7 +82,7 @@ void Timeline::add_calls(const Event* events, size_t n_events, const State* stat
         call_of_[size_t(s.event)] < 0)
       continue;
     Call& call = ranks_[size_t(s.rank)].calls[size_t(call_of_[size_t(s.event)])];
-    call.waited = std::min(s.time_ns, double(call.end - call.begin));
+    call.waited = std::min(s.time_ns, double(difference(call.end, call.begin)));
     call.state = int64_t(i);
   }
   for (OfRank& r : ranks_) {
@@ -92,13 +92,13 @@ void Timeline::add_calls(const Event* events, size_t n_events, const State* stat
     for (Call& c : r.calls) {
       // Calls of threads may overlap; the later one then begins where the earlier one has ended.
       c.begin = std::max(c.begin, r.end);
-      computed += double(c.begin - r.end);
+      computed += double(difference(c.begin, r.end));
       r.computed.push_back(computed);
       r.waited.push_back(waited);
       r.communicated.push_back(communicated);
-      c.waited = std::min(c.waited, double(c.end - c.begin));
+      c.waited = std::min(c.waited, double(difference(c.end, c.begin)));
       waited += c.waited;
-      communicated += double(c.end - c.begin) - c.waited;
+      communicated += double(difference(c.end, c.begin)) - c.waited;
       r.end = c.end;
     }
     r.computed.push_back(computed);
@@ -133,9 +133,9 @@ Spent Timeline::until(int32_t rank, int64_t time) const {
   if (k == r.calls.size()) return s;
   const Call& c = r.calls[k];
   if (time < c.begin) {
-    s.computing -= double(c.begin - time);
+    s.computing -= double(difference(c.begin, time));
   } else {
-    const double inside = double(time - c.begin);
+    const double inside = double(difference(time, c.begin));
     s.waiting += std::min(inside, c.waited);
     s.communicating += std::max(0.0, inside - c.waited);
   }
@@ -208,8 +208,9 @@ void Timeline::add_collectives(const Event* events, size_t n_events) {
     operation_of_[i] = int64_t(std::get<2>(members[first]));
   }
   for (auto& of_rank : gatherings_)
-    std::sort(of_rank.begin(), of_rank.end(),
-              [](const Gathering& a, const Gathering& b) { return a.end < b.end; });
+    std::sort(of_rank.begin(), of_rank.end(), [](const Gathering& a, const Gathering& b) {
+      return std::tie(a.end, a.communicator, a.number) < std::tie(b.end, b.communicator, b.number);
+    });
 }
 
 bool Timeline::last_met(int32_t a, int64_t before_a, int32_t b, int64_t before_b, int64_t* at_a,

@@ -144,7 +144,7 @@ class Finder {
     const OfCall& call = calls_[place_of(index)];
     if (!call.is_known || &e != call.last().event) return;
     const int64_t last = call.last().at;
-    const double time = double(e.wait_end - std::clamp(last, e.wait_begin, e.wait_end));
+    const double time = double(difference(e.wait_end, std::clamp(last, e.wait_begin, e.wait_end)));
     // Whether a send waited for its receive cannot be seen, so only receives are whole for sure.
     const bool is_alone = e.kind == kReceive && last >= e.wait_begin && last <= e.wait_end &&
                           (call.before() == kUnknown || double(last - call.before()) >= time);
@@ -189,7 +189,7 @@ class Finder {
 
   void add(const Event& e, int32_t partner, int64_t since, bool is_alone, const Messages& messages,
            uint64_t last_bytes) {
-    const double time = double(e.wait_end - std::clamp(since, e.wait_begin, e.wait_end));
+    const double time = double(difference(e.wait_end, std::clamp(since, e.wait_begin, e.wait_end)));
     found_.push_back({e.step, e.rank, partner, e.call, e.kind, uint8_t(is_alone), messages.n,
                       messages.bytes, last_bytes, time});
   }

@@ -15,6 +15,10 @@
 
 namespace perfield::waits {
 
+// Share of the time in MPI that must be explained before anybody is named as the cause of waiting,
+// or the critical path is followed; below, another rank may be the cause.
+inline constexpr double kEnoughExplained = 0.5;
+
 // How much of the time for which a rank was blocked in MPI is explained, in one step. All in ns.
 // blocked_ns is the sum of exact_ns, bounded_ns, uncertain_ns and gap_ns.
 struct Covered {

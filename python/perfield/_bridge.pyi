@@ -11,6 +11,7 @@ version: str
 WAIT_EVENT: np.dtype[Any]
 WAIT_STATE: np.dtype[Any]
 WAIT_COST: np.dtype[Any]
+ENOUGH_EXPLAINED: float
 WAIT_PATH: np.dtype[Any]
 WAIT_TRANSFER: np.dtype[Any]
 

@@ -57,6 +57,21 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
     assert row[0] == "2" and float(row[1]) == pytest.approx(0.6, rel=1e-3)
 
 
+@pytest.mark.parametrize("missing", [0, 1, 3])
+def test_waits_are_told_without_a_lost_rank(tmp_path, printed, missing):
+    """The file of a node is lost, with the rank that ran there."""
+
+    def on_one_clock(rank, values):
+        values["boot_id"] = "12345678-1"
+
+    hosts = ("a", "b", "c", "d")
+    path = write_waiting_run(tmp_path / "run", star(), hosts=hosts, change_rank=on_one_clock)
+    next((path / "stream").glob(f"{hosts[missing]}-*.pf")).unlink()
+    told = printed(path, "--waits")
+    assert "Rank 2 costs the others 400 ms of waiting" in told
+    assert commands.main(["report", str(path), "--text"]) == 0
+
+
 def test_regions_tell_in_which_of_them_waiting_begins(tmp_path, printed):
     programs = [[collective("barrier")] for _ in range(2)]
     for _ in range(10):

@@ -198,6 +198,13 @@ def test_measurements_tell_ranks_that_share_pus(tmp_path):
     assert column(picture.ranks, "n_pus").tolist() == [2, 2, 2, 2]
 
 
+def test_ranks_tell_the_pus_of_their_threads(tmp_path):
+    run = fake_run(tmp_path, [("n", "0-1"), ("n", "2")])
+    run.rank_entries[0]["cpusets_of_threads"] = ["0", "1"]
+    array = topology(run, fake_frame(2)).ranks.GetCellData().GetAbstractArray("pus_of_threads")
+    assert [array.GetValue(cell) for cell in range(2)] == ["0; 1", ""]
+
+
 def test_ranks_with_their_own_pus_have_nothing_to_tell(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
     picture = topology(run, fake_frame(2, involuntary_switches=[9, 9]))

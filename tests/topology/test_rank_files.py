@@ -57,6 +57,17 @@ def test_rank_gets_the_cores_of_all_threads():
     assert rankfile(place(threads, {"n1": TWO_PACKAGES}), np.arange(1)) == "rank 0=n1 slot=0:0-1\n"
 
 
+def test_rank_with_threads_gets_no_place_with_fewer_pus():
+    """Rank 1 has two threads on PUs of their own."""
+    threads = {"cpuset": "4-5", "cpusets_of_threads": ["4", "5"]}
+    entries = [{"host": "n1", "boot_id": ""} | own for own in ({"cpuset": "0"}, threads, {"cpuset": "6-7"})]
+    placement = place(entries, {"n1": TWO_PACKAGES})
+    words = "rank 1 computes with 2 threads, and the place of rank 0, which it would get, has 1 PU; measure"
+    with pytest.raises(MachineError, match=words):
+        rankfile(placement, np.array([1, 0, 2]))
+    assert rankfile(placement, np.array([0, 2, 1])).count("rank") == 3
+
+
 def test_node_with_the_names_of_containers_has_no_file():
     boxes = place([{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("box0", "box1")], {})
     for text in (rankfile, hostfile):

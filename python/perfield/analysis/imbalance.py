@@ -16,13 +16,12 @@ from perfield.analysis.explanation import (
     regions_to_tell,
 )
 from perfield.analysis.observed import COMPUTING, Observed, once
-from perfield.topology import chains
+from perfield.topology import usable_pus
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
-FIELDS = (*COMPUTING, *CAUSES)
+FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
 DEARER = 1.1  # than the mean, in a region alone: less comes and goes with the system
-CROWDED = 0.05  # of what ranks compute: if they wait so long for PUs, these bound a step
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
 
 
@@ -65,12 +64,12 @@ class Imbalance:
 def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbalance:
     """How ranks differ in compute time, or in that of a region, and why."""
     if region is None:
-        compute, inside = np.nan_to_num(observed.computing_s), ""
+        compute, inside = np.nan_to_num(observed.of("compute_time_s").astype(float)), ""
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
     if found.saved > 0:
-        found = replace(found, saved=min(found.saved, _most_to_save(observed, compute)))
+        found = replace(found, saved=min(found.saved, _most_to_save(observed)))
     causes = {name: observed.tables.get(name) for name in CAUSES}
     by_chance = found.pattern == "chance"
     explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
@@ -101,24 +100,14 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
     return imbalance, regions
 
 
-def _most_to_save(observed: Observed, compute: np.ndarray) -> float:
-    """What balancing could save at most, s: a step takes at least as long as PUs need for what the ranks
-    that share them compute, if these waited for PUs. Others sleep meanwhile, as beside a device."""
-    delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
-    longest_s = np.nan_to_num(observed.of("step_time_s").astype(float)).max(axis=1, initial=0.0)
-    needed_s = np.zeros(len(longest_s))
-    placement = observed.placement
-    if placement is not None:
-        known = np.flatnonzero(placement.n_pus[observed.ranks] > 0)
-        group = chains(placement, observed.ranks[known])
-        for number in np.unique(group).tolist():
-            columns = known[group == number]
-            ranks = observed.ranks[columns]
-            pus = np.unique(np.concatenate([placement.bindings[b] for b in placement.binding[ranks]]))
-            waited = delayed_s[:, columns].sum() >= CROWDED * compute[:, columns].sum()
-            if len(columns) > len(pus) and waited:
-                needed_s = np.maximum(needed_s, compute[:, columns].sum(axis=1) / len(pus))
-    return float(np.clip(longest_s - needed_s, 0, None).sum())
+def _most_to_save(observed: Observed) -> float:
+    """What balancing could save at most, s: the PUs of the ranks must supply the CPU time for which they
+    compute, however it is divided among them. The closing lines do the same (`summary/imbalance.cpp`)."""
+    n_pus = len(observed.ranks)
+    if observed.placement is not None:
+        n_pus = usable_pus(observed.placement, observed.ranks)
+    work_s = np.nansum(observed.of("compute_cpu_time_s"), dtype=float)
+    return max(observed.elapsed_s - float(work_s) / max(n_pus, 1), 0.0)
 
 
 def _lasts(imbalance: Imbalance, least_s: float) -> bool:

@@ -21,8 +21,8 @@ PAIRS = np.dtype(
 )
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
 STAMPS = ("begin_s", "end_s")
-COMPUTING = ("compute_time_s", "delayed_compute_time_s")  # of `computing_s`
-DELAYED = 0.01  # of compute time, waiting for a PU
+COMPUTING = ("compute_time_s", "delayed_compute_time_s")  # of `outside_calls_s`
+DELAYED = 0.01  # of the time outside of calls, waiting for a PU
 _Answer = TypeVar("_Answer")
 
 
@@ -153,16 +153,16 @@ class Observed:
         return np.full(shape, np.nan, np.float32) if table is None else table
 
     @property
-    def computing_s(self) -> np.ndarray:
-        """Compute time without what ranks waited for a PU, as far as the kernel tells it: float64
+    def outside_calls_s(self) -> np.ndarray:
+        """Time outside of MPI and files, what ranks waited for a PU there included: float64
         (n_rows, n_columns), s; NaN where compute time is absent."""
-        return self.of("compute_time_s").astype(float) - np.nan_to_num(self.of("delayed_compute_time_s"))
+        return self.of("compute_time_s").astype(float) + np.nan_to_num(self.of("delayed_compute_time_s"))
 
     @property
     def has_delays(self) -> bool:
-        """Whether ranks waited for a PU for 1 % of their compute time, or more."""
+        """Whether ranks waited for a PU for 1 % of their time outside of calls, or more."""
         delayed = np.nansum(self.of("delayed_compute_time_s"), dtype=float)
-        return bool(delayed > 0 and delayed >= DELAYED * np.nansum(self.of("compute_time_s"), dtype=float))
+        return bool(delayed > 0 and delayed >= DELAYED * np.nansum(self.outside_calls_s))
 
     def of_regions(self, kind: str) -> dict[str, np.ndarray]:
         """Tables of a kind of field such as `<region>_time_s`, by stem; only regions that have values."""

@@ -179,7 +179,7 @@ def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
     """Whether the dear ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain it."""
     if imbalance.explained.cause or imbalance.found.pattern != "fixed":
         return False
-    slow = slow_nodes(observed, np.nan_to_num(observed.computing_s))
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s")))
     return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())
 
 

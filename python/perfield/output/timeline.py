@@ -25,6 +25,7 @@ from perfield.topology import placement_of
 MOST_SLICES = 1_000_000  # more make the page slow
 CALLS = {  # kind of field -> the slice's name
     "compute_time_s": "computing",
+    "delayed_compute_time_s": "waiting for a PU",
     "mpi_p2p_time_s": "point-to-point",
     "mpi_wait_time_s": "wait",
     "mpi_collective_time_s": "collective",

@@ -140,7 +140,8 @@ class TopologyPicture:
         topology_type and host_name are numbers; the texts `topology_type_names` and `host_name_names` in the
         field data explain them.
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
-        on), unbound (1: nothing ties the rank to a core). node_z, node_switch and plane_sizes in the field
+        on), unbound (1: nothing ties the rank to a core), pus_of_threads (text: the PUs of each thread that
+        computes, "0-1; 2-3"; only where ranks have several). node_z, node_switch and plane_sizes in the field
         data tell layouts how the planes stand.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
         this step. sharing in the field data tells which ranks have to share PUs.
@@ -238,6 +239,9 @@ def topology_scene(
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
     ranks = attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)))
+    if placement.cpusets_of_threads:
+        of_threads = (placement.cpusets_of_threads.get(rank, ()) for rank in cells.rank.tolist())
+        attach_texts(ranks, "pus_of_threads", map("; ".join, of_threads))
     behind = _planes(placement, cells)
     attach_numbers(ranks, "node_z", cells.node_z)
     attach_numbers(ranks, "node_switch", between.of_node)

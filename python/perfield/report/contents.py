@@ -161,7 +161,8 @@ class Report:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Shares of the time of all ranks in steps: "computing", "waiting", "other MPI", "files", "other"."""
+        """Shares of the time of all ranks in steps: "computing", "waiting for a PU", "waiting",
+        "other MPI", "files", "other"."""
         return of_observed.shares(self.observed)
 
     @cached_property

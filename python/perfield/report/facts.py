@@ -30,6 +30,7 @@ REGION_NUMBERS = {  # of tables.regions -> name after the region's
 }
 SHARES = {  # of Report.shares -> name
     "computing": "computing_share",
+    "waiting for a PU": "waiting_for_pu_share",
     "waiting": "waiting_share",
     "other MPI": "other_mpi_share",
     "files": "files_share",

@@ -117,7 +117,8 @@ def shares(observed: Observed) -> dict[str, float]:
         return float(observed.totals[name].sum()) / total if observed.has(name) else 0.0
 
     waiting, mpi = of("waiting_time_s"), of("mpi_time_s")
-    found = {"computing": of("compute_time_s"), "waiting": waiting, "other MPI": max(mpi - waiting, 0.0)}
+    found = {"computing": of("compute_time_s"), "waiting for a PU": of("delayed_compute_time_s")}
+    found |= {"waiting": waiting, "other MPI": max(mpi - waiting, 0.0)}
     found["files"] = max(0.0, min(of("io_time_s"), 1.0 - sum(found.values())))
     return {**found, "other": max(0.0, 1.0 - sum(found.values()))}
 

@@ -31,6 +31,7 @@ UNKNOWN = "-"
 PHASES = "Fast and slow phases"  # the section of regimes
 KINDS_OF_TIME = {  # of Report.shares -> words
     "computing": "computing",
+    "waiting for a PU": "waiting for a PU, outside of MPI",
     "waiting": "MPI calls that may wait for other ranks",
     "other MPI": "other MPI",
     "files": "files",
@@ -426,9 +427,9 @@ def _how(report: Report) -> Section:
         "Findings hold against chance: the tests are those of the closing lines, and a run of which nothing "
         "is told may still have problems that perfield does not look for. Findings are ordered by the time "
         "that could be saved at most; what two findings save does not always add up.",
-        "Computing is all time of a step outside MPI and files. Waiting is the time in MPI calls that may "
-        "wait for other ranks, with what these calls transfer. What balancing saves is the largest compute "
-        "time of a rank minus the mean, added up over the steps.",
+        "Computing is all time of a step outside MPI and files, without waiting for a PU. Waiting is the "
+        "time in MPI calls that may wait for other ranks, with what these calls transfer. What balancing "
+        "saves is the largest compute time of a rank minus the mean, added up over the steps.",
         "The imbalance of the run is that largest compute time over the mean, both added up over the steps, "
         "whichever rank it is. A finding that names ranks tells how long these compute in all steps "
         "together, which is less where the slowest rank changes. The plot's median is that of single steps.",

@@ -90,11 +90,13 @@ def computing(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], Samp
     """The sampled functions that matter, and how long ranks computed in the frames at some positions."""
     names, cpu_s, variances = in_functions(run, positions)
     times, of_times = (values[_is_the_programs(run)] for values in _sampled_times(run, positions))
-    wall_s, files_s = np.zeros((2, run.n_ranks))
+    wall_s, files_s, delayed_s = np.zeros((3, run.n_ranks))
+    names_of = ["step_time_s", "waiting_time_s", "io_time_s", "delayed_compute_time_s"]
     for here in in_pieces(run, len(positions)):
-        values = np.nan_to_num(
-            run.columns.read(run.places(positions[here]), ["step_time_s", "waiting_time_s", "io_time_s"])
-        ).sum(axis=0)
+        read = run.columns.read(run.places(positions[here]), names_of)
+        is_known = np.isfinite(read[:, 0])
+        delayed_s += np.where(is_known, read[:, 3], 0.0).sum(axis=0)
+        values = np.nan_to_num(read).sum(axis=0)
         wall_s += values[0] - values[1] - values[2]
         files_s += values[2]
     return names, Sampled(
@@ -104,6 +106,7 @@ def computing(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], Samp
         all_variances=of_times.sum(axis=0) * 1e18,
         wall_ns=np.maximum(wall_s, 0.0) * 1e9,
         files_ns=files_s * 1e9,
+        delayed_ns=delayed_s * 1e9,
     )
 
 

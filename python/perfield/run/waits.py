@@ -15,8 +15,8 @@ import numpy as np
 from perfield.analysis.waits.costs import (
     COST,
     FILES,
-    NOT_IN_USER_MODE,
     OTHER_REASONS,
+    WITHOUT_PU,
     bound_costs,
     by_function,
     by_region,
@@ -157,18 +157,18 @@ def caused_by_region(run: RunDirectory, found: WaitsOfSteps) -> Iterator[tuple[s
 def _by_function(
     run: RunDirectory, positions: np.ndarray, costs: np.ndarray, bounds: np.ndarray
 ) -> tuple[list[str], np.ndarray] | None:
-    """Names of functions and what is in none, and (n_functions + 3, n_ranks) s of others' waiting that began
+    """Names of functions and what is in none, and (n_functions + 4, n_ranks) s of others' waiting that began
     in each; None where the run was not sampled. costs, bounds : COST of all these frames, a row for each
     pair of ranks."""
     if not run.has_samples:
         return None
     names, sampled = computing(run, positions)
-    caused_s = np.zeros((len(names) + 3, run.n_ranks))
+    caused_s = np.zeros((len(names) + 4, run.n_ranks))
     for rows in (costs, bounds):
         parts, left = by_function(rows, sampled)
         caused_s[:-1] += parts * 1e-9
         caused_s[-1] += left * 1e-9
-    return [*names, FILES, NOT_IN_USER_MODE, OTHER_REASONS], caused_s
+    return [*names, FILES, WITHOUT_PU, sampled.not_in_user_mode, OTHER_REASONS], caused_s
 
 
 def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSums:

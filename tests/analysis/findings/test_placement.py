@@ -67,6 +67,7 @@ SHARED = [("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9")]
 def test_ranks_on_a_core_are_told_with_what_the_kernel_says_of_their_wait():
     run = on_places(
         *SHARED,
+        compute_time_s=[0.25, 0.25, 0.25, 0.5],
         run_delay_time_s=[0.5, 0.5, 0.5, 0],
         delayed_compute_time_s=[0.25, 0.25, 0.25, 0],
         involuntary_switches=[0.35, 0.25, 0, 0],
@@ -86,7 +87,7 @@ def test_steps_would_be_shorter_where_only_ranks_on_a_shared_core_are_slow():
     delayed = [0.3, 0.3, 0, 0]
     run = on_places(
         *SHARED,
-        compute_time_s=[0.75, 0.75, 0.5, 0.5],
+        compute_time_s=[0.45, 0.45, 0.5, 0.5],
         run_delay_time_s=delayed,
         delayed_compute_time_s=delayed,
     )

@@ -24,9 +24,11 @@ from simulated_waits import (
 )
 
 from perfield.analysis.waits import (
+    BLOCKED,
     COST,
     EVENT,
     EXACT,
+    NOT_IN_USER_MODE,
     STATE,
     Sampled,
     by_function,
@@ -72,6 +74,27 @@ def test_a_chain_is_booked_to_its_begin():
     by_rank, _, waited = costs_of(programs)
     assert waited == pytest.approx(30, abs=0.1)
     assert by_rank == pytest.approx([0, 0, 0, 30], abs=0.1)
+
+
+@pytest.mark.parametrize("first", [-(2**63), 2**63 - 2])
+def test_steps_at_the_ends_of_their_numbers_cost_as_much(first):
+    """As in files that are damaged; a delay is followed across steps, but not beyond the first."""
+    simulation = simulate([[recv(1), step()] * 2, [compute(10 * MS), send(0), step()] * 2])
+    events = simulation.events()
+    states = find_wait_states(events, np.zeros(2)).states
+    expected = delay_costs(events, states).costs
+    events["step"] += first
+    found = delay_costs(events, find_wait_states(events, np.zeros(2)).states).costs
+    expected["step"] += first
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("peer", [-(2**31), -1, 2, 2**31 - 1])
+def test_messages_of_ranks_beyond_the_world_cost_nobody_anything(peer):
+    events = simulate([[recv(1), step()], [compute(10 * MS), send(0), step()]]).events()
+    events["peer"] = peer
+    states = find_wait_states(events, np.zeros(2)).states
+    assert not len(states) and not len(delay_costs(events, states).costs)
 
 
 def ring(n_ranks: int, n_steps: int, late: int):
@@ -317,11 +340,11 @@ def test_costs_of_ranks_that_regions_do_not_have_are_refused():
         by_region(np.zeros(1), [0], np.zeros((1, 1, 3)))
 
 
-def sampled(cpu, variances, wall, files=(0, 0)):
+def sampled(cpu, variances, wall, files=(0, 0), delayed=(np.nan, np.nan)):
     """What samples tell of two ranks, whose functions are all there are."""
     cpu, variances = np.array(cpu, float), np.array(variances, float)
     of_all = cpu.sum(axis=0), variances.sum(axis=0)
-    return Sampled(cpu, variances, *of_all, np.array(wall, float), np.array(files, float))
+    return Sampled(cpu, variances, *of_all, *(np.array(each, float) for each in (wall, files, delayed)))
 
 
 def cost_of_rank_1(ns, longer_ns, communicating_ns=0):
@@ -337,7 +360,7 @@ def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
     cpu = [[10, 70], [50, 80], [9, 3]]
     found = sampled(cpu, [[50, 50], [200, 200], [1, 1]], np.sum(cpu, axis=0))
     parts, left = by_function(cost_of_rank_1(100, 120, 7), found)
-    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0], [0, 0], [0, 0]]))
+    assert parts == pytest.approx(np.array([[0, 50], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]]))
     assert left == pytest.approx([0, 57])
     parts, left = by_function(np.zeros(0, COST), found)
     assert not parts.any() and not left.any()
@@ -346,18 +369,35 @@ def test_costs_are_divided_among_functions_only_as_far_as_samples_are_sure():
 def test_function_has_all_the_time_that_a_busy_processor_makes_of_it():
     """Each second of CPU time takes 4 s in both ranks."""
     parts, left = by_function(cost_of_rank_1(800, 800), sampled([[100, 300]], [[1, 1]], [400, 1200]))
-    assert parts == pytest.approx(np.array([[0, 800], [0, 0], [0, 0]]))
+    assert parts == pytest.approx(np.array([[0, 800], [0, 0], [0, 0], [0, 0]]))
     assert left == pytest.approx([0, 0])
 
 
 def test_rank_whose_processor_was_taken_away_has_its_delay_in_no_function():
     parts, left = by_function(cost_of_rank_1(200, 200), sampled([[100, 100]], [[1, 1]], [100, 300]))
-    assert parts == pytest.approx(np.array([[0, 0], [0, 0], [0, 200]]))
+    assert parts == pytest.approx(np.array([[0, 0], [0, 0], [0, 0], [0, 200]]))
     assert left == pytest.approx([0, 0])
+
+
+@pytest.mark.parametrize("delayed, of_pus", [([0, 150], 150), ([30, 150], 120), ([150, 150], 0)])
+def test_wait_for_a_processor_is_told_from_time_in_the_kernel(delayed, of_pus):
+    """Rank 1 takes 200 longer for the same CPU time. The kernel tells how long ranks waited for a PU."""
+    found = sampled([[100, 100]], [[1, 1]], [200, 400], delayed=delayed)
+    assert found.not_in_user_mode == BLOCKED
+    parts, left = by_function(cost_of_rank_1(200, 200), found)
+    assert parts == pytest.approx(np.array([[0, 0], [0, 0], [0, of_pus], [0, 200 - of_pus]]))
+    assert left == pytest.approx([0, 0])
+
+
+def test_unknown_wait_for_a_processor_is_told_from_nothing():
+    found = sampled([[100, 100]], [[1, 1]], [200, 400], delayed=[np.nan, 150])
+    assert found.not_in_user_mode == NOT_IN_USER_MODE
+    parts, _ = by_function(cost_of_rank_1(200, 200), found)
+    assert parts == pytest.approx(np.array([[0, 0], [0, 0], [0, 0], [0, 200]]))
 
 
 def test_rank_that_was_in_files_longer_has_its_delay_there():
     found = sampled([[100, 100]], [[1, 1]], [100, 100], files=(5, 55))
     parts, left = by_function(cost_of_rank_1(60, 60), found)
-    assert parts == pytest.approx(np.array([[0, 0], [0, 50], [0, 0]]))
+    assert parts == pytest.approx(np.array([[0, 0], [0, 50], [0, 0], [0, 0]]))
     assert left == pytest.approx([0, 10])

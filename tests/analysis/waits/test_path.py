@@ -123,6 +123,24 @@ def test_balance_of_equal_ranks_gains_nothing():
     assert gain_of_balance(*found_in(programs)[1:]) == pytest.approx(0, abs=0.05 * MS)
 
 
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_missing_rank_is_in_no_mean(missing):
+    """Ranks that compute 5, 5 and 11 ms, with one more that is lost; whichever number that has."""
+    programs = [[] for _ in range(4)]
+    others = [rank for rank in range(4) if rank != missing]
+    for rank, ms in zip(others, (5, 5, 11)):
+        meet = collective("barrier", communicator="known")
+        programs[rank] = [meet, compute(ms * MS), meet, step()]
+    simulation = simulate(programs, communicators={"known": others})
+    events = simulation.events()
+    states = find_wait_states(events, n_ranks=4).states
+    assert gain_of_balance(events, states) == pytest.approx(4 * MS, rel=0.01)
+    # Rank 3 too, of which nothing is known.
+    found = replay(events, states, np.ones(6))
+    assert found.measured_ns.shape == found.end_ns.shape == found.computing_ns.shape == (6,)
+    assert not found.measured_ns[[missing, 4, 5]].any()
+
+
 def test_efficiency_tells_imbalance_from_serialisation():
     balance = efficiency(*found_in(imbalanced())[1:])
     assert balance.load_balance == pytest.approx(2.5 / 4, abs=0.02)

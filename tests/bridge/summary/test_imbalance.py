@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from runs_with_imbalance import noisy, write
 
+import perfield
 import twin
 from perfield import _bridge
 from perfield.analysis.chance import differences
+from perfield.analysis.imbalance import FIELDS, imbalance_of
+from perfield.run.observe import observe
 
 
 def lines_of(path) -> dict[str, str]:
@@ -305,24 +308,47 @@ def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
     assert "cores" not in lines
 
 
+def with_cpu_time(cpu_ns, waited_ns=(0, 0, 0, 0)):
+    """For `change` of `write`: steps of 33 ms in which ranks use so much CPU time and wait for PUs, also in
+    MPI, where they have none."""
+
+    def change(rank, step, values):
+        (call,) = values["calls"]
+        computed_ns = values["measured_ns"] - call["ns"]
+        call["ns"] = 33_000_000 - computed_ns - waited_ns[rank]
+        values |= {"measured_ns": 33_000_000, "cpu_user_ns": cpu_ns[rank], "cpu_system_ns": 0}
+        waited = {
+            "run_delay_time": {rank: waited_ns[rank] + call["ns"]},
+            "mpi_without_pu": {rank: call["ns"]},
+        }
+        waits_for_pus(**waited, throttled_time={rank: 0})(rank, step, values)
+
+    return change
+
+
+WORK = [30_000_000, 10_000_000, 10_000_000, 10_000_000]
+
+
 @pytest.mark.parametrize(
-    "waited_ms, saved", [(2, "60.0 ms (9.1 %)"), (0, "300 ms (45 %)")], ids=["work", "sleep"]
+    "cpus, cpu_ns, saved",
+    [
+        (["0-1"] * 4, WORK, "60.0 ms (9.1 %)"),
+        (["0-1"] * 3 + ["4"], WORK, "260 ms (39 %)"),
+        (["0", "1", "2", "3"], WORK, "300 ms (45 %)"),
+        (["0-1"] * 4, [500_000] * 4, "300 ms (45 %)"),
+    ],
+    ids=["shared", "one apart", "apart", "asleep"],
 )
-def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path, waited_ms, saved):
-    """30 ms on one rank and 10 ms on three need both PUs for 30 ms; steps take 33 ms, so 9 % can be saved.
-    Ranks that wait for no PU sleep meanwhile, so that others have room."""
-    waits = waits_for_pus(run_delay_time=[0, *[waited_ms * 1_000_000] * 3])
-
-    def longer(rank, step, values):
-        waits(rank, step, values)
-        values["measured_ns"] = 33_000_000
-        computing = 30_000_000 if rank == 0 else (10 + waited_ms) * 1_000_000
-        values["calls"][0]["ns"] = 33_000_000 - computing
-
-    compute = [[30e6, 10e6, 10e6, 10e6]] * 20
-    pus = placed(["0-1"] * 4)
-    path = write(tmp_path / "run", compute, more=WITHOUT_PU, change=longer, change_rank=pus)
+@pytest.mark.parametrize("waited_ns", [0, 200_000], ids=["", "delayed"])
+def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path, cpus, cpu_ns, saved, waited_ns):
+    """30 ms on one rank and 10 ms on three need two PUs for 30 ms of the 33 that a step takes, and three PUs
+    for 20. How long ranks waited for PUs does not change that. Ranks that sleep leave theirs to others."""
+    change = with_cpu_time(cpu_ns, [0, *[waited_ns] * 3])
+    compute = [[float(ns) for ns in WORK]] * 20
+    path = write(tmp_path / "run", compute, more=WITHOUT_PU, change=change, change_rank=placed(cpus))
     assert lines_of(path)["imbalance"].endswith(f"; balancing would save {saved}")
+    found = imbalance_of(observe(perfield.open(path), (*FIELDS, "step_time_s"))).found  # findings agree
+    assert found.saved == pytest.approx(float(saved.split()[0]) * 1e-3, rel=1e-3)
 
 
 def test_threads_that_share_pus_are_told(tmp_path):

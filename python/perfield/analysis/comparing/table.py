@@ -26,6 +26,7 @@ GROUPS = (STEP, EFFICIENCY, REGIONS, OUTPUT)
 TIMES = {
     "step_time_s": "step",
     "compute_time_s": "compute",
+    "delayed_compute_time_s": "waiting for a PU",
     "waiting_time_s": "waiting",
     "mpi_p2p_time_s": "MPI point-to-point",
     "mpi_wait_time_s": "MPI wait",

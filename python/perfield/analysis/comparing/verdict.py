@@ -14,7 +14,12 @@ from perfield.analysis.comparing.table import EFFICIENCY, OUTPUT_STEP, REGIONS, 
 WORTH_TELLING = 0.01  # of the time of a step
 PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
 MOST = 0.5  # of the change, which the sentence then calls most of it
-PARTS = {"compute_time_s": "computing", "waiting_time_s": "waiting in MPI", "io_time_s": "files"}
+PARTS = {
+    "compute_time_s": "computing",
+    "delayed_compute_time_s": "waiting for a PU",
+    "waiting_time_s": "waiting in MPI",
+    "io_time_s": "files",
+}
 
 
 def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:

@@ -9,13 +9,13 @@ from perfield.analysis.chance import differences
 from perfield.analysis.findings import idle_wave
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import crowded
-from perfield.analysis.observed import COMPUTING, Observed
+from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_percent, in_seconds
 
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)
 NEEDS = ("compute_time_s", "steps")
-LIKES = (*COMPUTING, *idle_wave.NEEDS, *idle_wave.LIKES)
+LIKES = ("compute_time_s", *idle_wave.NEEDS, *idle_wave.LIKES)
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps
 MOST = 0.5  # of the time lost: if single delays that travel explain it, they are told
@@ -31,7 +31,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     if observed.placement is not None and crowded(observed.placement)[observed.ranks].any():
         return
-    found = differences(observed.computing_s)
+    found = differences(observed.of("compute_time_s"))
     if found.pattern != "chance" or found.saved < MUCH * observed.elapsed_s:
         return
     if sum(wave.delay_s for wave in idle_wave.worth_telling(observed)) >= MOST * found.saved:

@@ -94,10 +94,11 @@ def disturbed(observed: Observed) -> np.ndarray:
 
 def shorter_s(observed: Observed, extra: np.ndarray) -> float:
     """How much shorter steps would be if ranks computed less, at most: a step takes as long as the rank that
-    computes longest. extra : s in the shape of the tables, at most the compute time; NaN counts as 0."""
-    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
-    less = compute - np.nan_to_num(extra)
-    return float((compute.max(axis=1, initial=0.0) - less.max(axis=1, initial=0.0)).sum())
+    computes longest. extra : s in the shape of the tables, at most the time outside of calls; NaN counts as
+    0."""
+    outside = np.nan_to_num(observed.outside_calls_s)
+    less = outside - np.nan_to_num(extra)
+    return float((outside.max(axis=1, initial=0.0) - less.max(axis=1, initial=0.0)).sum())
 
 
 def elsewhere(more: int, what: str) -> str:

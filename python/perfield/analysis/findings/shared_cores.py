@@ -21,7 +21,7 @@ LIKES = (
     *("cpu_user_time_s", "cpu_system_time_s"),
 )
 
-DELAYED = 0.05  # of compute time, waiting for a PU: less is what any machine does
+DELAYED = 0.05  # of the time outside of calls, waiting for a PU: less is what any machine does
 
 OWN_CORES = (
     "Bind each rank to a core of its own: `mpirun --map-by core --bind-to core`, `srun --cpu-bind=cores`; "
@@ -87,17 +87,15 @@ def _free_cores(placement: Placement, number: int) -> int:
 
 
 def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
-    """Whether these ranks waited for a PU for 5 % of their compute time, and for one another, or the kernel
-    does not tell it."""
+    """Whether these ranks waited for a PU for 5 % of their time outside of calls, and for one another,
+    or the kernel does not tell it."""
     here = np.isin(observed.ranks, ranks)
-    delayed_s, compute_s = (
-        observed.of(name)[:, here] for name in ("delayed_compute_time_s", "compute_time_s")
-    )
+    delayed_s, outside_s = observed.of("delayed_compute_time_s")[:, here], observed.outside_calls_s[:, here]
     if not np.isfinite(delayed_s).any():
         return True
     if not keep_busy(observed, ranks):
         return False
-    return bool(np.nansum(delayed_s, dtype=float) >= DELAYED * np.nansum(compute_s, dtype=float) > 0)
+    return bool(np.nansum(delayed_s, dtype=float) >= DELAYED * np.nansum(outside_s) > 0)
 
 
 def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, str]:

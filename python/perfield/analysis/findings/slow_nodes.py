@@ -21,7 +21,7 @@ LIKES = (*FIELDS, *OF_REGIONS)
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the slow nodes, in one finding."""
-    compute = np.nan_to_num(observed.computing_s)
+    compute = np.nan_to_num(observed.of("compute_time_s"))
     slow = slow_nodes(observed, compute)
     if slow is None or observed.placement is None:
         return

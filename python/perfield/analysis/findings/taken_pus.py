@@ -55,12 +55,14 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     for part in (by_quota, ~by_quota):
         yield from _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
-    yield from _finding(observed, np.minimum(stolen_s, np.nan_to_num(observed.computing_s)), worth, _stolen)
+    yield from _finding(
+        observed, np.minimum(stolen_s, np.nan_to_num(observed.of("compute_time_s"))), worth, _stolen
+    )
 
 
 def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iterator[Finding]:
-    """The finding about compute time that is lost, (n_rows, n_columns), on the ranks with most of it."""
-    compute_s = np.nansum(observed.of("compute_time_s"), axis=0, dtype=float)
+    """The finding about time outside of calls that is lost, (n_rows, n_columns), on the ranks with most."""
+    compute_s = np.nansum(observed.outside_calls_s, axis=0)
     share = lost_s.sum(axis=0) / np.where(compute_s > 0, compute_s, np.inf)
     saved_s = shorter_s(observed, lost_s)
     if lost_s.sum() <= 0 or saved_s < worth * observed.elapsed_s:
@@ -81,7 +83,9 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iter
 
 
 def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
-    words = f"{{ranks}} waited for a PU for {in_seconds(lost_s)}, {{share}} of the compute time there"
+    words = (
+        f"{{ranks}} waited for a PU for {in_seconds(lost_s)}, {{share}} of the time outside of calls there"
+    )
     waited_s, throttled_s = (
         float(np.nansum(observed.of(name)[:, columns], dtype=float))
         for name in ("run_delay_time_s", "throttled_time_s")
@@ -107,7 +111,7 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
 
 def _stolen(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
     words = (
-        f"The hypervisor took PUs of {{ranks}} for {in_seconds(lost_s)}, {{share}} of the compute time "
-        "there, to run something else."
+        f"The hypervisor took PUs of {{ranks}} for {in_seconds(lost_s)}, {{share}} of the time outside of "
+        "calls there, to run something else."
     )
     return words, HYPERVISOR, "stolen_time_s"

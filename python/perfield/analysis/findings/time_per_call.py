@@ -44,7 +44,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     often = [in_number(calls / observed.n_steps) for calls in (first.calls[dear].mean(), first.calls.mean())]
     likewise = f" The same is true of {in_list(names[1:])}." if names[1:] else ""
     # Where an imbalance is told, this only says more about it.
-    is_told = differences(observed.computing_s).pattern == "fixed"
+    is_told = differences(observed.of("compute_time_s")).pattern == "fixed"
     ranks = observed.ranks[dear]
     who = f"{start(in_ranks(ranks))} {'takes' if len(ranks) == 1 else 'take'}"
     yield Finding(

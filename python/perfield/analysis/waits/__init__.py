@@ -2,12 +2,14 @@
 """Why ranks wait: wait states in Scalasca's terms, what they cost, and the critical path."""
 
 from perfield.analysis.waits.costs import (
+    BLOCKED,
     COST,
     FILES,
     IN_MPI,
     NO_REGION,
     NOT_IN_USER_MODE,
     OTHER_REASONS,
+    WITHOUT_PU,
     DelayCosts,
     Sampled,
     bound_costs,
@@ -49,6 +51,7 @@ from perfield.analysis.waits.transfers import (
 )
 
 __all__ = [
+    "BLOCKED",
     "BOUND",
     "COST",
     "EVENT",
@@ -66,6 +69,7 @@ __all__ = [
     "UNCERTAIN",
     "UNKNOWN",
     "WAYS",
+    "WITHOUT_PU",
     "Baselines",
     "Coverage",
     "CriticalPath",

@@ -18,7 +18,9 @@ SURE = 2  # standard deviations
 # In place of a region. Costs have other reasons where a rank communicated longer, or it is not known why it
 # was late; the critical path lies in MPI where it is not in a rank's computation.
 NO_REGION, OTHER_REASONS, IN_MPI = "no region", "other reasons", "in MPI"
-FILES, NOT_IN_USER_MODE = "files", "not in user mode"  # beside sampled functions
+# Beside sampled functions; the last one where it is not known whether a rank waited for a PU.
+FILES, WITHOUT_PU = "files", "waiting for a PU"
+BLOCKED, NOT_IN_USER_MODE = "in the kernel or blocked", "not in user mode"
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Sampled:
 
     cpu_ns : (n_functions, n_ranks) ns of CPU time in each function, by samples; variances : of these, ns^2.
     all_cpu_ns, all_variances : (n_ranks,) the same of all functions but MPI's. wall_ns, files_ns : (n_ranks,)
-    ns outside of MPI calls that may wait and of files, and ns in files.
+    ns outside of MPI calls that may wait and of files, and ns in files. delayed_ns : (n_ranks,) of wall_ns
+    for which the rank waited for a PU, at least, as the kernel tells it; NaN: not known.
     """
 
     cpu_ns: NDArray[np.float64]
@@ -103,6 +106,12 @@ class Sampled:
     all_variances: NDArray[np.float64]
     wall_ns: NDArray[np.float64]
     files_ns: NDArray[np.float64]
+    delayed_ns: NDArray[np.float64]
+
+    @property
+    def not_in_user_mode(self) -> str:
+        """What the time not in user mode is that no known wait for a PU explains."""
+        return NOT_IN_USER_MODE if np.isnan(self.delayed_ns[self.all_cpu_ns > 0]).any() else BLOCKED
 
     @property
     def stretch(self) -> NDArray[np.float64]:
@@ -113,24 +122,26 @@ class Sampled:
 
 def by_function(costs: NDArray, sampled: Sampled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Divides costs among what made the rank compute longer than the one that waited: sampled functions,
-    files, and time not in user mode, in which the rank was in the kernel, asleep or without a processor.
+    files, waiting for a PU, and other time not in user mode, in which the rank was in the kernel or blocked.
 
     With c for CPU time and s for how long a second of it took, ranks B and A differ by c_B s_B - c_A s_A.
     This is the mean s times (c_B - c_A), which functions explain in proportion to their own differences,
     and the mean c times (s_B - s_A), time not in user mode. Only differences of more than SURE standard
     deviations count. So a function that a busy processor slows down in all ranks alike has all its time, and
-    a rank whose processor was taken away has none of that in functions.
+    a rank whose processor was taken away has none of that in functions. The kernel tells how much of s is
+    waiting for a PU; what it does not tell is in the rest (`Sampled.not_in_user_mode`).
 
-    costs : (n_costs,) COST. Returns the costs as (n_functions + 2, n_ranks) ns: by function, in FILES and
-    NOT_IN_USER_MODE; and what is left, (n_ranks,) ns.
+    costs : (n_costs,) COST. Returns the costs as (n_functions + 3, n_ranks) ns: by function, in FILES,
+    WITHOUT_PU and the rest; and what is left, (n_ranks,) ns.
     """
     own, waiting = costs["rank"], costs["waiting"]
     stretch = sampled.stretch
     mean_stretch = np.nan_to_num((stretch[own] + _known(stretch[waiting], stretch[own])) / 2)
-    longer = np.zeros((len(sampled.cpu_ns) + 2, len(costs)))
-    longer[:-2] = _surely_more(sampled.cpu_ns, sampled.variances, own, waiting) * mean_stretch
-    longer[-2] = np.maximum(sampled.files_ns[own] - sampled.files_ns[waiting], 0.0)
-    longer[-1] = _not_in_user_mode(sampled, own, waiting)
+    longer = np.zeros((len(sampled.cpu_ns) + 3, len(costs)))
+    longer[:-3] = _surely_more(sampled.cpu_ns, sampled.variances, own, waiting) * mean_stretch
+    longer[-3] = np.maximum(sampled.files_ns[own] - sampled.files_ns[waiting], 0.0)
+    longer[-2] = _waiting_for_pus(sampled, own, waiting)
+    longer[-1] = np.maximum(_not_in_user_mode(sampled, own, waiting) - longer[-2], 0.0)
     in_all = longer.sum(axis=0)
     # As much of the delay as these explain.
     share = np.minimum(1.0, in_all / np.maximum(costs["longer_ns"], 1.0))
@@ -160,6 +171,14 @@ def _not_in_user_mode(sampled: Sampled, own: NDArray, waiting: NDArray) -> NDArr
     return np.where(
         known[own] & known[waiting], np.minimum(more, np.maximum(sampled.wall_ns - cpu, 0.0)[own]), 0.0
     )
+
+
+def _waiting_for_pus(sampled: Sampled, own: NDArray, waiting: NDArray) -> NDArray[np.float64]:
+    """Likewise, the part that the kernel tells: it has no statistical error."""
+    cpu, delayed = sampled.all_cpu_ns, sampled.delayed_ns
+    rate = np.divide(delayed, cpu, out=np.full(len(cpu), np.nan), where=cpu > 0)
+    more = (rate[own] - rate[waiting]) * (cpu[own] + cpu[waiting]) / 2
+    return np.nan_to_num(np.clip(more, 0.0, delayed[own]))
 
 
 def bound_costs(states: NDArray) -> NDArray:

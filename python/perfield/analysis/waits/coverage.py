@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perfield import _bridge
+
 # Why time is not explained, in the order of gap_ns.
 GAPS = {
     "no_partner": "in messages whose other end is not known",
@@ -23,9 +25,8 @@ GAPS = {
 # Why time in MPI is in no event, hence in no gap.
 NO_EVENT = "in calls, or parts of calls, that waited for no message or operation that is known"
 
-# Share of the time in MPI that must be explained before anybody is named as the cause of waiting, or the
-# critical path is followed; below, another rank may be the cause.
-ENOUGH = 0.5
+# Share of the time in MPI that must be explained before anybody is named as the cause of waiting.
+ENOUGH = _bridge.ENOUGH_EXPLAINED
 
 
 def _percent(share: float) -> str:

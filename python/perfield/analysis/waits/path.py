@@ -73,7 +73,7 @@ class Replayed:
     """When ranks would end.
 
     end_ns, measured_ns : (n_ranks,) ns after the begin of the first rank; as replayed, and as measured.
-    computing_ns : (n_ranks,) ns of computation, as measured.
+    computing_ns : (n_ranks,) ns of computation, as measured. All are 0 for ranks without events.
     """
 
     end_ns: NDArray[np.float64]
@@ -109,7 +109,8 @@ def gain_of_balance(events: NDArray, states: NDArray, region_ns: ArrayLike | Non
 def balanced(
     events: NDArray, states: NDArray, computing_ns: ArrayLike, region_ns: ArrayLike | None = None
 ) -> Replayed:
-    """The replay behind `gain_of_balance`, in which each rank computes as long as the mean of all.
+    """The replay behind `gain_of_balance`, in which each rank computes as long as the mean of all that have
+    events.
 
     computing_ns : (n_ranks,) ns, `Replayed.computing_ns` of another replay of these events.
     """
@@ -119,6 +120,7 @@ def balanced(
         raise ValueError(
             f"region_ns has {len(region)} values; expected one for each of {len(computing)} ranks."
         )
-    change = region.mean() - region if len(region) else region
+    known = np.isin(np.arange(len(region)), events["rank"])
+    change = np.where(known, region[known].mean() if known.any() else 0.0, region) - region
     factor = np.divide(computing + change, computing, out=np.ones(len(computing)), where=computing > 0)
     return replay(events, states, np.maximum(factor, 0))

@@ -60,9 +60,9 @@ class PathSums:
     same on a network without delay. gain_s : what they would be shorter by, at most, if ranks computed
     equally long. computing_s : (n_ranks,) s of computation. on_path_in_s : (n_regions + 2, n_ranks) s on the
     critical path: in each region, in no region, and in MPI. region_gain_s : s by region that was balanced
-    alone. n_of_run, run_s : of how many steps these are a sample, and how long those took. means,
-    means_of_run : of these steps, and of all. blocked_s, explained_s : s in MPI calls whose events are known,
-    and of that, what wait states explain.
+    alone. is_known : (n_ranks,) ranks with events; others are in no mean. n_of_run, run_s : of how many steps
+    these are a sample, and how long those took. means, means_of_run : of these steps, and of all. blocked_s,
+    explained_s : s in MPI calls whose events are known, and of that, what wait states explain.
     """
 
     n_ranks: int
@@ -78,11 +78,13 @@ class PathSums:
     means: StepMeans = StepMeans(np.nan, np.nan)
     means_of_run: StepMeans = StepMeans(np.nan, np.nan)
     computing_s: NDArray[np.float64] = field(init=False)
+    is_known: NDArray[np.bool_] = field(init=False)
     on_path_in_s: NDArray[np.float64] = field(init=False)
     region_gain_s: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.computing_s = np.zeros(self.n_ranks)
+        self.is_known = np.zeros(self.n_ranks, bool)
         self.on_path_in_s = np.zeros((self.n_regions + 2, self.n_ranks))
 
     @property
@@ -119,7 +121,7 @@ class PathSums:
         if not longest > 0 or not self.length_s > 0:
             return None
         instant = min(max(self.instant_s, longest), self.length_s)
-        balance = float(self.computing_s.mean()) / longest
+        balance = float(self.computing_s[self.is_known].mean()) / longest
         return Efficiency(balance, longest / instant, instant / self.length_s)
 
     def add(self, stretch: Stretch) -> None:
@@ -134,6 +136,7 @@ class PathSums:
         self.instant_s += float(found.end_ns.max(initial=0.0)) * 1e-9
         self.gain_s += balanced(events, states, found.computing_ns).gain_ns * 1e-9
         self.computing_s += found.computing_ns * 1e-9
+        self.is_known[events["rank"]] = True
         parts = critical_path(events, states).parts
         inside = np.isin(parts["step"], stretch.steps)
         of_parts_s = path_by_region(parts[inside], stretch.steps, stretch.of_regions_s)

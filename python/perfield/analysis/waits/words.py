@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perfield.analysis.waits.costs import FILES, NO_REGION, NOT_IN_USER_MODE, OTHER_REASONS
+from perfield.analysis.waits.costs import (
+    BLOCKED,
+    FILES,
+    NO_REGION,
+    NOT_IN_USER_MODE,
+    OTHER_REASONS,
+    WITHOUT_PU,
+)
 from perfield.analysis.waits.path_sums import PathSums
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.sums import WaitSums, by_kind
@@ -33,6 +40,11 @@ WHY = {
     "late_one_sided": "in one-sided synchronisation",
 }
 LITTLE = 0.005  # a share below which a part of the time is not told
+LONGER = {  # what a rank did longer
+    WITHOUT_PU: "waited for a PU",
+    BLOCKED: "was in the kernel or blocked",
+    NOT_IN_USER_MODE: "was not in user mode",
+}
 MOSTLY = 0.5  # of what a rank costs, at least, begins in the region that is named
 
 
@@ -99,7 +111,8 @@ def cause_regions(sums: WaitSums, most: int) -> list[dict]:
     too little is explained.
 
     A row has rank, region (or NO_REGION, or OTHER_REASONS; the column is function where the run has no
-    regions and was sampled, with FILES and NOT_IN_USER_MODE), caused_s, share (of what the rank costs).
+    regions and was sampled, with FILES, WITHOUT_PU, and BLOCKED or NOT_IN_USER_MODE), caused_s, share (of
+    what the rank costs).
     """
     caused_s = np.nan_to_num(sums.caused_in_s)
     if len(sums.parts) <= len((NO_REGION, OTHER_REASONS)) or not sums.names_causes:
@@ -134,8 +147,8 @@ def region_of(sums: WaitSums, rank: int) -> str:
     if name == OTHER_REASONS:
         return ""
     where = name if name in (NO_REGION, FILES) else f"{sums.part} {printable(name)}"
-    if name == NOT_IN_USER_MODE:
-        return f", {in_seconds(caused_s[part])} of it as it was not in user mode longer"
+    if name in LONGER:
+        return f", {in_seconds(caused_s[part])} of it as it {LONGER[name]} longer"
     return f", {in_seconds(caused_s[part])} of it by its time in {where}"
 
 
