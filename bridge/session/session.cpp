@@ -172,7 +172,7 @@ void Session::step_offered(int64_t label, double time) noexcept {
 
 void Session::close_program_step(int64_t label, double time) noexcept {
   recorder().sites.stop();  // they are followed for those who know of no steps
-  if (Shard* s = this_shard; s && s->inside_call) {
+  if (Shard* s = this_shard; s && s->is_inside_call()) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
     s->forget_call();
   }
