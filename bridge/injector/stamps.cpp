@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,15 @@ char no_ring;  // marks a pair without a ring, so that it is tried once
 
 void path_of_ring(char* path, size_t room, const char* run, int from, int to) noexcept {
   snprintf(path, room, "/dev/shm/perfield-inject-%s-%d-%d", run, from, to);
+}
+
+// Whether only this user can write into the file, or make it shorter: a write behind the end of a
+// mapped file would end the program. Anyone may have made a file of that name before.
+bool is_ours(int file, uint64_t most_bytes) noexcept {
+  struct stat facts;
+  return fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+         (facts.st_mode & 0077) == 0 && facts.st_nlink == 1 &&
+         uint64_t(facts.st_size) <= most_bytes;
 }
 
 }  // namespace
@@ -65,8 +75,13 @@ bool Stamps::prepare(const char* run, int rank, int n_ranks) noexcept {
 Stamps::Ring* Stamps::open_ring(int from, int to) noexcept {
   char path[96];
   path_of_ring(path, sizeof path, run_, from, to);
-  const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file =
+      open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   if (file < 0) return nullptr;
+  if (!is_ours(file, sizeof(Ring))) {
+    close(file);
+    return nullptr;
+  }
   // Takes the memory now: a full /dev/shm would end the program at the first write instead.
   int failure = EINTR;  // by a signal, as a profiler's timer sends them
   while (failure == EINTR) failure = posix_fallocate(file, 0, sizeof(Ring));
@@ -200,8 +215,9 @@ void Stamps::remove() noexcept {
     unlink(path);
   };
   for (int32_t peer = 0; peer < n_; ++peer) {
-    if (out_ && out_[peer]) remove_ring(me_, peer);
-    if (in_ && in_[peer]) remove_ring(peer, me_);
+    if (out_ && out_[peer] && out_[peer] != reinterpret_cast<Ring*>(&no_ring))
+      remove_ring(me_, peer);
+    if (in_ && in_[peer] && in_[peer]->ring) remove_ring(peer, me_);
   }
 }
 

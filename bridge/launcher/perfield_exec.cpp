@@ -3,7 +3,6 @@
 // perfield_exec.cpp - perfield-exec PROGRAM ARGS: claims or joins the run directory, describes the
 // host, and starts the program with perfield's libraries preloaded. Every obstacle to measuring
 // becomes one sentence per node, and the program then runs as if perfield were absent.
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "launcher/score_p.hpp"
 #include "launcher/vouch.hpp"
 #include "platform/guarded.hpp"
+#include "platform/memory_limit.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
@@ -80,6 +80,14 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   }
   if (!configuration.config.enabled) return false;
 
+  const std::string limit = perfield::too_small_limit_in_words();
+  if (!limit.empty()) {
+    tell_once_per_node("the hard limit of " + limit +
+                       " leaves no room for perfield beside the program, which runs unmeasured; "
+                       "raise that limit to measure");
+    return false;
+  }
+
   const perfield::Preload preload = perfield::choose_preload(program, configuration.config);
   tell_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
@@ -123,8 +131,11 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
 }
 
 // The other ranks of a launch that is vouched for may be measured, and count on this one to take
-// part in the comparison of clocks. It gets the wrappers of MPI alone, which count nothing.
+// part in the comparison of clocks. It gets the wrappers of MPI alone, which count nothing. Where a
+// limit of memory is too small for these, the ranks of its node are not measured either, and those
+// of other nodes give up the comparison after a while.
 void take_part_unmeasured(const std::string& program, Environment* environment) {
+  if (!perfield::too_small_limit_in_words().empty()) return;
   perfield::Preload preload = perfield::choose_preload(program, perfield::load_config().config);
   if (!preload.refusal.empty()) return;
   preload.libraries.resize(preload.n_wrappers);
@@ -132,20 +143,6 @@ void take_part_unmeasured(const std::string& program, Environment* environment) 
   const std::string list = perfield::preload_list(preload, &added);
   *environment = {
       {"LD_PRELOAD", list}, {"PERFIELD_PRELOADED", added}, {"PERFIELD_ENABLED", "false"}};
-}
-
-// A program near a limit of memory must not come up against it because of perfield, which takes its
-// own part beside: the limit grows by that, as far as the user may raise it.
-void make_room_for_perfield() {
-  constexpr rlim_t kRoom = 16 << 20;
-  for (const auto which : {RLIMIT_DATA, RLIMIT_AS}) {
-    rlimit limit;
-    if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    const bool has_room =
-        limit.rlim_max == RLIM_INFINITY || limit.rlim_max - limit.rlim_cur >= kRoom;
-    limit.rlim_cur = has_room ? limit.rlim_cur + kRoom : limit.rlim_max;
-    setrlimit(which, &limit);
-  }
 }
 
 void print_exports(const Environment& environment) {
@@ -236,7 +233,7 @@ int main(int n_arguments, char** arguments) {
   }
   const std::string vouch = perfield::vouch_for(program);
   if (!vouch.empty() && !measured) take_part_unmeasured(program, &environment);
-  if (measured) make_room_for_perfield();
+  if (measured) perfield::make_room_for_perfield();
   if (!vouch.empty()) environment.emplace_back("PERFIELD_ALL_RANKS", vouch);
   unsetenv("PERFIELD_ALL_RANKS");
   for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);

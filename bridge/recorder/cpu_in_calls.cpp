@@ -25,20 +25,21 @@ void CpuInCalls::start(perfield_quantity quantity, const Clock& clock) noexcept 
 
 CpuReading CpuInCalls::first_reading() const noexcept {
   CpuReading reading;
-  if (quantity_) reading.next_reading = 0;
+  if (quantity_) {
+    reading.next_reading = 0;
+    reading.long_call = every_ticks_;
+  }
   return reading;
 }
 
 void cpu_before_call(CpuReading* reading, uint64_t now) noexcept {
-  *reading = {now + the_recorder->cpu_in_calls.every_ticks(), now, cpu_of_this_thread_ns()};
+  *reading = {now + reading->long_call, reading->long_call, now, cpu_of_this_thread_ns()};
 }
 
 void cpu_after_call(Shard& shard, uint64_t entered, uint64_t now) noexcept {
   const Recorder& r = *the_recorder;
-  const uint64_t every = r.cpu_in_calls.every_ticks();
-  if (growth(now, entered) < every) return;  // the next call reads the clock
   const CpuReading before = shard.cpu;
-  shard.cpu = {now + every, now, cpu_of_this_thread_ns()};
+  cpu_before_call(&shard.cpu, now);
   if (!before.ticks) return;
   const uint64_t without =
       without_cpu_ns(r.clock.span_ns(growth(entered, before.ticks)),

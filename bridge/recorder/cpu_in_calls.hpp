@@ -18,7 +18,9 @@ class Shard;
 
 // A thread's last reading of its CPU clock; only the thread uses it.
 struct CpuReading {
-  uint64_t next_reading = ~uint64_t{0};  // ticks; not before
+  static constexpr uint64_t kNever = uint64_t{1} << 63;
+  uint64_t next_reading = kNever;  // ticks; not before
+  uint64_t long_call = kNever;     // ticks; calls at least so long are followed by a reading
   uint64_t ticks = 0, used_ns = 0;
 };
 
@@ -39,14 +41,13 @@ class CpuInCalls {
   CpuReading first_reading() const noexcept;
 
   perfield_quantity quantity() const noexcept { return quantity_; }
-  uint64_t every_ticks() const noexcept { return every_ticks_; }
 
  private:
   perfield_quantity quantity_ = 0;
   uint64_t every_ticks_ = 0;
 };
 
-// On the thread of the shard, where a reading is due.
+// On the thread of the shard, where a reading is due: before a call, and after a long one.
 void cpu_before_call(CpuReading* reading, uint64_t now) noexcept;
 void cpu_after_call(Shard& shard, uint64_t entered, uint64_t now) noexcept;
 

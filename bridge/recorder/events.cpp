@@ -26,7 +26,7 @@ inline Shard* counting_shard() noexcept {
 
 // Whether the thread is inside a call. Forgets one that an exception or longjmp has left.
 inline bool is_inside_call(Shard& s, const void* frame) noexcept {
-  if (!s.inside_call) return false;
+  if (!s.is_inside_call()) return false;
   if (!s.left_behind(frame)) return true;
   s.forget_call();
   return false;
@@ -57,6 +57,18 @@ inline bool is_inside_call(Shard& s, const void* frame) noexcept {
   if (__builtin_expect(r.state() != Activity::active, 0)) return {0, after};
   s.enter_call(call, caller, frame, now);
   return {now, after};
+}
+
+// Entering a call inside another one, where the call site is followed, or where that may not count.
+[[gnu::noinline]] perfield_entered enter_elsewhere(Shard& s, perfield_call call, const void* caller,
+                                                   const void* frame) noexcept {
+  if (s.is_inside_call()) {  // as where MPI's Fortran functions call those of C
+    if (!s.left_behind(frame)) return {0, 0};
+  } else if (s.activity->calls.load(std::memory_order_relaxed) == Activity::followed && caller &&
+             !s.own_work) {
+    return enter_followed(s, call, caller, frame);
+  }
+  return enter_unusual(call, caller, frame);
 }
 
 [[gnu::noinline]] uint64_t read_slow_clock() noexcept { return perfield::monotonic_ns(); }
@@ -181,15 +193,10 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
                                      const void* frame) noexcept {
   Shard* s = this_shard;
   if (__builtin_expect(s == nullptr, 0)) return enter_unusual(call, caller, frame);
-  const uint8_t unusual = s->activity->calls.load(std::memory_order_relaxed);
-  if (unusual | s->inside_call | s->own_work) {
-    if (s->inside_call) {  // as where MPI's Fortran functions call those of C
-      if (!s->left_behind(frame)) return {0, 0};
-    } else if (unusual == Activity::followed && caller && !s->own_work) {
-      return enter_followed(*s, call, caller, frame);
-    }
-    return enter_unusual(call, caller, frame);
-  }
+  if (__builtin_expect(s->call_since.load(std::memory_order_relaxed) | s->own_work |
+                           s->activity->calls.load(std::memory_order_relaxed),
+                       0))
+    return enter_elsewhere(*s, call, caller, frame);
   const uint64_t now = perfield::read_counter();
   s->enter_call(call, caller, frame, now);
   return {now, 0};
@@ -408,7 +415,7 @@ void perfield_operation_leave(const perfield_operation* operation, uint64_t ente
 
 void perfield_operation_count(const perfield_operation* operation, uint64_t bytes) noexcept {
   Shard* s = counting_shard();
-  if (s && !s->inside_call) s->count_operation(*operation, bytes);
+  if (s && !s->is_inside_call()) s->count_operation(*operation, bytes);
 }
 
 int perfield_source_armed() noexcept {

@@ -79,7 +79,7 @@ void Recorder::thread_ended(void* memory) noexcept {
   if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
   recorder().step_region.thread_ended(*shard);
   shard->told = 0;
-  if (shard->inside_call) shard->forget_call();
+  if (shard->is_inside_call()) shard->forget_call();
   shard->set_unusual(0, false);
   shard->samples.end();
   shard->in_use.store(false, std::memory_order_release);

@@ -259,6 +259,13 @@ void Shard::forget_sites(uint32_t from, uint32_t until) noexcept {
       if (level[site].beats.get()) new (level + site) Rhythm;
 }
 
+void Shard::count_unusual_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
+                               uint64_t in) noexcept {
+  const uint64_t ticks = growth(now, entered);
+  count_call(call, ticks, out, in);
+  if (ticks >= cpu.long_call) cpu_after_call(*this, entered, now);
+}
+
 uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
   const uint64_t key = key_of(call, peer);
   uint32_t slot = first_slot(key);

@@ -310,7 +310,7 @@ class Shard {
   // caller, frame: as in perfield_call_enter, or nullptr.
   void enter_call(perfield_call call, const void* caller, const void* frame,
                   uint64_t now) noexcept {
-    begin_call(call, nullptr, caller, frame, now);
+    begin_call(call, caller, frame, now);
     if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_before_call(&cpu, now);
   }
   // Counts the call and all its time. Closings have taken their shares ahead.
@@ -318,29 +318,27 @@ class Shard {
                   uint64_t in) noexcept {
     const Period period = period_now();
     end_call();
-    polled = 0;
-    count_call(call, growth(now, entered), out, in);
-    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
+    count_ended_call(call, entered, now, out, in);
     if (is_in_region())
       add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period.number, period.since);
   }
   // The same outside all regions, of a call that moved no bytes itself.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now) noexcept {
     end_call();
-    polled = 0;
-    count_call(call, growth(now, entered), 0, 0);
-    if (__builtin_expect(now >= cpu.next_reading, 0)) cpu_after_call(*this, entered, now);
+    count_ended_call(call, entered, now, 0, 0);
   }
   bool is_in_region() const noexcept { return depth.load(std::memory_order_relaxed) > 0; }
   // The same for an operation.
   void enter_operation(const perfield_operation* operation, const void* frame,
                        uint64_t now) noexcept {
-    begin_call(perfield_call(0), operation, nullptr, frame, now);
+    open_operation.store(operation, std::memory_order_relaxed);
+    begin_call(perfield_call(0), nullptr, frame, now);
   }
   void leave_operation(const perfield_operation& operation, uint64_t entered, uint64_t now,
                        uint64_t bytes) noexcept {
     const Period period = period_now();
     end_call();
+    open_operation.store(nullptr, std::memory_order_relaxed);
     count_operation(operation, bytes);
     add(operation.time, growth(now, entered));
     if (operation.time_inside)
@@ -377,6 +375,7 @@ class Shard {
   // left it. Its time is not known beyond what closings took.
   void forget_call() noexcept {
     end_call();
+    open_operation.store(nullptr, std::memory_order_relaxed);
     count_fault(left_calls);
   }
   // One of the numbers below that tell what went wrong.
@@ -502,9 +501,9 @@ class Shard {
   }
   // Whether the thread is inside a region or call.
   bool is_inside() const noexcept {
-    return depth.load(std::memory_order_acquire) > 0 ||
-           call_since.load(std::memory_order_relaxed) != 0;
+    return depth.load(std::memory_order_acquire) > 0 || is_inside_call();
   }
+  bool is_inside_call() const noexcept { return call_since.load(std::memory_order_relaxed) != 0; }
   // Takes the counts up to `now` into carry, and notes in `all` which rows carry something.
   // news: what take_news() returned. n_regions: asked for after that.
   void fold(Carried& all, uint64_t news, const Counters& counters, uint64_t now,
@@ -552,8 +551,7 @@ class Shard {
   uint32_t own_work = 0;        // the thread is inside perfield; set it by set_unusual()
   bool pipeline_armed = false;  // the same
   uintptr_t pipeline_armed_at = 0;
-  uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
-  const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
+  const void* call_frame = nullptr;   // frame of the wrapper of the open call, if known
   const void* call_caller = nullptr;  // ... and where that returns to, if known
   // Ticks in calls that found nothing, since the last call of another kind, or the closing of a
   // step; own thread only.
@@ -658,21 +656,29 @@ class Shard {
     return level < kStackDepth ? stack[level].handle() : deep_handles[level - kStackDepth];
   }
 
-  void begin_call(perfield_call call, const perfield_operation* operation, const void* caller,
-                  const void* frame, uint64_t now) noexcept {
-    inside_call = 1;
+  void begin_call(perfield_call call, const void* caller, const void* frame,
+                  uint64_t now) noexcept {
     call_frame = frame;
     call_caller = caller;
     open_call.store(call, std::memory_order_relaxed);
-    open_operation.store(operation, std::memory_order_relaxed);
     call_since.store(now, std::memory_order_release);
   }
   // The call ends first, then its time is added: who finds the call open has not read its time.
   void end_call() noexcept {
-    inside_call = 0;
     call_since.store(0, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
   }
+  // One comparison finds long calls, and those whose stamps go back: their difference wraps.
+  void count_ended_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
+                        uint64_t in) noexcept {
+    polled = 0;
+    const uint64_t ticks = now - entered;
+    if (__builtin_expect(ticks >= cpu.long_call, 0))
+      return count_unusual_call(call, entered, now, out, in);
+    count_call(call, ticks, out, in);
+  }
+  void count_unusual_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
+                          uint64_t in) noexcept;
   // On some machines a stored return address carries a signature in its upper bits.
   static bool is_same_code(const void* stored, const void* address) noexcept {
     return (reinterpret_cast<uintptr_t>(stored) ^ reinterpret_cast<uintptr_t>(address)) << 16 == 0;

@@ -61,7 +61,10 @@ void ProcessWatch::look(Recorder& r, uint64_t now, bool is_end) noexcept {
     resident_ticks_ = now;
   }
   last_ = process_figures();
-  threads_.look(r.clock.span_ns(now), is_end);
+  const bool by_main_thread =
+      this_shard && this_shard->thread_id.load(std::memory_order_relaxed) == main_thread_;
+  threads_.look(r.clock.span_ns(now), by_main_thread,
+                last_.voluntary_switches + last_.involuntary_switches, is_end);
   run_delay_.last_ns = threads_.run_delay_ns();
   look(r, &throttled_, now, is_end, [this] { return quota_.throttled_ns(); });
   look(r, &stolen_time_, now, is_end, [this] { return stolen_.stolen_ns(threads_.mask()); });

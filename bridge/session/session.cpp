@@ -15,6 +15,7 @@
 #include <new>
 
 #include "configuration/focus_ranks.hpp"
+#include "platform/memory_limit.hpp"
 #include "platform/process.hpp"
 #include "platform/quietly.hpp"
 #include "session/environment.hpp"
@@ -27,6 +28,9 @@ namespace perfield {
 namespace {
 constexpr uint64_t kPatience_ns = 500'000'000;  // without a close
 constexpr double kTickOfPatience_s = 0.25;
+// To a limit of memory, for a program that may need more than it has at its start. perfield takes a
+// third of it at most.
+constexpr uint64_t kLeastRoom = 24 << 20;
 }  // namespace
 
 thread_local bool inside_gate __attribute__((tls_model("initial-exec"))) = false;
@@ -57,6 +61,13 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
       tell("config", all +
                          "\nperfield: nothing is measured until the configuration is mended "
                          "(`perfield config` shows it)");
+      return;
+    }
+    if (const MemoryRoom room = memory_room(); room.bytes < kLeastRoom) {
+      phase_ = Phase::ended;
+      tell("memory-room", "a rank is " + std::to_string(room.bytes >> 20) + " MB away from " +
+                              room.limit + ", and perfield leaves these to the program; it needs " +
+                              std::to_string(kLeastRoom >> 20) + " MB there to measure a rank");
       return;
     }
     HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours
@@ -172,7 +183,7 @@ void Session::step_offered(int64_t label, double time) noexcept {
 
 void Session::close_program_step(int64_t label, double time) noexcept {
   recorder().sites.stop();  // they are followed for those who know of no steps
-  if (Shard* s = this_shard; s && s->inside_call) {
+  if (Shard* s = this_shard; s && s->is_inside_call()) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
     s->forget_call();
   }

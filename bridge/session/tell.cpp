@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,8 +25,18 @@ namespace {
 
 std::string directory;
 
-// If the program was started without stderr, descriptor 2 may now be any other file.
-const bool has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+// What the program was started with as stderr. If it had none, or closes it, descriptor 2 may be
+// any other file or connection.
+struct Stderr {
+  struct stat facts {};
+  const bool is_open = fstat(STDERR_FILENO, &facts) == 0;
+  bool is_same() const noexcept {
+    struct stat now;
+    return is_open && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == facts.st_dev &&
+           now.st_ino == facts.st_ino;
+  }
+};
+const Stderr stderr_at_start;
 
 // False the first time for each topic. Beyond so many topics it is always false.
 bool tried_before(const std::string& topic) {
@@ -56,7 +67,7 @@ void set_tell_directory(const std::string& run_directory) { directory = run_dire
 
 void speak(const std::string& text) noexcept {
   perfield_own_begin();
-  if (has_stderr) say(text);
+  if (stderr_at_start.is_same()) say(text);
   perfield_own_end();
 }
 

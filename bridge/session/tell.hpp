@@ -12,7 +12,7 @@ namespace perfield {
 // the first rank of each node prints.
 void set_tell_directory(const std::string& run_directory);
 
-// Writes to stderr, if the program was started with one.
+// Writes to stderr, if the program was started with one and has not put another file there.
 void speak(const std::string& text) noexcept;
 
 // Whether this rank is the first of its node to ask with this topic.

@@ -74,8 +74,13 @@ void ThreadWatch::note_delay(Thread* thread) noexcept {
     delay_ns_ = std::max(delay_ns_, delay_ns - thread->delay_before_ns);
 }
 
-void ThreadWatch::look(uint64_t now_ns, bool is_end) noexcept {
-  if (counts_delay_) note_delay(&threads_[0]);
+// A thread that waits for a CPU has left one before, which is a switch. So the main thread has not
+// waited if it had none since its own last look. Another thread's look may find it waiting.
+void ThreadWatch::look(uint64_t now_ns, bool by_main_thread, uint64_t n_switches,
+                       bool is_end) noexcept {
+  if (counts_delay_ && (!by_main_thread || n_switches != n_switches_ || is_end))
+    note_delay(&threads_[0]);
+  n_switches_ = by_main_thread ? n_switches : kUnknown;
   if (!is_end && now_ns - looked_ns_ < kOthersEvery_ns) return;
   looked_ns_ = now_ns;
   if (list_.count() != n_listed_) list_threads();

@@ -21,9 +21,10 @@ class ThreadWatch {
   // Call it on the program's main thread.
   void start();
 
-  // Reads the main thread's run delay; every 10 ms, and at the end, also that of the others and
-  // which of them compute.
-  void look(uint64_t now_ns, bool is_end) noexcept;
+  // Reads the main thread's run delay, where it may have grown; every 10 ms, and at the end, also
+  // that of the others and which of them compute. n_switches: context switches of the process so
+  // far, read before.
+  void look(uint64_t now_ns, bool by_main_thread, uint64_t n_switches, bool is_end) noexcept;
   // Whether the kernel counts run delays; and that of the thread that has most of it since start(),
   // which only grows.
   bool counts_delay() const noexcept { return counts_delay_; }
@@ -54,6 +55,8 @@ class ThreadWatch {
   std::vector<Thread> threads_;  // the main thread first
   uint64_t n_listed_ = 0, busiest_ns_ = 0;
   uint64_t looked_ns_ = 0, delay_ns_ = 0;
+  static constexpr uint64_t kUnknown = UINT64_MAX;
+  uint64_t n_switches_ = kUnknown;  // when the main thread looked last
   bool counts_delay_ = false;
   CpuMask mask_;
   std::string cpus_;

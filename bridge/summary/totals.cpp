@@ -5,8 +5,10 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -344,6 +346,23 @@ bool RunTotals::is_repeated(const EntryHeader& header) {
   return false;
 }
 
+namespace {
+
+std::string why_no_streams(const std::string& run_path) {
+  if (DIR* folder = opendir((run_path + "/stream").c_str())) {
+    closedir(folder);
+  } else if (errno == ENOENT && access(run_path.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return "the run directory " + run_path +
+           " is not there: it was deleted, moved, or hidden by a change of the root directory";
+  } else if (errno != ENOENT) {
+    return "the run directory " + run_path + " cannot be read here (" + strerror(errno) +
+           "), so there is no summary; `perfield info` may print it later";
+  }
+  return "nothing was recorded in " + run_path + ": no rank has written a stream";
+}
+
+}  // namespace
+
 std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
   std::ifstream info(run_path + "/run.json");
   const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
@@ -355,8 +374,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   totals->asked.regions = json_value(configuration, "regions") != "[]";
   totals->asked.messages = json_value(configuration, "messages") != "false";
   const auto streams = files_in(run_path + "/stream");
-  if (streams.empty())
-    return "nothing was recorded in " + run_path + ": no rank has written a stream";
+  if (streams.empty()) return why_no_streams(run_path);
   for (const auto& file : files_in(run_path + "/mesh")) totals->mesh_bytes += file.second;
   for (const auto& file : streams) totals->stream_bytes += file.second;
 

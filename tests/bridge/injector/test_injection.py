@@ -8,11 +8,14 @@ quickest of many messages.
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import clean_environment
 
 import perfield
 from perfield.run.injected import write_trace
@@ -162,3 +165,31 @@ def test_injector_is_not_loaded_unless_asked_for(bin_dir, ring, tmp_path):
             cwd=tmp_path, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert printed.stdout.count("libperfield_inject_") // 2 == expected
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
+def test_rings_of_another_user_are_left_alone(build_c, mpi, bin_dir, tmp_path):
+    program = build_c(WAYS, by=mpi)
+    write_trace(tmp_path / "trace", TRACE_US * 1e-6, repeats=True)
+    printed = subprocess.run(
+        [bin_dir / "perfield-exec", "--print", program],
+        env={**clean_environment(), "PERFIELD_INJECT": "trace", "PERFIELD_MPI": mpi.name},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    variables = dict(re.findall(r"^export (\w+)='(.*)'$", printed, re.M))
+    planted = [
+        Path(f"/dev/shm/perfield-inject-{variables['PERFIELD_RUN_ID']}-{pair}") for pair in ("0-1", "1-0")
+    ]
+    try:
+        for ring in planted:
+            ring.write_bytes(b"of another user")
+            ring.chmod(0o666)
+            os.chown(ring, 65534, 65534)
+        assert mpi.run(2, program, env=variables, cwd=tmp_path).returncode == 0
+        assert [ring.read_bytes() for ring in planted] == [b"of another user"] * 2
+    finally:
+        for ring in planted:
+            ring.unlink(missing_ok=True)

@@ -81,6 +81,24 @@ def test_perfield_does_not_write_to_the_first_file_without_stderr(shell, tmp_pat
     assert counts(tmp_path) == [1] * 5
 
 
+def test_perfield_does_not_write_to_the_file_that_takes_the_place_of_stderr(shell, tmp_path):
+    result = shell(
+        f"""
+      perfield_initialize();
+      fclose(stderr);
+      FILE* file = fopen("result.txt", "w");
+      if (fileno(file) != 2) return 8;
+      perfield_end("stray");
+      {STEPS}
+      fputs("the answer is 42\\n", file);
+    """,
+        "$PROGRAM",
+    )
+    assert result.returncode == 7
+    assert (tmp_path / "result.txt").read_text() == "the answer is 42\n"
+    assert counts(tmp_path) == [1] * 5
+
+
 def test_perfield_does_not_use_closed_standard_streams(shell, tmp_path):
     result = shell(
         f"""

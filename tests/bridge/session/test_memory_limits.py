@@ -36,15 +36,30 @@ def test_rank_grows_by_little_address_space(program, mpi, bin_dir):
     assert data_kb(mpi.run(2, bin_dir / "perfield-exec", program)) - bare <= MOST_KB
 
 
-@pytest.mark.parametrize("added", [1000, 3000, 6000])
-def test_program_under_a_limit_of_data_runs_and_the_limit_is_named(program, mpi, bin_dir, added, tmp_path):
+def test_program_at_a_hard_limit_runs_as_without_perfield_and_the_limit_is_named(
+    program, mpi, bin_dir, tmp_path
+):
+    limit = data_kb(mpi.run(2, program))  # perfield's libraries have no room
+    words = ["sh", "-c", f'ulimit -d {limit}; exec "$@"', "sh"]
+    assert mpi.run(2, *words, program).returncode == 0
+    result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
+    assert data_kb(result) <= limit
+    assert f"the hard limit of data (ulimit -Hd {limit}) leaves no room for perfield" in result.stderr
+
+
+@pytest.mark.parametrize("added", [1000, 6000])
+def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(program, mpi, bin_dir, added, tmp_path):
     limit = data_kb(mpi.run(2, program)) + added
     words = ["sh", "-c", f"ulimit -d {limit}; exec $0", program]
-    assert mpi.run(2, *words).returncode == 0
     result = mpi.run(2, bin_dir / "perfield-exec", *words, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    named = f"because the process has reached its limit of data (ulimit -d {limit})"
-    assert named in result.stderr or "perfield open" in result.stderr
+    assert data_kb(result) <= limit - added + 1000  # the libraries alone
+    assert f"MB away from its limit of data (ulimit -d {limit})" in result.stderr
+
+
+def test_large_hard_limit_hinders_no_measurement(program, mpi, bin_dir, tmp_path):
+    words = ["sh", "-c", 'ulimit -v 1000000; ulimit -d 500000; exec "$@"', "sh"]
+    result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
+    assert data_kb(result) and "ulimit" not in result.stderr and "perfield open" in result.stderr
 
 
 def test_program_just_below_a_soft_limit_is_measured(program, mpi, bin_dir, tmp_path):

@@ -388,9 +388,19 @@ def test_flipped_byte_still_gives_lines(tmp_path):
 
 
 def test_empty_run_is_one_sentence(tmp_path):
+    (tmp_path / "none/stream").mkdir(parents=True)
     assert _bridge.closing_lines(str(tmp_path / "none")) == [
         f"nothing was recorded in {tmp_path / 'none'}: no rank has written a stream"
     ]
+
+
+def test_run_that_is_gone_or_unreadable_is_not_said_to_be_empty(tmp_path):
+    [line] = _bridge.closing_lines(str(tmp_path / "gone"))
+    assert line.startswith(f"the run directory {tmp_path / 'gone'} is not there: it was deleted")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/stream").touch()
+    [line] = _bridge.closing_lines(str(tmp_path / "run"))
+    assert line.startswith(f"the run directory {tmp_path / 'run'} cannot be read here (Not a directory)")
 
 
 def test_look_line_works_in_a_shell(tmp_path):
