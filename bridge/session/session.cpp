@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -59,6 +60,8 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
                          "(`perfield config` shows it)");
       return;
     }
+    if (!getenv("PERFIELD_PRELOADED"))  // else perfield-exec has reported them
+      for (const std::string& notice : found.notices) tell("ignored", notice);
     HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours
     rank_ = rank;
     size_ = size;
