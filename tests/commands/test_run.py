@@ -227,8 +227,8 @@ def test_program_that_starts_itself_again_without_ld_preload_is_named(perfield_c
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
     assert line.startswith(f"perfield: none of the ranks started (2) checked in: {program} (process ")
     assert line.endswith(
-        "has loaded MPI but not perfield: it started itself again without LD_PRELOAD; keep LD_PRELOAD and the "
-        "variables PERFIELD_* there"
+        "has loaded MPI but not perfield: it started itself again without LD_PRELOAD; keep LD_PRELOAD and "
+        "the variables PERFIELD_* there"
     )
 
 

@@ -13,13 +13,16 @@ from conftest import clean_environment
 import perfield
 from perfield.commands._unmeasured import FIRST_S, LATEST_S, SOON_S, Unmeasured, Watch
 
-WAITS = "#include <mpi.h>\n#include <stdio.h>\nint main(int n, char** v) { puts(v[0]); fflush(stdout); getchar(); "
+WAITS = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int n, char** v) { puts(v[0]); fflush(stdout); getchar();"""
 LIBRARY = str(Path(perfield.__file__).parent / "lib/libperfield_openmpi.so")
 
 
 @pytest.fixture
 def look(build_c):
-    """look(mpi=True, checked_in=False, **environment): (what a watch answers, what it finds) while a shell runs a program."""
+    """look(mpi=True, checked_in=False, **environment): what a watch answers and finds below a shell."""
 
     def run(
         mpi: bool = True, checked_in: bool = False, **environment: str

@@ -183,8 +183,8 @@ def has_ranks(wanted: Path, run_id: str) -> bool:
 def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
     """A sentence about a run in which none of the ranks started checked in.
 
-    seen : a process that ran without perfield, None if none was found. Returns "" if a rank checked in, or has
-    printed why it is not measured.
+    seen : a process that ran without perfield, None if none was found. Returns "" if a rank checked in, or
+    has printed why it is not measured.
     """
     import perfield
     from perfield.run import RunError
