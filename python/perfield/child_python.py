@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command lines that start another Python, to which files in the current directory are no modules.
 
-`python -m` and `python -c` import from the current directory first, so a `json.py` there would run in place of
-Python's own. Option -P prevents that, but only since Python 3.11; -I would hide PYTHONPATH, too.
+`python -m` and `python -c` import from the current directory first, so a `json.py` there would run in place
+of Python's own. Option -P prevents that, but only since Python 3.11; -I would hide PYTHONPATH, too.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Unmeasured:
         if self.variables:
             return f"{what}: {who} {removed}; {keep}"
         return (
-            f"{what}: {who} {removed}, as `env -i` and `sudo` do; {keep}, or put perfield-exec into it, right "
-            "before the program, and start it by the launcher alone"
+            f"{what}: {who} {removed}, as `env -i` and `sudo` do; {keep}, or put perfield-exec into it, "
+            "right before the program, and start it by the launcher alone"
         )
 
 
@@ -117,7 +117,7 @@ def _described(pid: int) -> Unmeasured | None:
     lists = [os.fsdecode(word[11:]) for word in variables if word.startswith(b"LD_PRELOAD=")]
     ours = [name for words in lists for name in re.split("[ :]", words) if "libperfield" in name]
     root = PROC / str(pid) / "root"
-    missing = [name for name in ours if name[:1] == "/" and not os.path.exists(f"{root}{name}")]
+    missing = [name for name in ours if name[:1] == "/" and not Path(f"{root}{name}").exists()]
     return Unmeasured(
         pid,
         program,

@@ -27,9 +27,10 @@ also an environment variable: `PERFIELD_` and the key in capitals. The variable 
 written there with commas: `PERFIELD_REGIONS="solve*,halo"`. The defaults below hold for everything else.
 `perfield config` prints the values in force and where each came from.
 
-Settings name scripts that run in your program and files that are copied into the run. So perfield ignores, with a
-sentence, a `perfield.toml` of the working directory that another user may have written: the file and its
-directory must belong to you or root, and nobody else may write them. A file that you name is always read.
+Settings name scripts that run in your program and files that are copied into the run. So perfield ignores,
+with a sentence, a `perfield.toml` of the working directory that another user may have written: the file and
+its directory must belong to you or root, and nobody else may write them. A file that you name is always
+read.
 
 An unknown key, a wrong type or a value out of range is an error. perfield reports all errors at once, and the
 program runs unmeasured. The file may use this part of TOML: comments, texts in one line, integers, numbers,
