@@ -4,12 +4,13 @@
 // value and collects every error as a sentence. One table of keys drives all of it.
 #include "configuration/config.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -20,6 +21,7 @@
 #include "configuration/step_call.hpp"
 #include "configuration/toml.hpp"
 #include "configuration/values.hpp"
+#include "platform/regular_file.hpp"
 #include "platform/utf8.hpp"
 
 extern char** environ;
@@ -152,6 +154,8 @@ std::string complaint(const Key& key, const TomlValue& value) {
 }
 
 class Loader {
+  static constexpr size_t kMostBytes = 1'000'000;  // of a file of settings
+
  public:
   ConfigResult load() {
     for (const Key& key : kKeys) {
@@ -208,17 +212,16 @@ class Loader {
     const char* named = std::getenv("PERFIELD_CONFIG");
     if (named && !*named) named = nullptr;
     const std::string path = named ? named : "perfield.toml";
-    errno = 0;
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
-    if (!stream.is_open() || stream.bad() || errno == EISDIR) {
+    if (!named && is_another_users(path)) return;
+    std::string text;
+    if (!read_regular(path, kMostBytes, &text)) {
       if (named || errno != ENOENT)
-        complain(path + " cannot be read: " + std::strerror(errno) + "; " +
+        complain(path + " cannot be read: " + why_unread(errno) + "; " +
                  (named ? "PERFIELD_CONFIG names it" : "perfield reads it by default"));
       return;
     }
-    const TomlFile file = parse_toml(text.str(), path);
+    result_.file = path;
+    const TomlFile file = parse_toml(text, path);
     for (const std::string& error : file.errors) complain(error);
     std::map<std::string, int> seen;
     for (const TomlEntry& entry : file.entries) {
@@ -233,6 +236,25 @@ class Loader {
       else
         take(*key, entry.value, where, where + ": " + key->name);
     }
+  }
+
+  static std::string why_unread(int reason) {
+    if (reason == EINVAL) return "it is a pipe, a device or a socket, expected a file";
+    if (reason == EFBIG)
+      return "it has more than " + std::to_string(kMostBytes) + " bytes, expected settings";
+    return std::strerror(reason);
+  }
+
+  // Whether a file that lies in the current directory is to be ignored; then says why.
+  bool is_another_users(const std::string& path) {
+    struct stat facts {};
+    if (lstat(path.c_str(), &facts) != 0) return false;
+    const std::string why = why_not_trusted(path);
+    if (!why.empty())
+      result_.notices.push_back(legible("ignores " + path + ", since it " + why +
+                                        "; to use it all the same, name it in PERFIELD_CONFIG or " +
+                                        "by `perfield run --config`"));
+    return !why.empty();
   }
 
   void read_environment() {

@@ -2,7 +2,9 @@
 //
 // config.hpp - the configuration: every key of keys.def, set by perfield.toml (or the file that
 // PERFIELD_CONFIG names) and by PERFIELD_<KEY>, which wins. Read once, before measuring.
-// load_config never throws: it returns all errors together, as sentences.
+// load_config never throws: it returns all errors together, as sentences. A perfield.toml that
+// another user may have written is not read, since settings name scripts that run in the program
+// and files that are copied into the run.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,8 @@ struct ConfigResult {
   Config config;
   std::vector<ConfigOrigin> origins;  // every key of keys.def, in its order
   std::vector<std::string> errors;    // empty if all is well
+  std::vector<std::string> notices;   // what is ignored, though all is well
+  std::string file;                   // what was read: a path, or "" if there is none
 };
 
 // Reads the file and this process's environment. A missing perfield.toml is no error; if

@@ -59,12 +59,11 @@ void tell_once_per_node(const std::string& sentence) {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// The absolute path of the configuration file, because a program may change its directory before it
-// wakes perfield; "" if there is none.
-std::string configuration_file() {
-  const char* named = std::getenv("PERFIELD_CONFIG");
+// The absolute path, because a program may change its directory before it wakes perfield; "" if
+// there is no such file.
+std::string absolute(const std::string& file) {
   char path[PATH_MAX];
-  return realpath(named && *named ? named : "perfield.toml", path) ? path : "";
+  return realpath(file.c_str(), path) ? path : "";
 }
 
 // Prepares everything for the program. False: run it unmeasured, with `environment` all the same.
@@ -72,6 +71,7 @@ std::string configuration_file() {
 bool prepare(const std::string& program, bool score_p, const std::vector<std::string>& command,
              Environment* environment) {
   const perfield::ConfigResult configuration = perfield::load_config();
+  for (const std::string& notice : configuration.notices) tell_once_per_node(notice);
   for (const std::string& error : configuration.errors) tell_once_per_node(error);
   if (!configuration.errors.empty()) {
     tell_once_per_node("the program runs unmeasured until you correct this");
@@ -113,13 +113,14 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
                   {"PERFIELD_PRELOADED", added},
                   {"PERFIELD_RUN", run.path},
                   {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
-  char whole[PATH_MAX];  // the program may change its directory before it calls MPI_Init
-  if (!trace.empty())
-    environment->emplace_back("PERFIELD_INJECT", realpath(trace.c_str(), whole) ? whole : trace);
+  if (!trace.empty()) {
+    const std::string whole = absolute(trace);
+    environment->emplace_back("PERFIELD_INJECT", whole.empty() ? trace : whole);
+  }
   for (const auto& variable : perfield::tool_variables()) environment->push_back(variable);
   if (list.rfind(added, 0) == 0 && preload.sanitizers.empty())  // no sanitizer comes first
     environment->push_back(perfield::sanitizer_variable());
-  const std::string file = configuration_file();
+  const std::string file = absolute(configuration.file);
   if (!file.empty()) environment->emplace_back("PERFIELD_CONFIG", file);
   if (score_p || preload.score_p) {
     const std::string plugin = perfield::find_library("libscorep_substrate_perfield.so");

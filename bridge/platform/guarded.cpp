@@ -32,11 +32,12 @@ void close_quietly(int file) noexcept {
   errno = reason;
 }
 
-int open_run() noexcept {
+int open_run(bool* owners_alone) noexcept {
   const int directory = open(run.path, O_PATH | kDirectory);
   if (directory < 0) return directory;
   struct stat facts;
   if (fstat(directory, &facts) == 0) {
+    *owners_alone = !(facts.st_mode & 077);
     if (facts.st_uid == run.owner) return directory;
     errno = EPERM;  // another directory has taken its name
   }
@@ -58,7 +59,7 @@ GuardedParent::GuardedParent(const char* path) noexcept
     : path_(path), name_(path), descriptor_(AT_FDCWD) {
   if (!is_guarded(path)) return;
   name_ = path + run.length + 1;
-  descriptor_ = open_run();
+  descriptor_ = open_run(&owners_alone_);
   while (descriptor_ >= 0) {
     const char* slash = strchr(name_, '/');
     if (!slash) return;
@@ -84,6 +85,7 @@ int open_guarded(const std::string& path, int flags, mode_t mode) noexcept {
   if (!parent.found()) return -1;
   flags |= O_CLOEXEC | O_NOFOLLOW;
   if (!parent.guarded()) return open(path.c_str(), flags, mode);
+  if (parent.owners_alone()) mode &= 0700;
   const int file = openat(parent.descriptor(), parent.name(), flags | O_NONBLOCK | O_NOCTTY, mode);
   if (file < 0) return file;
   struct stat facts;

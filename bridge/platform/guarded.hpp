@@ -28,6 +28,7 @@ class GuardedParent {
 
   bool found() const noexcept { return descriptor_ != kNone; }  // if not, errno says why
   bool guarded() const noexcept { return name_ != path_; }
+  bool owners_alone() const noexcept { return owners_alone_; }  // nobody else may enter the run
   int descriptor() const noexcept { return descriptor_; }
   const char* name() const noexcept { return name_; }
 
@@ -36,10 +37,12 @@ class GuardedParent {
   const char* path_;
   const char* name_;
   int descriptor_;
+  bool owners_alone_ = false;
 };
 
 // open(2) with O_CLOEXEC | O_NOFOLLOW. A guarded path must be a regular file: EINVAL for a pipe or
-// a device, which might hold up the program.
+// a device, which might hold up the program. What it makes below a directory of its owner alone
+// (mode 700) is the owner's alone, too.
 int open_guarded(const std::string& path, int flags, mode_t mode = 0666) noexcept;
 
 }  // namespace perfield

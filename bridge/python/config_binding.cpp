@@ -25,7 +25,7 @@ py::tuple load_config() {
     key["origin"] = origin.origin;
     keys.append(key);
   }
-  return py::make_tuple(keys, result.errors);
+  return py::make_tuple(keys, result.errors, result.notices);
 }
 
 }  // namespace
@@ -34,7 +34,9 @@ void bind_config(py::module_& module) {
   module.def(
       "load_config", &load_config,
       "The configuration in force in this directory and environment.\n\n"
-      "Returns (keys, errors). keys: one dict of texts for each key, with key, type, value,\n"
+      "Returns (keys, errors, notices). keys: one dict of texts for each key, with key, type, "
+      "value,\n"
       "default, unit, help and origin; value and default are literals of both TOML and JSON,\n"
-      "origin is 'default', 'perfield.toml:3' or 'PERFIELD_REGIONS'. errors: sentences.");
+      "origin is 'default', 'perfield.toml:3' or 'PERFIELD_REGIONS'. errors: sentences. notices:\n"
+      "sentences about a file that is ignored.");
 }

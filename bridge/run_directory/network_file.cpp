@@ -3,15 +3,18 @@
 // network_file.cpp - see network_file.hpp.
 #include "run_directory/network_file.hpp"
 
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <vector>
 
+#include "platform/regular_file.hpp"
 #include "run_directory/launchers.hpp"
 
 namespace perfield {
@@ -57,6 +60,46 @@ int64_t copy_bytes(int from, int to, uint64_t most) {
   return int64_t(copied);
 }
 
+bool names_a_switch(const char* line) {
+  while (*line == ' ' || *line == '\t') ++line;
+  for (const char* key : {"switchname", "blockname", "aggregatedblock"}) {
+    if (strncasecmp(line, key, strlen(key)) != 0) continue;
+    line += strlen(key);
+    return line[strspn(line, " \t")] == '=';
+  }
+  for (const char* format :
+       {"Switch %*u \"%*1[SHR]-%n", "Ca %*u \"%*1[SHR]-%n", "Rt %*u \"%*1[SHR]-%n",
+        "SW %*u %*u 0x%n", "CA %*u %*u 0x%n", "<-> 0x%*x %*u FI%n", "<-> 0x%*x %*u SW%n"}) {
+    int end = 0;
+    if (sscanf(line, format, &end) == 0 && end > 0) return true;  // %* and %n count as none
+  }
+  return false;
+}
+
+// Whether a file looks like one of those that topology/network/read.py understands.
+bool describes_switches(int file) {
+  constexpr size_t kLongest = 200, kBeginning = 2000;  // of a line; of an XML document
+  std::string beginning, line;
+  std::vector<char> part(kPart);
+  off_t at = 0;
+  for (ssize_t got; (got = pread(file, part.data(), kPart, at)) > 0; at += got) {
+    if (at == 0) beginning.assign(part.data(), std::min(size_t(got), kBeginning));
+    for (ssize_t i = 0; i < got; ++i) {
+      if (part[size_t(i)] != '\n') {
+        if (line.size() < kLongest) line += part[size_t(i)];
+        continue;
+      }
+      if (names_a_switch(line.c_str())) return true;
+      line.clear();
+    }
+  }
+  if (names_a_switch(line.c_str())) return true;
+  const size_t first = beginning.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && beginning[first] == '<' &&
+         (beginning.find("<Report") != std::string::npos ||
+          beginning.find("<Snapshot") != std::string::npos);
+}
+
 }  // namespace
 
 NetworkFile::NetworkFile(const std::string& run_directory, const Config& config,
@@ -81,12 +124,12 @@ NetworkFile::NetworkFile(const std::string& run_directory, const Config& config,
 std::string NetworkFile::copy(const std::string& from) {
   const std::string of_setting = "topology_file is " + from;
   const std::string unused = ", so pictures will not have its switches; ";
-  const OpenFile file(open(from.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const OpenFile file(open_regular(from.c_str()));
+  if (file.number() < 0 && (errno == EINVAL || errno == EISDIR))
+    return of_setting + ", which is not a file" + unused + "name a file";
   struct stat facts {};
   int64_t size = -1;
   if (file.number() >= 0 && fstat(file.number(), &facts) == 0) {
-    if (!S_ISREG(facts.st_mode))
-      return of_setting + ", which is not a file" + unused + "name a file";
     // A byte more than allowed tells that there are more, even in a file that grows.
     size = uint64_t(facts.st_size) > kMostBytes
                ? int64_t(facts.st_size)
@@ -99,6 +142,17 @@ std::string NetworkFile::copy(const std::string& from) {
     return of_setting + ", which has " + std::to_string(size) + " bytes, more than the " +
            std::to_string(kMostBytes) + " expected of a description of switches" + unused +
            "leave out what this job does not use";
+  if (!describes_switches(draft_->file()))
+    return of_setting + ", which describes no switches" + unused +
+           "name Slurm's topology.conf, or a file with what `scontrol show topology`, " +
+           "`ibnetdiscover` or `opareport -o links` prints";
+  // Who cannot read the source must not read the copy.
+  struct stat copied {};
+  if (fstat(draft_->file(), &copied) != 0 ||
+      fchmod(draft_->file(), copied.st_mode & (S_IWUSR | S_IRUSR | readers(from, copied.st_gid))) !=
+          0)
+    return of_setting + ", whose copy cannot be kept from other users (" + std::strerror(errno) +
+           ")" + unused + "set run_directory to another file system";
   return draft_->publish() ? "" : draft_->refusal();
 }
 

@@ -86,9 +86,9 @@ int make_parents(const std::string& path) {
   return 0;
 }
 
-bool write_file(int directory, const char* name, const std::string& text) {
+bool write_file(int directory, const char* name, const std::string& text, mode_t mode) {
   const int file =
-      openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+      openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   return file >= 0 && write_and_close(file, text);
 }
 
@@ -96,8 +96,10 @@ bool write_file(int directory, const char* name, const std::string& text) {
 // destruction unless renamed.
 class Prepared {
  public:
-  explicit Prepared(const std::string& parent)
-      : path_(parent + "/.perfield-" + stream_stem() + "-" + std::to_string(getpid()) + "-" +
+  // readers: a mode that leaves out who must not read it; the umask leaves out more.
+  Prepared(const std::string& parent, mode_t readers)
+      : readers_(readers),
+        path_(parent + "/.perfield-" + stream_stem() + "-" + std::to_string(getpid()) + "-" +
               hex16(random_number())) {}
   ~Prepared() {
     if (directory_ >= 0) {
@@ -112,7 +114,7 @@ class Prepared {
 
   // Makes it, empty. False (errno) if that is not possible here.
   bool make() {
-    if (!made_ && mkdir(path_.c_str(), 0777) != 0) return false;
+    if (!made_ && mkdir(path_.c_str(), 0777 & readers_) != 0) return false;
     made_ = true;
     struct stat facts {};
     if (directory_ < 0)
@@ -124,8 +126,8 @@ class Prepared {
   bool complete(const std::string& json) {
     bool good = make();
     if (complete_) return good;
-    for (const char* room : kRooms) good = good && mkdirat(directory_, room, 0777) == 0;
-    complete_ = good && write_file(directory_, "run.json", json);
+    for (const char* room : kRooms) good = good && mkdirat(directory_, room, 0777 & readers_) == 0;
+    complete_ = good && write_file(directory_, "run.json", json, 0666 & readers_);
     return complete_;
   }
   bool rename_onto(const std::string& name) {
@@ -139,6 +141,7 @@ class Prepared {
   uid_t owner() const { return directory_ < 0 ? geteuid() : owner_; }
 
  private:
+  const mode_t readers_;
   std::string path_;
   bool made_ = false, complete_ = false;
   int directory_ = -1;
@@ -212,7 +215,7 @@ std::string refusal(const std::string& path, int reason) {
 // Whether this process's own files get the owner of a directory found in `parent`.
 bool is_ours(const std::string& parent, const Found& found) {
   if (found.owner == geteuid()) return true;
-  Prepared probe(parent);
+  Prepared probe(parent, 0700);
   return probe.make() && found.owner == probe.owner();
 }
 
@@ -239,9 +242,13 @@ bool join_as_told(const std::string& path, RunDirectory* joined) {
 // Claims or joins a directory for one process.
 class Claim {
  public:
-  Claim(const std::string& wanted, const std::vector<std::string>& command,
+  Claim(const std::string& wanted, bool is_private, const std::vector<std::string>& command,
         const std::string& trace)
-      : wanted_(wanted), command_(command), trace_(trace), token_(job_token()) {
+      : wanted_(wanted),
+        private_(is_private),
+        command_(command),
+        trace_(trace),
+        token_(job_token()) {
     int size = 0;
     if (!rank_from_environment(&rank_, &size)) rank_ = -1;
     own_.token = token_.text;
@@ -314,7 +321,7 @@ class Claim {
       return;
     }
     locate();
-    Prepared prepared(parent_);
+    Prepared prepared(parent_, private_ ? 0700 : 0777);
     prepared.make();          // a failure counts only where there is nothing to join
     int attempts_left = 100;  // in case others keep taking and freeing names
     std::string taken = " exists";
@@ -351,6 +358,7 @@ class Claim {
   }
 
   const std::string wanted_;
+  const bool private_;
   const std::vector<std::string>& command_;
   const std::string& trace_;
   const JobToken token_;
@@ -361,6 +369,11 @@ class Claim {
 
 }  // namespace
 
+std::string why_not_ours(const std::string& run) {
+  const Found found = look_at(run);
+  return is_ours(parent_of(run), found) ? "" : of_another_user(found.owner);
+}
+
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
                                 const std::string& trace) {
   try {
@@ -369,7 +382,7 @@ RunDirectory open_run_directory(const Config& config, const std::vector<std::str
     if (told && *told && join_as_told(told, &joined)) return joined;
     std::string wanted = config.run_directory;
     while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
-    return Claim(wanted, command, trace).run();
+    return Claim(wanted, config.private_run, command, trace).run();
   } catch (const std::exception& error) {
     RunDirectory run;
     run.error = std::string("cannot make the run directory: ") + error.what();

@@ -32,6 +32,9 @@ struct RunDirectory {
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
                                 const std::string& trace);
 
+// Why a run directory is not that of this process's user, as the end of a sentence; "" if it is.
+std::string why_not_ours(const std::string& run);
+
 // The short name of this node's host: SLURMD_NODENAME, else gethostname. And its boot id. The name
 // and the first eight digits together are the stem of its files.
 std::string host_name();

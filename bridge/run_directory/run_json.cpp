@@ -10,13 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 
 #include "configuration/config.hpp"
 #include "configuration/toml.hpp"
 #include "platform/guarded.hpp"
 #include "platform/quoted.hpp"
+#include "platform/regular_file.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -53,13 +53,15 @@ std::string literal_of(const std::string& json, const std::string& key) {
 // "" if it is none.
 std::string told_by_trace(const std::string& path) {
   constexpr size_t kMostBytes = size_t{1} << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string told;
-  char head[128];  // a longer first line is that of another file
-  if (path.empty() || !file.getline(head, sizeof head) ||
-      std::strncmp(head, "perfield-latencies ", 19) != 0)
-    return "";
-  for (char c; told.size() < kMostBytes && file.get(c) && c != '\n';) told += c;
+  const int file = path.empty() ? -1 : open_regular(path.c_str());
+  if (file < 0) return "";
+  std::string text(kMostBytes, '\0');
+  const ssize_t n = read(file, &text[0], text.size());
+  close(file);
+  text.resize(n > 0 ? size_t(n) : 0);
+  const size_t head = text.find('\n');
+  if (head == std::string::npos || text.rfind("perfield-latencies ", 0) != 0) return "";
+  const std::string told = text.substr(head + 1, text.find('\n', head + 1) - head - 1);
   return !told.empty() && told.front() == '{' && told.back() == '}' ? told : "";
 }
 

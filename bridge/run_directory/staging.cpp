@@ -12,13 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
+#include <vector>
 
+#include "format/entry.hpp"
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/run_directory.hpp"
@@ -32,6 +34,11 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 std::string collected_path(const std::string& run, const char* room, const std::string& name) {
   return run + "/" + room + "/" + name + ".pf";
+}
+
+// "/perfield-<run id>-<name>": the last part of the path of a node's staged files.
+std::string staged_name(uint64_t run_id, const std::string& name) {
+  return "/perfield-" + hex16(run_id) + "-" + name;
 }
 
 // Whether the open file still has that name.
@@ -78,40 +85,109 @@ class Draft {
   bool renamed_ = false;
 };
 
-// Returns the size of the file in bytes; 0 if it does not exist.
-uint64_t move_into_place(const std::string& from, const std::string& to) {
-  std::ifstream in(from, std::ios::binary);
-  if (!in.is_open()) {
-    if (errno != ENOENT) fail("cannot read " + from);
-    return 0;
+class OpenFile {
+ public:
+  explicit OpenFile(int file) : file_(file) {}
+  ~OpenFile() {
+    if (file_ >= 0) close(file_);
   }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int number() const { return file_; }
+
+ private:
+  const int file_;
+};
+
+// The staged files of a node, in their open directory. What others may have put there, or at the
+// place that a note names, is not opened: the directory must be named for the run, belong to this
+// user and be closed to other writers, and its files must be this user's streams of the run.
+class StagedFiles {
+ public:
+  // Throws std::runtime_error if it may not be opened.
+  StagedFiles(const std::string& path, uint64_t run_id, const std::string& name)
+      : path_(path), run_id_(run_id), directory_(open_it(path, staged_name(run_id, name))) {}
+
+  const std::string& path() const { return path_; }
+  // -1 if there is none. Throws std::runtime_error for a file that is not this user's, or no stream
+  // of the run.
+  int open_file(const char* file) const {
+    const int found = openat(directory_.number(), file,
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (found < 0 && errno == ENOENT) return -1;
+    if (found < 0) fail("cannot read " + path_ + "/" + file);
+    struct stat facts {};
+    if (fstat(found, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+        begins_as_stream(found, facts.st_size))
+      return found;
+    close(found);
+    throw std::runtime_error(path_ + "/" + file + " is not a stream of this run and this user");
+  }
+  void remove() const {
+    unlinkat(directory_.number(), "mesh.pf", 0);
+    unlinkat(directory_.number(), "stream.pf", 0);
+    rmdir(path_.c_str());
+  }
+
+ private:
+  static int open_it(const std::string& path, const std::string& last) {
+    const bool named = path[0] == '/' && path.size() >= last.size() &&
+                       path.compare(path.size() - last.size(), last.size(), last) == 0;
+    if (!named) throw std::runtime_error(path + " is not named for this run (..." + last + ")");
+    const int directory =
+        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (directory < 0) fail("cannot open " + path);
+    struct stat facts {};
+    if (fstat(directory, &facts) == 0 && facts.st_uid == geteuid() && !(facts.st_mode & 022))
+      return directory;
+    close(directory);
+    throw std::runtime_error(path + " is not a directory that only this user can write");
+  }
+
+  // An empty file, one that ends in its first header, and one that has no whole entry count, too:
+  // its beginning may have been cut.
+  bool begins_as_stream(int file, off_t size) const {
+    EntryHeader header{};
+    const ssize_t got = pread(file, &header, sizeof header, 0);
+    if (got < 0) return false;
+    const size_t n = size_t(got), marker = sizeof header.marker;
+    if (memcmp(header.marker, kMarker, std::min(n, marker)) != 0) return false;
+    return n == sizeof header ? header.run_id == run_id_ : off_t(n) == size;
+  }
+
+  const std::string path_;
+  const uint64_t run_id_;
+  const OpenFile directory_;
+};
+
+// Returns the size of the file in bytes; 0 if it does not exist.
+uint64_t move_into_place(const StagedFiles& staged, const char* name, const std::string& to) {
+  const OpenFile in(staged.open_file(name));
+  if (in.number() < 0) return 0;
   Draft draft(to);
   std::vector<char> buffer(size_t{1} << 20);
   uint64_t bytes = 0;
-  while (in.read(buffer.data(), std::streamsize(buffer.size())), in.gcount() > 0) {
-    draft.write_all(buffer.data(), in.gcount());
-    bytes += uint64_t(in.gcount());
+  for (ssize_t got; (got = read(in.number(), buffer.data(), buffer.size())) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("cannot read " + staged.path() + "/" + name);
+    draft.write_all(buffer.data(), got);
+    bytes += uint64_t(got);
   }
-  if (in.bad()) fail("cannot read " + from);
   draft.rename_it();
   return bytes;
 }
 
 // Moves one node's files while holding their lock alone. Returns a sentence about what was moved,
 // "" if another process had done so before.
-std::string move_all(const std::string& run, const std::string& name,
-                     const std::string& directory) {
+std::string move_all(const std::string& run, const std::string& name, const StagedFiles& staged) {
   HeldBack signal(SIGXFSZ);
-  const std::string stream = directory + "/stream.pf", mesh = directory + "/mesh.pf";
   std::string done;
-  if (exists(stream) && !exists(collected_path(run, "stream", name))) {
-    uint64_t bytes = move_into_place(mesh, collected_path(run, "mesh", name));
-    bytes += move_into_place(stream, collected_path(run, "stream", name));
-    done = name + ": " + std::to_string(bytes) + " bytes from " + directory;
+  if (!exists(collected_path(run, "stream", name)) && exists(staged.path() + "/stream.pf")) {
+    uint64_t bytes = move_into_place(staged, "mesh.pf", collected_path(run, "mesh", name));
+    bytes += move_into_place(staged, "stream.pf", collected_path(run, "stream", name));
+    done = name + ": " + std::to_string(bytes) + " bytes from " + staged.path();
   }
-  unlink(mesh.c_str());
-  unlink(stream.c_str());
-  rmdir(directory.c_str());
+  staged.remove();
   unlink(note_path(run, name).c_str());
   return done;
 }
@@ -130,34 +206,34 @@ bool lock_alone(int file) {
   return flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
-void collect_one(const std::string& run, const StagingNote& note, Collection* collection) {
+void collect_one(const std::string& run, uint64_t run_id, const StagingNote& note,
+                 Collection* collection) {
   const std::string stream = note.directory + "/stream.pf";
-  const int file = open(stream.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && !exists(note.directory) && note.host != host_name()) {
-    collection->elsewhere.push_back(note.host);
-    return;
-  }
-  if (file < 0) {  // already collected, or lost with the node's memory
-    const bool whole = exists(collected_path(run, "stream", note.name));
-    if (whole || exists(note.directory))
-      move_all(run, note.name, note.directory);
-    else if (exists(note_path(run, note.name)))
+  if (!exists(note.directory)) {
+    if (note.host != host_name())
+      collection->elsewhere.push_back(note.host);
+    else if (exists(collected_path(run, "stream", note.name)))
+      unlink(note_path(run, note.name).c_str());
+    else if (exists(note_path(run, note.name)))  // lost with the node's memory
       collection->trouble.push_back(stream + " does not exist any more, so its entries are lost; " +
                                     "was " + note.host + " restarted?");
     return;
   }
   try {
-    if (!lock_alone(file)) {
+    const StagedFiles staged(note.directory, run_id, note.name);
+    const OpenFile file(staged.open_file("stream.pf"));
+    if (file.number() < 0) {  // collected
+      move_all(run, note.name, staged);
+    } else if (!lock_alone(file.number())) {
       collection->trouble.push_back(stream + " is in use by ranks that still run; the last of " +
                                     "them collects it, or run this again after they end");
-    } else if (still_there(file, stream)) {
-      const std::string done = move_all(run, note.name, note.directory);
+    } else if (still_there(file.number(), stream)) {
+      const std::string done = move_all(run, note.name, staged);
       if (!done.empty()) collection->done.push_back(done);
     }
   } catch (const std::exception& error) {
     collection->trouble.push_back(not_collected(error.what(), run, note.directory));
   }
-  close(file);
 }
 
 }  // namespace
@@ -166,12 +242,13 @@ std::string NodeFiles::begin(const std::string& stage, const std::string& run,
                              uint64_t run_id) noexcept {
   try {
     run_ = run;
+    run_id_ = run_id;
     stream = run + "/stream/" + stream_stem() + ".pf";
     mesh = run + "/mesh/" + stream_stem() + ".pf";
     if (stage.empty()) return "";
     char whole[PATH_MAX];
     if (!realpath(stage.c_str(), whole)) fail("it cannot be used");
-    join(whole, run_id);
+    join(whole);
     stream_instead = stream;
     mesh_instead = mesh;
     stream = directory_ + "/stream.pf";
@@ -185,19 +262,19 @@ std::string NodeFiles::begin(const std::string& stage, const std::string& run,
   }
 }
 
-void NodeFiles::join(const std::string& stage, uint64_t run_id) {
+void NodeFiles::join(const std::string& stage) {
   constexpr int kMost = 1000;  // times all ranks of the node ended before another started
   for (int n = 1; n <= kMost; ++n, release()) {
     name_ = stream_stem() + "-staged-" + std::to_string(n);
     const std::string collected = collected_path(run_, "stream", name_);
     if (exists(collected)) continue;
-    directory_ = stage + "/perfield-" + hex16(run_id) + "-" + name_;
+    directory_ = (stage == "/" ? "" : stage) + staged_name(run_id_, name_);
     struct stat facts {};
     if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make " + directory_);
     const bool there = lstat(directory_.c_str(), &facts) == 0;
     if (!there && errno == ENOENT) continue;  // collected since mkdir
-    if (!there || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())
-      throw std::runtime_error(directory_ + " is not a directory that this user owns");
+    if (!there || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 022))
+      throw std::runtime_error(directory_ + " is not a directory that only this user can write");
     const std::string file = directory_ + "/stream.pf";
     lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0 && errno == ENOENT) continue;  // collected since then, too
@@ -236,7 +313,7 @@ void NodeFiles::release() noexcept {
 std::string NodeFiles::end(Appender& stream_file) noexcept {
   if (!staged() || !stream_file.last_writer()) return "";
   try {
-    move_all(run_, name_, directory_);
+    move_all(run_, name_, StagedFiles(directory_, run_id_, name_));
     return "";
   } catch (const std::exception& error) {
     return not_collected(error.what(), run_, directory_);
@@ -245,7 +322,16 @@ std::string NodeFiles::end(Appender& stream_file) noexcept {
 
 Collection collect_staged(const std::string& run) {
   Collection collection;
-  for (const StagingNote& note : read_notes(run)) collect_one(run, note, &collection);
+  RunFacts facts;
+  // Else its owner could have this user's files of another run moved to where others read them.
+  const std::string whose = why_not_ours(run);
+  if (!whose.empty() || !read_run_facts(run, &facts)) {
+    collection.trouble.push_back(run + " " +
+                                 (whose.empty() ? "holds no run.json of perfield" : whose) +
+                                 "; collect files only into runs of your own");
+    return collection;
+  }
+  for (const StagingNote& note : read_notes(run)) collect_one(run, facts.run_id, note, &collection);
   return collection;
 }
 

@@ -34,10 +34,11 @@ class NodeFiles {
   std::string stream_instead, mesh_instead;  // where to continue if a staged file fails, or ""
 
  private:
-  void join(const std::string& stage, uint64_t run_id);
+  void join(const std::string& stage);
   [[noreturn]] void give_up(const std::string& what);
 
   std::string run_, name_, directory_;
+  uint64_t run_id_ = 0;
   int lock_ = -1;
 };
 
@@ -49,6 +50,7 @@ struct Collection {
 };
 
 // Moves files staged on this host into the run directory. Several processes may do so at a time.
+// Both must belong to this user: a note in a run of another user may name any file.
 Collection collect_staged(const std::string& run);
 
 }  // namespace perfield

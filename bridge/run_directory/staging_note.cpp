@@ -6,17 +6,18 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "configuration/toml.hpp"
 #include "format/decode_json.hpp"
 #include "format/json.hpp"
+#include "platform/regular_file.hpp"
 #include "run_directory/shared_note.hpp"
 
 namespace perfield {
 namespace {
 
 const std::string kPrefix = ".staged-";
+constexpr size_t kMostBytes = 64 * 1024;  // of a note
 
 // A text of a JSON object without escapes; TOML has the same ones.
 std::string plain_text(const std::string& json, const char* key) {
@@ -43,9 +44,9 @@ std::vector<StagingNote> read_notes(const std::string& run) {
   while (const dirent* entry = readdir(folder)) {
     const std::string file_name = entry->d_name;
     if (file_name.rfind(kPrefix, 0) != 0) continue;
-    std::ifstream file(run + "/stream/" + file_name);
     std::string text;
-    std::getline(file, text);
+    if (!read_regular(run + "/stream/" + file_name, kMostBytes, &text)) continue;
+    text = text.substr(0, text.find('\n'));
     StagingNote note = {file_name.substr(kPrefix.size()), plain_text(text, "host"),
                         plain_text(text, "directory")};
     if (!note.directory.empty()) notes.push_back(note);

@@ -44,7 +44,8 @@ void RankLog::open(const std::string& run_path, int rank) noexcept {
   try {
     const std::string folder = run_path + "/log";
     const GuardedParent parent(folder.c_str());
-    if (parent.found()) mkdirat(parent.descriptor(), parent.name(), 0777);
+    if (parent.found())
+      mkdirat(parent.descriptor(), parent.name(), parent.owners_alone() ? 0700 : 0777);
     since_ns_ = uint64_t(realtime_ns());
     path_ = folder + "/rank-" + std::to_string(rank) + ".log";
     open_.store(true, std::memory_order_release);

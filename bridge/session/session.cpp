@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -63,6 +64,8 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
                          "(`perfield config` shows it)");
       return;
     }
+    if (!getenv("PERFIELD_PRELOADED"))  // else perfield-exec has reported them
+      for (const std::string& notice : found.notices) tell("ignored", notice);
     if (const MemoryRoom room = memory_room(); room.bytes < kLeastRoom) {
       phase_ = Phase::ended;
       tell("memory-room", "a rank is " + std::to_string(room.bytes >> 20) + " MB away from " +

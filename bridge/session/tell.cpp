@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 
 #include "platform/guarded.hpp"
@@ -52,9 +53,11 @@ bool tried_before(const std::string& topic) {
 
 // kind: of the action that happens once for each topic.
 bool is_first(const char* kind, const std::string& topic) {
-  if (directory.empty()) return speaks_for_node();
+  const char* const named = getenv("PERFIELD_RUN");  // by perfield-exec, if it is not open yet
+  const std::string run = directory.empty() && named ? named : directory;
+  if (run.empty()) return speaks_for_node();
   if (tried_before(kind + topic)) return false;
-  const std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
+  const std::string note = run + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
   int fd = open_guarded(note, O_WRONLY | O_CREAT | O_EXCL);
   if (fd < 0) return errno != EEXIST && speaks_for_node();
   close(fd);

@@ -204,14 +204,40 @@ def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
 
 
 def test_start_script_that_clears_the_environment_is_told_where_to_put_perfield(
-    perfield_cli, ranks, tmp_path
+    perfield_cli, build_c, tmp_path
 ):
+    ranks = build_c(mpi_program("sleep(1);", before="#include <unistd.h>"))
     script = tmp_path / "start.sh"
     script.write_text(f'#!/bin/sh\nexec env -i PATH="$PATH" {ranks}\n')
     script.chmod(0o755)
     result = perfield_cli("run", "--launcher", "", "--", script, cwd=tmp_path)
-    assert f"perfield: none of the ranks started (1) checked in, and {script} is a script: " in result.stderr
-    assert "put perfield-exec into it, right before the program" in result.stderr
+    said = [line for line in result.stderr.splitlines() if "none of the ranks started (1) checked in" in line]
+    assert len(said) == 1 and f"{ranks} (process " in said[0], result.stderr
+    assert f"{script} or a program that it starts removes LD_PRELOAD and the variables PERFIELD_*" in said[0]
+    assert "or put perfield-exec into it, right before the program" in said[0]
+
+
+def test_program_that_starts_itself_again_without_ld_preload_is_named(perfield_cli, build_c, tmp_path):
+    again = 'if (getenv("LD_PRELOAD")) { unsetenv("LD_PRELOAD"); execv("/proc/self/exe", argv); }'
+    program = build_c(
+        "#include <mpi.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+        f"int main(int argc, char** argv) {{ {again} MPI_Init(0, 0); sleep(1); MPI_Finalize(); return 0; }}"
+    )
+    result = perfield_cli("run", "-n", 2, "--oversubscribe", "--", program, cwd=tmp_path)
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+    assert line.startswith(f"perfield: none of the ranks started (2) checked in: {program} (process ")
+    assert line.endswith(
+        "has loaded MPI but not perfield: it started itself again without LD_PRELOAD; keep LD_PRELOAD and "
+        "the variables PERFIELD_* there"
+    )
+
+
+def test_why_calls_were_not_seen_is_said_once(perfield_cli, build_c, tmp_path):
+    own = "#include <mpi.h>\nint MPI_Init(int* c, char*** v) { return PMPI_Init(c, v); }\n"
+    program = build_c(f"{own}int main(void) {{ MPI_Init(0, 0); MPI_Finalize(); return 0; }}")
+    result = perfield_cli("run", "-n", 2, "--oversubscribe", "--", program, cwd=tmp_path)
+    said = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+    assert len(said) == 1 and "this program has an MPI_Init of its own" in said[0], result.stderr
 
 
 @pytest.fixture

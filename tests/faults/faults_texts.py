@@ -52,7 +52,7 @@ def make_toml(rng: random.Random, folder: Path) -> None:
 def read_toml(folder: Path) -> None:
     """Reads the configuration as the measured program does, then a value of it in Python."""
     os.environ["PERFIELD_CONFIG"] = str(folder / "perfield.toml")
-    _, errors = _bridge.load_config()
+    _, errors, _ = _bridge.load_config()
     configuration.in_force("regions")
     if any(unicodedata.category(character) == "Cc" for sentence in errors for character in sentence):
         raise AssertionError(f"an error that controls the terminal: {errors!r}")

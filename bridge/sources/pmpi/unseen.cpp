@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <strings.h>
 #include <sys/auxv.h>
 
 #include <cstdio>
@@ -93,7 +94,7 @@ int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
 
 // A few names of functions.
 struct Names {
-  static constexpr int kMost = 32, kNamed = 3;
+  static constexpr int kMost = 256, kNamed = 3;
   char names[kMost][64];
   int n = 0;
 
@@ -102,12 +103,14 @@ struct Names {
       if (!strcmp(names[i], name)) return;
     if (n < kMost) snprintf(names[n++], sizeof names[0], "%.63s", name);
   }
-  // Those that wrappers of ours or of another tool do not replace.
+  // Those that wrappers of ours or of another tool do not replace. Wrappers are global; an MPI that
+  // the program has opened for itself is not.
   void keep_those_of_mpi() noexcept {
     int kept = 0;
-    for (int i = 0; i < n; ++i)
-      if (is_in_mpi(dlsym(RTLD_DEFAULT, names[i])))
-        memmove(names[kept++], names[i], sizeof names[0]);
+    for (int i = 0; i < n; ++i) {
+      const void* const found = dlsym(RTLD_DEFAULT, names[i]);
+      if (!found || is_in_mpi(found)) memmove(names[kept++], names[i], sizeof names[0]);
+    }
     n = kept;
   }
   // format: with a %s for the names.
@@ -122,13 +125,37 @@ struct Names {
   }
 };
 
-// Names of extensions that an object calls, but for those that only ask.
-int note_extensions(dl_phdr_info* object, size_t, void* data) noexcept {
+// Whether this library leaves out the wrapper of a function, by its name in C or in a binding of
+// Fortran: not every MPI has it.
+bool is_left_out(const char* name) noexcept {
+  if (kWrapsMpi4) return false;
+  const char* end = strstr(name, "_f08");
+  size_t length = end ? size_t(end - name) : strlen(name);
+  while (length && name[length - 1] == '_') --length;
+#define PERFIELD_COMPARE(in_c) \
+  if (sizeof #in_c - 1 == length && !strncasecmp(name, #in_c, length)) return true;
+  PERFIELD_NEW_FUNCTIONS(PERFIELD_COMPARE)
+#undef PERFIELD_COMPARE
+  return false;
+}
+
+// Functions without wrappers: those left out, and extensions of an MPI that have none anywhere.
+struct Unwrapped {
+  Names left_out, unknown;
+};
+
+// Notes those that an object calls, but for extensions that only ask.
+int note_unwrapped(dl_phdr_info* object, size_t, void* data) noexcept {
+  auto* const unwrapped = static_cast<Unwrapped*>(data);
   if (is_mpi(object->dlpi_name)) return 0;
   look_at_imports(*object, [&](const char* name, void* const*) {
     const bool is_extension = !strncmp(name, "MPIX_", 5) || !strncmp(name, "mpix_", 5);
-    if (is_extension && !strstr(name, "Query") && !strstr(name, "query"))
-      static_cast<Names*>(data)->add(name);
+    if (!is_extension && strncmp(name, "MPI_", 4) != 0 && strncmp(name, "mpi_", 4) != 0)
+      return false;
+    if (is_left_out(name))
+      unwrapped->left_out.add(name);
+    else if (is_extension && !strstr(name, "Query") && !strstr(name, "query"))
+      unwrapped->unknown.add(name);
     return false;
   });
   return 0;
@@ -192,13 +219,15 @@ bool is_in_mpi(const void* address) noexcept {
 }
 
 void tell_of_unseen_functions() noexcept {
-  Names own, unknown;
+  Names own;
+  Unwrapped unwrapped;
 #define PERFIELD_LOOK(place, name) \
   if (program_defines(#name)) own.add(#name);
   PERFIELD_NEXT_FUNCTIONS(PERFIELD_LOOK)
 #undef PERFIELD_LOOK
-  dl_iterate_phdr(note_extensions, &unknown);
-  unknown.keep_those_of_mpi();
+  dl_iterate_phdr(note_unwrapped, &unwrapped);
+  unwrapped.left_out.keep_those_of_mpi();
+  unwrapped.unknown.keep_those_of_mpi();
   dlerror();  // hides failed look-ups from the program
   char sentence[1000];
   if (own.n) {
@@ -207,10 +236,23 @@ void tell_of_unseen_functions() noexcept {
              "does not see these calls; link the program without that tool to count them");
     perfield_source_tell("own wrappers", sentence);
   }
-  if (unknown.n) {
-    unknown.list(sentence, sizeof sentence,
-                 "this program uses %s, for which perfield has no wrappers: their time counts as "
-                 "computing, and what they send is not counted");
+  if (unwrapped.left_out.n) {
+    unwrapped.left_out.list(
+        sentence, sizeof sentence,
+        "this program may call %s, and perfield does not count these calls, as it could not know "
+        "the program's MPI when it started; set PERFIELD_MPI to openmpi or mpich to count them");
+    perfield_source_tell("functions of MPI 4", sentence);
+  } else if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c")) {  // what is opened later may use them
+    perfield_source_tell("functions of MPI 4",
+                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
+                         "perfield could not know in advance which MPI this program loads. Set "
+                         "PERFIELD_MPI to openmpi or mpich");
+  }
+  if (unwrapped.unknown.n) {
+    unwrapped.unknown.list(
+        sentence, sizeof sentence,
+        "this program uses %s, for which perfield has no wrappers: their time counts as "
+        "computing, and what they send is not counted");
     perfield_source_tell("unknown functions", sentence);
   }
 }

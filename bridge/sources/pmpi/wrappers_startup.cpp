@@ -73,11 +73,6 @@ void begin() noexcept {
   library.awake = true;
   report_clocks();
   tell_of_unseen_functions();
-  if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))
-    perfield_source_tell("functions of MPI 4",
-                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
-                         "perfield could not know in advance which MPI this program loads. Set "
-                         "PERFIELD_MPI to openmpi or mpich");
 }
 
 bool end(const char* reason) noexcept {

@@ -30,7 +30,7 @@ def run_path(named: str | None) -> Path:
 
     wanted = Path(in_force("run_directory"))
     every = runs_of(wanted)
-    runs = [path for path in every if _holds_anything(path)] or every
+    runs = [path for path in every if holds_anything(path)] or every
     if not runs:
         raise CommandError(
             f"found no run {wanted}, {wanted}-2, ... here; name a run directory, or measure a program: "
@@ -43,7 +43,7 @@ def run_path(named: str | None) -> Path:
     return runs[-1]
 
 
-def _holds_anything(path: Path) -> bool:
+def holds_anything(path: Path) -> bool:
     """Whether a rank wrote to a run, or keeps what it wrote on its node: not after `perfield env` alone."""
     return any(file.stat().st_size for file in (path / "stream").glob("*.pf")) or any(
         (path / "stream").glob(".staged-*")

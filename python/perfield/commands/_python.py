@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from perfield.child_python import run_code
+
 PYTHON = re.compile(r"python(\d+(\.\d+)*)?$")
 IMPORTS = re.compile(r"^\s*(from|import)\s+perfield\b", re.MULTILINE)
 #: The end of an option's name that takes a value: python -W error solver.py
@@ -71,7 +73,7 @@ def _has_perfield(interpreter: str) -> bool:
     """Whether that Python finds perfield; True if it cannot be asked."""
     look = "import importlib.util, sys; sys.exit(3 if importlib.util.find_spec('perfield') is None else 0)"
     try:
-        answer = subprocess.run([interpreter, "-c", look], capture_output=True, check=False, timeout=60)
+        answer = subprocess.run(run_code(interpreter, look), capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.SubprocessError):
         return True
     return answer.returncode != 3

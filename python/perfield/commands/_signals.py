@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,14 +33,19 @@ class Ended:
 
 
 @contextmanager
-def completed(command: list[str], on_our_death: int = signal.SIGTERM) -> Iterator[Ended]:
+def completed(
+    command: list[str],
+    on_our_death: int = signal.SIGTERM,
+    watch: Callable[[int], float | None] = lambda pid: None,
+) -> Iterator[Ended]:
     """Runs a command to its end, then the body; signals that end processes interrupt the body.
 
     Until the command ends, each signal that this process gets goes to the command, which decides what it
     means. If the command stops, so does this process. In the body, SIGINT, SIGTERM, SIGHUP and SIGQUIT raise
     KeyboardInterrupt. Signals that ask a program for something else then have no receiver, and are dropped.
 
-    on_our_death : what the kernel sends the command if this process is killed (Linux).
+    on_our_death : what the kernel sends the command if this process is killed (Linux). watch : is called with
+    the command's process id while it runs, and again after the seconds that it returns, until that is None.
     Raises OSError if the command cannot be started.
     """
     from perfield._bridge import catch_signals, release_signals
@@ -53,7 +58,7 @@ def completed(command: list[str], on_our_death: int = signal.SIGTERM) -> Iterato
     read_end, write_end = os.pipe()
     catch_signals(sorted(caught), write_end)
     try:
-        ended = _run(command, ignored, on_our_death, read_end)
+        ended = _run(command, ignored, on_our_death, read_end, watch)
         for number in before:
             signal.signal(number, signal.default_int_handler)
         yield ended
@@ -65,12 +70,21 @@ def completed(command: list[str], on_our_death: int = signal.SIGTERM) -> Iterato
         os.close(write_end)
 
 
-def _run(command: list[str], ignored: set[int], on_our_death: int, read_end: int) -> Ended:
+def _run(
+    command: list[str],
+    ignored: set[int],
+    on_our_death: int,
+    read_end: int,
+    watch: Callable[[int], float | None],
+) -> Ended:
     """Runs a command while `read_end` has our signals. ignored : those that are ignored from the start."""
     own_group = not _in_foreground()
     process = _start(command, ignored, on_our_death, own_group)
     sent: set[int] = set()
+    pause = watch(process.pid)
     while True:
+        while pause is not None and not _is_readable(read_end, pause):
+            pause = watch(process.pid)
         events = os.read(read_end, 2)
         if events[0] != signal.SIGCHLD:
             time.sleep(REPEATED_S)
@@ -129,8 +143,8 @@ def _in_foreground() -> bool:
         os.close(terminal)
 
 
-def _is_readable(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], 0)[0])
+def _is_readable(descriptor: int, within_s: float = 0) -> bool:
+    return bool(select.select([descriptor], [], [], within_s)[0])
 
 
 def _exit_code(pid: int) -> int | None:

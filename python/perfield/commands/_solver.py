@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
+from perfield.child_python import run_module
 from perfield.commands import CommandError
 from perfield.commands._launcher import Launcher
 
@@ -50,7 +51,7 @@ class Setting:
         trace = record.parent / f"latencies-{repeat}"
         drawn = ["--model", str(self.model), "--seed", str(repeat), "--trace", str(trace)]
         drawn += ["--messages", str(2 * self.n_matvecs), "--run-directory", f"{record}.run"]
-        inject = [sys.executable, "-m", "perfield.commands", "inject", *drawn]
+        inject = run_module(sys.executable, "perfield.commands", "inject", *drawn)
         return [*inject, "--launcher", self.launcher, *ranks, "--", *program]
 
 

@@ -27,6 +27,11 @@ also an environment variable: `PERFIELD_` and the key in capitals. The variable 
 written there with commas: `PERFIELD_REGIONS="solve*,halo"`. The defaults below hold for everything else.
 `perfield config` prints the values in force and where each came from.
 
+Settings name scripts that run in your program and files that are copied into the run. So perfield ignores,
+with a sentence, a `perfield.toml` of the working directory that another user may have written: the file and
+its directory must belong to you or root, and nobody else may write them. A file that you name is always
+read.
+
 An unknown key, a wrong type or a value out of range is an error. perfield reports all errors at once, and the
 program runs unmeasured. The file may use this part of TOML: comments, texts in one line, integers, numbers,
 booleans, lists and tables. A table's name and `_` stand before its keys: `every` in `[catalyst]` is
@@ -94,17 +99,18 @@ def listing(keys: list[dict[str, str]]) -> str:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the keys on stdout and the errors on stderr; returns 2 if there are errors."""
+    """Prints the keys on stdout, and errors and what is ignored on stderr; returns 2 if there are errors."""
     if arguments.original:
         from perfield.commands.original_input import converted
 
         text, errors = converted(arguments.original)
+        notices: list[str] = []
     else:
         from perfield._bridge import load_config
 
-        keys, errors = load_config()
+        keys, errors, notices = load_config()
         text = markdown(keys) if arguments.markdown else listing(keys)
     print(text, end="")
-    for error in errors:
-        print(f"perfield config: {error}", file=sys.stderr)
+    for sentence in [*notices, *errors]:
+        print(f"perfield config: {sentence}", file=sys.stderr)
     return 2 if errors else 0

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from perfield.catalyst_scripts.pipeline_options import PIPELINES, nearest
+from perfield.child_python import run_module
 from perfield.commands import CommandError
 from perfield.commands._looks import add_looks
 from perfield.commands._newest import runs_of
@@ -73,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"perfield: this is {path}", file=sys.stderr)
     asked = _asked(arguments)
     with _display(_may_draw(path, arguments)) as environment:
-        words = [sys.executable, "-m", "perfield.follow", json.dumps({"run": str(path), **asked})]
+        words = run_module(sys.executable, "perfield.follow", json.dumps({"run": str(path), **asked}))
         return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from perfield.commands import CommandError, _launcher, _python, _step_call
-from perfield.commands._newest import runs_of
+from perfield.commands._newest import holds_anything, runs_of
 from perfield.commands._signals import completed
+from perfield.commands._unmeasured import Unmeasured, Watch
 from perfield.commands.paths import perfield_exec
 from perfield.configuration import in_force
 
@@ -173,8 +174,18 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
     return None
 
 
-def no_ranks(path: Path) -> str:
-    """A sentence about a run in which none of the ranks started checked in; "" if one did."""
+def has_ranks(wanted: Path, run_id: str) -> bool:
+    """Whether a rank has checked in. wanted : as in `find_run`."""
+    path = find_run(wanted, run_id)
+    return path is not None and holds_anything(path)
+
+
+def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
+    """A sentence about a run in which none of the ranks started checked in.
+
+    seen : a process that ran without perfield, None if none was found. Returns "" if a rank checked in, or
+    has printed why it is not measured.
+    """
     import perfield
     from perfield.run import RunError
 
@@ -185,6 +196,10 @@ def no_ranks(path: Path) -> str:
         pass
     facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
     none = f"none of the ranks started ({facts['size'] or 1}) checked in"
+    if any((path / "stream").glob(".told-*-unseen")):  # see bridge/sources/pmpi/unseen.cpp
+        return ""
+    if seen:
+        return f"{none}: {seen.why(facts['command'][0])}"
     program = shutil.which(facts["command"][0]) if facts["command"] else None
     if program and Path(program).read_bytes()[:2] == b"#!":
         return (
@@ -198,10 +213,13 @@ def no_ranks(path: Path) -> str:
     )
 
 
-def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> list[str]:
+def close(
+    wanted: Path, run_id: str, summary: bool, why_refused: str = "", seen: Unmeasured | None = None
+) -> list[str]:
     """The lines to print once the run is over.
 
-    why_refused : a possible reason why the launcher started no rank, "" if none is known.
+    why_refused : a possible reason why the launcher started no rank, "" if none is known. seen : a process
+    that ran without perfield, if one was found.
     """
     from perfield.commands.collect import collect
     from perfield.commands.info import closing_lines
@@ -213,8 +231,8 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
         return [f"perfield: {sentence}" for sentence in sentences if sentence]
     if staged(path):  # by ranks that were killed
         collect(path, quietly=True)
-    found = closing_lines(path) if any((path / "stream").iterdir()) else []
-    sentence = no_ranks(path)
+    found = closing_lines(path) if any((path / "stream").glob("*.pf")) else []
+    sentence = no_ranks(path, seen)
     lines = [f"perfield: {sentence}"] if sentence else []
     if found:
         sentence = step_proposal(path) if summary else ""
@@ -246,7 +264,7 @@ def execute(arguments: argparse.Namespace) -> int:
     contexts = launcher.contexts(options, program)
 
     apply_settings(arguments)
-    keys, errors = load_config()
+    keys, errors, _ = load_config()  # perfield-exec reports what is ignored
     value = {key["key"]: json.loads(key["value"]) for key in keys}
     run_id = secrets.token_hex(8)
     os.environ.pop("PERFIELD_RUN", None)
@@ -271,13 +289,14 @@ def execute(arguments: argparse.Namespace) -> int:
         for sentence in missing_perfield(contexts, value):
             print(f"perfield: {sentence}", file=sys.stderr)
     killed_with_us = signal.SIGTERM if launcher.words else signal.SIGKILL  # a launcher then ends its ranks
-    with completed(command, killed_with_us) as ended:
+    watch = Watch(lambda: has_ranks(Path(value["run_directory"]), run_id))
+    with completed(command, killed_with_us, watch) as ended:
         if not value["enabled"] or errors:
             return ended.code
         refused = ended.code and not ended.sent
         try:
             why_refused = launcher.why_refused(contexts) if refused else ""
-            lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused)
+            lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused, watch.found)
         except KeyboardInterrupt:
             lines = ["perfield: interrupted before the summary was made; `perfield info` prints it"]
         except Exception as error:  # still return the program's exit code

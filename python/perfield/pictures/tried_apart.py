@@ -10,11 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from perfield.child_python import run_code
+
 LIMIT_S = 300  # for a large file
 READY = "ready"
 CHILD = """
 import json, os, sys
-sys.path[:] = json.loads(sys.argv[1])
+sys.path[:] = [folder for folder in json.loads(sys.argv[1]) if folder]
 try:
     from perfield.pictures.mesh_files import MeshFile
 except ImportError:
@@ -39,7 +41,7 @@ def tried_apart(path: Path) -> None:
     python = _python()
     if python is None or os.environ.get("PERFIELD_TRIED"):
         return
-    command = [python, "-c", CHILD, json.dumps(sys.path), str(path)]
+    command = run_code(python, CHILD, json.dumps(sys.path), str(path))
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:

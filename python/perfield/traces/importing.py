@@ -148,7 +148,7 @@ class _Import:
 
 def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
     """The configuration in force here, overridden by the arguments; raises ValueError if it is wrong."""
-    keys, errors = _bridge.load_config()
+    keys, errors, _ = _bridge.load_config()
     if errors:
         raise ValueError(" ".join(errors))
     values = {key["key"]: json.loads(key["value"]) for key in keys}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -17,14 +18,14 @@ PROGRAM = "import json; from perfield._bridge import load_config; print(json.dum
 
 @pytest.fixture
 def load(execute, tmp_path):
-    """load(text=None, **environment): ({key: its facts}, errors) from a new process."""
+    """load(text=None, **environment): ({key: its facts}, errors) from a new process; then load.notices."""
 
     def run(text: str | None = None, **environment: str):
         if text is not None:
             (tmp_path / "perfield.toml").write_text(text)
         result = execute(sys.executable, "-c", PROGRAM, env=environment)
         assert result.returncode == 0, result.stderr
-        keys, errors = json.loads(result.stdout)
+        keys, errors, run.notices = json.loads(result.stdout)
         return {key["key"]: key for key in keys}, errors
 
     return run
@@ -251,6 +252,76 @@ def test_named_file_must_exist(load, tmp_path):
     _, errors = load(PERFIELD_CONFIG=str(tmp_path))
     assert len(errors) == 1
     assert "Is a directory" in errors[0]
+
+
+STRANGER = 12345
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        pytest.param(
+            lambda folder, file: os.chown(file, STRANGER, 0), "it belongs to another", marks=only_root
+        ),
+        pytest.param(
+            lambda folder, file: os.chown(folder, STRANGER, 0),
+            "it is in a directory that belongs to another user (number 12345)",
+            marks=only_root,
+        ),
+        pytest.param(
+            lambda folder, file: os.chown(file, -1, STRANGER) or file.chmod(0o664),
+            "it can be written by a group (number 12345)",
+            marks=only_root,
+        ),
+        (lambda folder, file: file.chmod(0o646), "it can be written by all users"),
+        (lambda folder, file: folder.chmod(0o757), "it is in a directory that can be written by all users"),
+        (lambda folder, file: linked_from_open_folder(folder, file), "can be written by all users"),
+    ],
+    ids=["owner", "owner of folder", "group", "all", "folder for all", "link"],
+)
+def test_file_that_another_user_may_have_written_is_ignored(load, tmp_path, spoil, why):
+    file = tmp_path / "perfield.toml"
+    file.write_text("measure_every = 7\n")
+    spoil(tmp_path, file)
+    keys, errors = load()
+    assert (errors, keys["measure_every"]["origin"]) == ([], "default")
+    (notice,) = load.notices
+    assert notice.startswith("ignores perfield.toml, since it ") and why in notice
+    assert notice.endswith("name it in PERFIELD_CONFIG or by `perfield run --config`")
+    keys, errors = load(PERFIELD_CONFIG="perfield.toml")
+    assert (errors, load.notices, keys["measure_every"]["value"]) == ([], [], "7")
+
+
+def linked_from_open_folder(folder: Path, file: Path) -> None:
+    """Moves the file into a folder that all users can write, and links to it."""
+    (folder / "open").mkdir()
+    (folder / "open").chmod(0o777)
+    file.rename(folder / "open/settings")
+    file.symlink_to("open/settings")
+
+
+def test_own_file_in_a_folder_with_the_sticky_bit_is_read(load, tmp_path):
+    tmp_path.chmod(0o1777)
+    keys, _ = load("measure_every = 7\n")
+    assert (keys["measure_every"]["value"], load.notices) == ("7", [])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_pipe_as_file_is_refused_at_once(load, tmp_path, named):
+    os.mkfifo(tmp_path / "perfield.toml")
+    _, errors = load(**({"PERFIELD_CONFIG": "perfield.toml"} if named else {}))
+    (error,) = errors
+    assert error.startswith(
+        "perfield.toml cannot be read: it is a pipe, a device or a socket, expected a file"
+    )
+
+
+def test_file_without_end_is_refused(load, tmp_path):
+    with (tmp_path / "perfield.toml").open("wb") as file:
+        file.truncate(10**12)
+    _, errors = load()
+    assert errors[0].startswith("perfield.toml cannot be read: it has more than 1000000 bytes")
 
 
 def test_named_file_replaces_the_default_file(load, tmp_path):

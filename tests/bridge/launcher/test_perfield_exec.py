@@ -364,3 +364,12 @@ def test_only_one_rank_reports_the_obstacle(mpirun, bin_dir, compile_c, here):
     result = mpirun(4, bin_dir / "perfield-exec", program, cwd=here)
     assert result.stdout == "hello\n" * 4
     assert result.stderr.count("runs unmeasured") == 1
+
+
+def test_pipe_as_trace_of_latencies_does_not_hold_up_the_program(execute, tmp_path):
+    os.mkfifo(tmp_path / "trace")
+    result = execute(
+        "perfield-exec", "true", env={"PERFIELD_INJECT": "trace", "PERFIELD_MPI": "openmpi"}, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    assert "injected" not in (tmp_path / "perfield-run/run.json").read_text().split('"configuration"')[0]

@@ -16,6 +16,7 @@ import perfield
 
 SWITCHES = "SwitchName=sw1 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=spine Level=1 Switches=sw1\n"
 MOST_BYTES = 64_000_000
+NETWORKS = Path(__file__).resolve().parents[2] / "fixtures/networks"
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_topology_file_is_copied_instead_of_asking(start, here):
 
 
 def test_largest_topology_file_is_copied_whole_and_a_larger_one_refused(start, here):
-    text = b"#" * MOST_BYTES
+    text = b"SwitchName=s1 Nodes=n1\n".ljust(MOST_BYTES, b"#")
     (here / "topology.conf").write_bytes(text)
     assert start(topology_file="topology.conf") == ([], text)
     with (here / "topology.conf").open("ab") as file:
@@ -138,6 +139,35 @@ def test_largest_topology_file_is_copied_whole_and_a_larger_one_refused(start, h
     result = start_again(start, here, topology_file="topology.conf")
     assert result[1] is None
     assert f"which has {MOST_BYTES + 1} bytes, more than the {MOST_BYTES} expected" in result[0][0]
+
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nU3dpdGNoTmFtZT0=\n-----END OPENSSH PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize("text", ["", KEY, "Host=SwitchName=s1\n", "<topology><Report/></topology"[:9]])
+def test_file_that_describes_no_switches_is_not_published(start, here, text):
+    (here / "secret").write_text(text)
+    (line,), network = start(topology_file="secret")
+    assert network is None
+    assert line.startswith("perfield: topology_file is secret, which describes no switches, so pictures will")
+
+
+@pytest.mark.parametrize("kind", sorted(path.name for path in NETWORKS.iterdir() if path.is_file()))
+def test_each_kind_of_description_is_published(start, kind):
+    told, network = start(topology_file=str(NETWORKS / kind))
+    assert (told, network) == ([], (NETWORKS / kind).read_bytes())
+
+
+@pytest.mark.parametrize(("mode", "of_folder", "copied"), [(0o600, 0o755, 0o600), (0o644, 0o700, 0o600)])
+def test_copy_is_no_more_readable_than_its_source(start, here, tmp_path, mode, of_folder, copied):
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "mine"
+    folder.mkdir(mode=of_folder)
+    (folder / "switches").write_text(SWITCHES)
+    (folder / "switches").chmod(mode)
+    start(topology_file=str(folder / "switches"))
+    published = here / "perfield-run/machine/network.txt"
+    assert published.stat().st_mode & 0o777 == copied
 
 
 def start_again(start, here, **settings):

@@ -85,6 +85,23 @@ def everything(folder: Path) -> dict[str, tuple]:
     }
 
 
+@pytest.mark.parametrize(("private", "mode"), [("true", 0o077), ("false", 0o022)])
+def test_private_run_is_its_owners_alone(claim, tmp_path, program, private, mode):
+    (tmp_path / "switches").write_text("SwitchName=s1 Nodes=n1\n")
+    settings = {"PERFIELD_LOG": "true", "PERFIELD_TOPOLOGY_FILE": "switches", "PERFIELD_PRIVATE_RUN": private}
+    before = os.umask(0o022)
+    try:
+        claim(program, **settings)
+    finally:
+        os.umask(before)
+    run = tmp_path / "perfield-run"
+    made = [run, *run.rglob("*")]
+    assert {"run.json", "network.txt", "rank-0.log"} <= {path.name for path in made}
+    assert len(list(run.glob("*/*.pf"))) == 2
+    open_ones = {path.name for path in made if path.lstat().st_mode & 0o077}
+    assert not open_ones if mode == 0o077 else run.name in open_ones
+
+
 @only_root
 def test_directory_of_another_user_is_left_alone(claim, tmp_path, program):
     claim()

@@ -351,6 +351,93 @@ def test_missing_staged_file_is_reported(killed, stage, collect):
     assert code == 1 and "does not exist any more" in said and "are lost" in said
 
 
+def copy_elsewhere(staged: Path, killed: Path) -> Path:
+    """Lets the note name a copy of the staged files under another name."""
+    copy = staged.with_name("perfield-other")
+    shutil.copytree(staged, copy)
+    note(killed).write_text(json.dumps({"host": "here", "directory": str(copy)}))
+    return copy
+
+
+def link_directory(staged: Path, killed: Path) -> None:
+    staged.rename(staged.parent / "real")
+    staged.symlink_to("real")
+
+
+def link_file(staged: Path, killed: Path) -> None:
+    (staged / "stream.pf").rename(staged / "real")
+    (staged / "stream.pf").symlink_to("real")
+
+
+def other_run(staged: Path, killed: Path) -> None:
+    data = bytearray((staged / "stream.pf").read_bytes())
+    data[16] ^= 1  # of the run's id in its first entry
+    (staged / "stream.pf").write_bytes(data)
+
+
+def private_key(staged: Path, killed: Path) -> None:
+    (staged / "mesh.pf").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
+
+
+def pipe(staged: Path, killed: Path) -> None:
+    (staged / "stream.pf").rename(staged / "real")
+    os.mkfifo(staged / "stream.pf")
+
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (copy_elsewhere, "is not named for this run"),
+        (link_directory, "cannot open "),
+        (link_file, "cannot read "),
+        (other_run, "stream.pf is not a stream of this run and this user"),
+        (private_key, "mesh.pf is not a stream of this run and this user"),
+        (pipe, "stream.pf is not a stream of this run and this user"),
+        (lambda staged, killed: staged.chmod(0o777), "is not a directory that only this user can write"),
+        pytest.param(
+            lambda staged, killed: os.chown(staged, 12345, 0),
+            "is not a directory that only this user can write",
+            marks=only_root,
+        ),
+        pytest.param(
+            lambda staged, killed: os.chown(staged / "stream.pf", 12345, 0),
+            "stream.pf is not a stream of this run and this user",
+            marks=only_root,
+        ),
+    ],
+    ids=[
+        "name",
+        "link-to-directory",
+        "link-to-file",
+        "other-run",
+        "key",
+        "pipe",
+        "open",
+        "owner",
+        "owner-of-file",
+    ],
+)
+def test_what_a_note_names_is_moved_only_if_it_is_this_runs(killed, stage, collect, spoil, why):
+    spoil(Path(json.loads(note(killed).read_text())["directory"]), killed)
+    before = sorted(path.name for path in stage.rglob("*"))
+    code, said = collect(killed)
+    assert code == 1 and why in said and "collected" not in said
+    assert sorted(path.name for path in stage.rglob("*")) == before
+    assert not list(killed.glob("*/*-staged-*.pf"))
+
+
+@only_root
+def test_nothing_is_collected_into_the_run_of_another_user(killed, stage, collect):
+    for path in (killed, *killed.rglob("*")):
+        os.chown(path, 12345, 12345)
+    code, said = collect(killed)
+    assert code == 1 and "belongs to another user (number 12345); collect files only into runs of" in said
+    assert list(stage.rglob("stream.pf")) and not list(killed.glob("*/*-staged-*.pf"))
+
+
 def test_files_staged_on_another_host_stay(killed, stage, collect):
     place = json.loads(note(killed).read_text())
     note(killed).write_text(json.dumps({**place, "host": "n7", "directory": "/scratch/of/n7"}))

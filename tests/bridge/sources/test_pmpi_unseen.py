@@ -181,6 +181,70 @@ def test_persistent_collectives_of_open_mpi_4_are_counted(run, build_c, tmp_path
     assert list(frame.values["mpi_call_count"]) == [20, 20]
 
 
+FORTRAN = """
+program persistent
+  {uses}
+  {request} :: request
+  integer :: ierror, i
+  double precision :: a, total
+  call MPI_Init(ierror)
+  a = 1
+  do i = 1, 5
+    call MPIX_Allreduce_init(a, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &
+      request, ierror)
+    call MPI_Start(request, ierror)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call MPI_Request_free(request, ierror)
+  end do
+  call MPI_Finalize(ierror)
+end program
+"""
+BINDINGS = {
+    "mpif.h": ("include 'mpif.h'", "integer"),
+    "mpi": ("use mpi", "integer"),
+    "mpi_f08": ("use mpi_f08; use mpi_f08_ext", "type(MPI_Request)"),
+}
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_persistent_collectives_of_fortran_are_counted(run, tmp_path, binding):
+    uses, request = BINDINGS[binding]
+    (tmp_path / "p.f90").write_text(FORTRAN.format(uses=uses, request=request))
+    subprocess.run(["mpif90.openmpi", "-w", "p.f90", "-o", "program"], cwd=tmp_path, check=True)
+    run(tmp_path / "program")
+    frame = next(iter(perfield.open(tmp_path / "perfield-run").frames()))
+    assert list(frame.values["mpi_call_count"]) == [20, 20]
+
+
+# Of MPI 4, or an extension: their wrappers are left out where both MPIs may come.
+NEW = {
+    "openmpi": "#include <mpi-ext.h>\n#define INIT MPIX_Allreduce_init\n",
+    "mpich": "#define INIT MPI_Allreduce_init\n",
+}
+
+
+@pytest.mark.parametrize("set_mpi", [False, True])
+def test_functions_that_are_left_out_for_an_unknown_mpi_are_named(mpi, build_c, execute, tmp_path, set_mpi):
+    body = """
+  double a = 1, sum; MPI_Request request;
+  MPI_Init(0, 0);
+  INIT(&a, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Request_free(&request);
+  MPI_Finalize();
+"""
+    (tmp_path / "library.c").write_text(f"#include <mpi.h>\n{NEW[mpi.name]}void solve(void) {{ {body} }}\n")
+    file = tmp_path / "libsolver.so"
+    subprocess.run([mpi.cc, "-shared", "-fPIC", tmp_path / "library.c", "-o", file], check=True)
+    host = build_c(HOST, "-ldl", mpi=False)
+    result = execute("perfield-exec", host, file, env={"PERFIELD_MPI": mpi.name} if set_mpi else {})
+    assert result.returncode == 0, result.stderr
+    name = "MPIX_Allreduce_init" if mpi.name == "openmpi" else "MPI_Allreduce_init"
+    sentence = f"perfield: this program may call {name}, and perfield does not count these calls, as it could"
+    assert (sentence in result.stderr) == (not set_mpi), result.stderr
+    frame = next(iter(perfield.open(tmp_path / "perfield-run").frames()))
+    assert list(frame.values["mpi_call_count"]) == [2 if set_mpi else 1]
+
+
 def test_extensions_without_wrappers_are_named(build_c, bin_dir, tmp_path_factory):
     mpich = installed_mpi("mpich", tmp_path_factory)
     body = "int flag = 1; MPIX_Comm_agree(MPI_COMM_WORLD, &flag); MPIX_Query_cuda_support();"

@@ -53,9 +53,10 @@ std::string wrapper(const Function& function) {
 
 std::string next_functions(const std::vector<Function>& functions) {
   std::string members, checks;
-  std::vector<std::string> names;
+  std::vector<std::string> names, new_names;
   for (const Function& function : functions) {
     const std::string name = function.short_name();
+    if (function.since_mpi4) new_names.push_back("  X(" + function.name + ")");
     members += "  int (*" + name + ")" + wide_parameters(function) + ";\n";
     checks += "static_assert(std::is_same_v<decltype(&::" + function.name + "), int (*)" +
               parameters_of(function) + ">);\n";
@@ -71,6 +72,10 @@ std::string next_functions(const std::vector<Function>& functions) {
          "};\n"
          "// Checks that the table agrees with mpi.h.\n" +
          checks + "#define PERFIELD_NEXT_FUNCTIONS(X) \\\n" + joined(names, " \\\n") +
+         "\n"
+         "// Those that not every MPI has.\n"
+         "#define PERFIELD_NEW_FUNCTIONS(X) \\\n" +
+         joined(new_names, " \\\n") +
          "\n"
          "}  // namespace perfield::pmpi\n";
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// regular_file.hpp - reads files whose names come from a setting or lie in the current directory,
+// where other users may have put anything. Nothing here waits for a pipe or a device.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace perfield {
+
+// Opens a regular file for reading, O_CLOEXEC; -1 (errno) if that fails: EISDIR for a directory,
+// EINVAL for a pipe, a device or a socket.
+int open_regular(const char* path) noexcept;
+
+// Appends a whole regular file of at most `most` bytes. False (errno) if that fails: EFBIG for
+// more.
+bool read_regular(const std::string& path, size_t most, std::string* text);
+
+// Why a file that was found by its name alone may be another user's work; "" if it is not. The file
+// and the folders of its name and of what that links to must belong to this user or root, and
+// nobody else may write them: neither all others, but for names in folders with the sticky bit, nor
+// a group, but for the user's own. path: a file that exists.
+std::string why_not_trusted(const std::string& path);
+
+// Who of 0444 can read a file: by its mode, and by the folders on the way to it. Members of its
+// group count only where `gid`, of a copy, is the same group.
+mode_t readers(const std::string& path, gid_t gid);
+
+}  // namespace perfield
