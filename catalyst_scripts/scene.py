@@ -19,6 +19,7 @@ from colours import TEXT, font_size
 from layouts import LAYOUTS
 from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
 from processes import on_first
+from safe_open import safe_read
 from ticks import amount, unit_for
 
 ANGLE = 30.0  # degrees that an image is high, seen from a camera at a given place; ParaView's own
@@ -35,7 +36,7 @@ class Pictures:
 
     def __init__(self, path: Path, options: Options = options):
         self.path, self.options = path, options
-        self.description = json.loads((path / "pictures.json").read_text(encoding="utf-8"))
+        self.description = json.loads(safe_read(path / "pictures.json", path))
         self._readers: dict[str, Any] = {}
 
     @classmethod

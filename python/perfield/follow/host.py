@@ -86,7 +86,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     if told := not_used(run, given):
         status.note(f"note: {told}")
     try:
-        lock = claim(Path(given["folder"]))
+        lock = claim(Path(given["folder"]), None if "folder" in asked else run.path)
         host = Host(run, given, status)
     except (PicturesEnded, UnfitError, FolderError) as error:
         status.note(f"{reason(error)}.")

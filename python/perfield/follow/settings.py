@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from perfield import _bridge
-from perfield.catalyst_scripts.owned_folder import NotOursError, OwnedFolder
+from perfield.catalyst_scripts.owned_folder import NotOursError, OwnedFolder, check_own
 from perfield.catalyst_scripts.pipeline_options import PIPELINES
 from perfield.run import RunDirectory
 
@@ -66,8 +66,8 @@ def _without_links(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
-def claim(folder: Path) -> IO[str]:
-    """Makes a folder and locks it as long as the returned file is open.
+def claim(folder: Path, run: Path | None = None) -> IO[str]:
+    """Makes a folder and locks it as long as the returned file is open. run : that perfield chose it in.
 
     Raises FolderError if another process writes there, or if nothing can be written.
     """
@@ -78,6 +78,8 @@ def claim(folder: Path) -> IO[str]:
             f"ParaView cannot write to {folder}, a path that is not UTF-8; name another place with -o DIR"
         ) from error
     try:
+        if run is not None:
+            check_own(run)
         OwnedFolder(folder).make()
         lock = open(folder / ".lock", "a+", opener=_without_links)  # noqa: SIM115
     except NotOursError as error:
