@@ -25,7 +25,10 @@ class Progress:
             from rich.progress import Progress as Bar
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            self._bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            # Its control characters are not those of a name, which commands keep from the terminal.
+            self._terminal = open(sys.stderr.fileno(), "w", errors="replace", closefd=False)
+            console = Console(file=self._terminal)
+            self._bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._what, total=self._total)
         return self
@@ -35,6 +38,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            self._terminal.close()
 
     def advance(self, number: int = 0) -> None:
         """One more step is done. number : of that step; not shown."""
