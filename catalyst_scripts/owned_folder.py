@@ -235,7 +235,7 @@ class OwnedFolder:
 
 def check_own(run: Path | str) -> None:
     """Raises NotOursError if a run directory, in which perfield would choose a place, is another user's."""
-    owner = os.stat(run).st_uid
+    owner = Path(run).stat().st_uid
     if owner != os.geteuid():
         raise NotOursError(f"{run} belongs to user {owner}, so nothing is written there; {_ELSEWHERE}")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens files that somebody else may have made, for reading: nothing but a regular file of a known size.
 
-A pipe, which would wait for ever, a device, a file beyond a size, and in a run directory also a link that leads
-out of it or a file of a stranger are an UnsafeFileError, whose text is a sentence. `owned_folder.py` is for what
-perfield writes. It imports nothing but Python's library: ParaView runs it without perfield.
+A pipe, which would wait for ever, a device, a file beyond a size, and in a run directory also a link that
+leads out of it or a file of a stranger are an UnsafeFileError, whose text is a sentence. `owned_folder.py` is
+for what perfield writes. It imports nothing but Python's library: ParaView runs it without perfield.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ def why_unsafe(path: Path | str, below: Path | str | None) -> str:
     for part in () if below is None else _parts(path, Path(below)):
         if part.is_symlink() and not _resolved(part).is_relative_to(_resolved(Path(below))):
             return (
-                f"{part} is a link that leads out of the run directory, to {os.readlink(part)}, so it is not "
+                f"{part} is a link that leads out of the run directory, to {part.readlink()}, so it is not "
                 "read; put the file itself in its place."
             )
         if part != path and os.path.lexists(part) and not part.is_dir():
             return f"{part} is {_kind(part)}, expected a directory."
     try:
-        return _wrong(path, os.stat(path), below, None)
+        return _wrong(path, path.stat(), below, None)
     except OSError:
         return ""
 
@@ -110,14 +110,14 @@ def _wrong(path: Path | str, about: os.stat_result, below: Path | str | None, mo
         return f"{path} is {_kind(path)}, expected a regular file."
     if most is not None and about.st_size > most:
         return f"{path} has {about.st_size:,} bytes, expected at most {most:,}."
-    if below is not None and about.st_uid not in (0, os.geteuid(), os.stat(below).st_uid):
+    if below is not None and about.st_uid not in (0, os.geteuid(), Path(below).stat().st_uid):
         return (
-            f"{path} belongs to user {about.st_uid}, expected the owner of {below}, you or root: somebody else "
-            "put it there."
+            f"{path} belongs to user {about.st_uid}, expected the owner of {below}, you or root: somebody "
+            "else put it there."
         )
     return ""
 
 
 def _kind(path: Path | str) -> str:
-    mode = os.stat(path).st_mode
+    mode = Path(path).stat().st_mode
     return next((words for is_kind, words in _KINDS if is_kind(mode)), "a file")

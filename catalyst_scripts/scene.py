@@ -178,8 +178,8 @@ def quoted(text: str) -> str:
     """A text as an expression of ParaView's, in which it is nothing but a text.
 
     Only ASCII's letters and digits stay as they are, so no character of the text can end the literal, and
-    ParaView cannot divide it at the word "and". A dollar begins no formula of VTK's. Characters that cannot be
-    shown become U+FFFD.
+    ParaView cannot divide it at the word "and". A dollar begins no formula of VTK's. Characters that cannot
+    be shown become U+FFFD.
     """
     return f"'{''.join(map(_escaped, text))}'"
 

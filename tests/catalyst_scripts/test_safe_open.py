@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that somebody else may have made are opened only if they are regular, of a known size and no links."""
+"""Files that somebody else may have made are opened only if they are regular and of a known size."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever a run calls its hosts, regions, fields and programs, and itself, outputs show it and none obeys it."""
+"""Outputs show whatever a run calls its hosts, regions, fields and programs, and obey none of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import twin
 from perfield.commands import main
 
 TEXTS = {
-    "code": "a and and b '] + [__import__('os').abort()] + [\"\"\" ''' \\ \\n {0} {{7*7}} %s; `touch ran` $(touch ran)",
-    "markup": "</script></title><evil onload=x>&amp;<script>alert(1)</script><!-- ]]> <?x $\\frac{$ $x_{$ =1+1",
+    "code": "a and and b '] + [__import__('os').abort()] + [\"\"\" ''' \\ \\n {0} {{7*7}} %s; `touch ran`",
+    "markup": "</script></title><evil onload=x>&amp;<script>alert(1)</script><!-- ]]> $\\frac{$ $x_{$",
     "control": "a\0b\x1b[31m\r\n\t\x07\x7f\x85\u2028\u202e\x01",
     "no UTF-8": "../../x\udcff\ud800 \ufffe\uffff " + "name " * 400,
 }
@@ -79,7 +79,7 @@ def run(request, tmp_path, monkeypatch) -> Path:
     info |= {"command": [text], "working_directory": text, "host": text, "perfield": text}
     (tmp_path / "run/run.json").write_text(json.dumps(info))
     name = text.replace("/", "|").replace("\0", "").encode("utf-8", "replace")[:100]
-    path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name)))
+    path = tmp_path / os.fsdecode(name)
     (tmp_path / "run").rename(path)
     monkeypatch.chdir(tmp_path)
     return path

@@ -30,8 +30,9 @@ _EXPECTED = (
 def read_network(path: str | Path, source: str = "", below: str | Path | None = None) -> Network:
     """The network that a file describes.
 
-    source : the file's name in sentences; "" takes the path. below : the run directory that holds the file. What is wrong in single lines becomes a note of
-    the network. Raises NetworkError if the file describes no network, and OSError if reading fails.
+    source : the file's name in sentences; "" takes the path. below : the run directory that holds the file.
+    What is wrong in single lines becomes a note of the network. Raises NetworkError if the file describes no
+    network, and OSError if reading fails.
     """
     path = Path(path)
     source = source or str(path)

@@ -49,8 +49,8 @@ def draw_line(words: str) -> None:
 
 
 def shown(text: str) -> str:
-    """A text whose control characters, apart from the ends of lines and tabs, are written as "\\x1b": names in a
-    run may hold them, and a terminal would obey."""
+    """A text whose control characters, apart from the ends of lines and tabs, are written as "\\x1b": names
+    in a run may hold them, and a terminal would obey."""
     return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 

@@ -37,7 +37,8 @@ def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
             found[row["key"].removeprefix(_PREFIX)] = json.loads(row["value"])
     if found["in_process"]:
         found["live"] = ""
-    found["scripts"] = [name if name in PIPELINES else os.path.abspath(name) for name in found["scripts"]]
+    scripts = found["scripts"]
+    found["scripts"] = [name if name in PIPELINES else str(Path(name).absolute()) for name in scripts]
     return found | asked
 
 
@@ -57,8 +58,8 @@ def not_used(run: RunDirectory, given: dict[str, Any]) -> str:
     if not told:
         return ""
     return (
-        f"the run was measured with {', '.join(told)}, which is not taken from a run, as anybody may have made "
-        "it; give it as an option, or set it in perfield.toml here."
+        f"the run was measured with {', '.join(told)}, which is not taken from a run, as anybody may have "
+        "made it; give it as an option, or set it in perfield.toml here."
     )
 
 

@@ -58,8 +58,8 @@ def dataset_of(block: Block) -> vtkDataSet:
     """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
 
     block : `perfield.run.Block`; coordinates in the program's own unit.
-    Raises MeshError if its arrays do not fit together. VTK checks nothing: it reads and draws beyond the end of
-    arrays that are too short.
+    Raises MeshError if its arrays do not fit together. VTK checks nothing: it reads and draws beyond the end
+    of arrays that are too short.
     """
     makers = {
         "image": _image,
@@ -139,8 +139,8 @@ def _extent(block: Block) -> list[int]:
     is_right = len(extent) == 6 and min(lengths) > 0 and min(extent) >= -MOST and max(extent) < MOST
     if not is_right or math.prod(lengths) > MOST_POINTS:
         raise MeshError(
-            f"block {block.block} has the extent {extent}; expected six numbers of 32 bits, the first and last "
-            f"of each axis, and at most {MOST_POINTS:,} points."
+            f"block {block.block} has the extent {extent}; expected six numbers of 32 bits, the first and "
+            f"last of each axis, and at most {MOST_POINTS:,} points."
         )
     return extent
 
@@ -221,8 +221,8 @@ def _unstructured(block: Block) -> vtkUnstructuredGrid:
         types = np.full(n_cells, types[0])
     if len(types) != n_cells:
         raise MeshError(
-            f"block {block.block} has {len(types)} cell types for {n_cells} cells; expected one each, or one for "
-            "all."
+            f"block {block.block} has {len(types)} cell types for {n_cells} cells; expected one each, or one "
+            "for all."
         )
     rises = not len(offsets) or (
         offsets[0] == 0 and offsets[-1] == len(connectivity) and (offsets[1:] >= offsets[:-1]).all()

@@ -55,14 +55,14 @@ def run_id_of(info: dict, path: Path) -> int:
 
 
 def folder_of_indexes(path: Path, run_id: int) -> Path:
-    """Where the indexes of a run's streams are kept: in the run, if it is this user's, else in the user's cache.
+    """Where the indexes of a run's streams are kept: in the run, if it is this user's, else in a cache.
 
-    Nothing is written into the run of somebody else, nor behind a link in a run. A cache that cannot be made is
-    missing, and then nothing is kept.
+    Nothing is written into the run of somebody else, nor behind a link in a run. A cache that cannot be made
+    is missing, and then nothing is kept.
     """
     own = path / "analysis"
     with contextlib.suppress(OSError):
-        if os.stat(path).st_uid == os.geteuid() and not own.is_symlink():
+        if path.stat().st_uid == os.geteuid() and not own.is_symlink():
             return own
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     place = hashlib.blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()

@@ -19,8 +19,8 @@ class NestedTooDeepError(ValueError):
 def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
-    Lone surrogates, which no file, page or terminal takes, become "?". Raises NestedTooDeepError if it nests too
-    deep, another ValueError if it is not JSON.
+    Lone surrogates, which no file, page or terminal takes, become "?". Raises NestedTooDeepError if it nests
+    too deep, another ValueError if it is not JSON.
     """
     try:
         value = json.loads(text)

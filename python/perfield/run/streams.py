@@ -136,8 +136,8 @@ class Streams(Rows):
     """All `.pf` files of a folder.
 
     places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
-    file : (n_entries,) int, index of the entry's file in `paths`. refused : sentences on what is no regular file
-    of the run, and was not opened.
+    file : (n_entries,) int, index of the entry's file in `paths`. refused : sentences on what is no regular
+    file of the run, and was not opened.
     """
 
     def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):

@@ -362,7 +362,7 @@ SETTING = """
         (
             "mesh_unstructured(0, points, cells, perfield_array_of((int[]){0, 4}, PERFIELD_INT32, 1, 2), "
             "perfield_array_of((int[]){12}, PERFIELD_INT32, 1, 1), 0)",
-            "a cell of type 12 (hexahedron) has 4 points; expected 8 (cell 0) in block 0; the block is left out",
+            "a cell of type 12 (hexahedron) has 4 points; expected 8 (cell 0) in block 0; the block is left",
         ),
         (
             "mesh_unstructured(0, points, cells, perfield_array_of((int[]){0, 4}, PERFIELD_INT32, 1, 2), "
@@ -370,7 +370,8 @@ SETTING = """
             "a cell of type 266 is none of VTK's",
         ),
         (
-            "mesh_unstructured(0, points, perfield_array_of((int64_t[]){INT64_MIN, 1}, PERFIELD_INT64, 1, 2), "
+            "mesh_unstructured(0, points, "
+            "perfield_array_of((int64_t[]){INT64_MIN, 1}, PERFIELD_INT64, 1, 2), "
             "perfield_array_of((int[]){0, 2}, PERFIELD_INT32, 1, 2), types, 1)",
             "connectivity[0] names point -9223372036854775808 but the points are 1 to 27",
         ),
