@@ -5,6 +5,18 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
+from typing import Any
+
+
+class _Terminal:
+    """A stream that takes the control characters of the bar, which commands keep from it for names' sake."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+        self.write = getattr(stream, "perfield_write", stream.write)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class Progress:
@@ -25,9 +37,7 @@ class Progress:
             from rich.progress import Progress as Bar
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            # Its control characters are not those of a name, which commands keep from the terminal.
-            self._terminal = open(sys.stderr.fileno(), "w", errors="replace", closefd=False)
-            console = Console(file=self._terminal)
+            console = Console(file=_Terminal(sys.stderr))
             self._bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._what, total=self._total)
@@ -38,7 +48,6 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-            self._terminal.close()
 
     def advance(self, number: int = 0) -> None:
         """One more step is done. number : of that step; not shown."""
