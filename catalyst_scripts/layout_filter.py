@@ -11,16 +11,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from layouts import LETTERS, ROUND, WITHOUT_SWITCHES, Sizes, has_letters, moved
+from layouts import LAYOUTS, LETTERS, ROUND, WITHOUT_SWITCHES, Sizes, has_letters, moved
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkCompositeDataSet
 
-SCRIPT = """\
-layout = "{layout}"  # one of: {known}
+# By layout: nothing but a name of LAYOUTS is ever written into a script.
+SCRIPTS = {
+    layout: f"""\
+layout = "{layout}"  # one of: {", ".join(LAYOUTS)}
 import layout_filter
 layout_filter.arrange(self, layout)
 """
+    for layout in LAYOUTS
+}
 
 
 def sizes_of(layers: Mapping[str, Any]) -> Sizes | None:

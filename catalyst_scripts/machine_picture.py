@@ -17,7 +17,7 @@ from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from frames import Frames
 from labels import Camera, Label, Labels
-from layouts import LAYOUTS, direction, has_letters
+from layouts import direction, has_letters
 from mesh_values import nameable
 from palette import PALETTE
 from processes import of_first
@@ -163,7 +163,7 @@ def _arranged(reader: Any, layout: str) -> Any:
         return reader
     picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
     picture.PythonPath = str(Path(layout_filter.__file__).parent)  # for other processes than this one
-    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(LAYOUTS))
+    picture.Script = layout_filter.SCRIPTS[layout]
     picture.UpdatePipeline()
     return picture
 

@@ -233,6 +233,13 @@ class OwnedFolder:
             os.close(folder)
 
 
+def check_own(run: Path | str) -> None:
+    """Raises NotOursError if a run directory, in which perfield would choose a place, is another user's."""
+    owner = Path(run).stat().st_uid
+    if owner != os.geteuid():
+        raise NotOursError(f"{run} belongs to user {owner}, so nothing is written there; {_ELSEWHERE}")
+
+
 @contextlib.contextmanager
 def new_file(path: Path | str, *, replaces: bool = True) -> Iterator[Path]:
     """Writes one file, or one folder, that the user named: yields where to write it; it gets its name when it

@@ -8,6 +8,7 @@ and all else that is drawn in the first one, as it is small.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,7 +105,8 @@ class Lines:
 
     def set(self, points: Any, lines: Sequence[Sequence[int]], dots: Sequence[Sequence[int]]) -> None:
         """Takes points (n, 3), and the numbers of those in each line and dot."""
-        given = np.asarray(points, np.float32).reshape(-1, 3).tolist(), lines, dots
+        shapes = ([[int(point) for point in shape] for shape in kind] for kind in (lines, dots))
+        given = (np.asarray(points, np.float32).reshape(-1, 3).tolist(), *shapes)
         if self._is_alone:  # a script takes 25 ms, while the user turns the camera
             data = vtkPolyData()
             _fill(data, *given)
@@ -117,7 +119,8 @@ class Lines:
                     "from vtkmodules.vtkParallelCore import vtkMultiProcessController",
                     inspect.getsource(_fill),
                     "if vtkMultiProcessController.GetGlobalController().GetLocalProcessId() == 0:",
-                    f"    _fill(self.GetOutputDataObject(0), *{given})",
+                    "    import json",
+                    f"    _fill(self.GetOutputDataObject(0), *json.loads({json.dumps(given)!r}))",
                 ]
             )
         self.proxy.UpdatePipeline()

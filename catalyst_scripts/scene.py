@@ -16,8 +16,10 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
-from pipeline_options import CAMERAS, Options, from_environment
+from layouts import LAYOUTS
+from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
 from processes import on_first
+from safe_open import safe_read
 from ticks import amount, unit_for
 
 ANGLE = 30.0  # degrees that an image is high, seen from a camera at a given place; ParaView's own
@@ -34,7 +36,7 @@ class Pictures:
 
     def __init__(self, path: Path, options: Options = options):
         self.path, self.options = path, options
-        self.description = json.loads((path / "pictures.json").read_text(encoding="utf-8"))
+        self.description = json.loads(safe_read(path / "pictures.json", path))
         self._readers: dict[str, Any] = {}
 
     @classmethod
@@ -47,12 +49,19 @@ class Pictures:
 
     @property
     def layout(self) -> str:
-        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written.
+        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written; as
+        planes if these name no layout of LAYOUTS.
 
-        "" in an overview, which has no planes to arrange.
+        "" in an overview, which has no planes to arrange. Raises OptionError for a wrong PERFIELD_LAYOUT.
         """
         written = self.description.get("layout", "planes")
-        return written and (os.environ.get("PERFIELD_LAYOUT") or written)
+        if not written:
+            return ""
+        asked = os.environ.get("PERFIELD_LAYOUT") or ""
+        if asked and asked not in LAYOUTS:
+            advice = nearest(asked, LAYOUTS) or f"expected {', '.join(LAYOUTS)}"
+            raise OptionError(f"PERFIELD_LAYOUT: there is no layout '{asked}'; {advice}")
+        return asked or (written if written in LAYOUTS else "planes")
 
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""
@@ -166,8 +175,22 @@ def write_title(title: Any, heading: str, lines: list[str]) -> None:
 
 
 def quoted(text: str) -> str:
-    """A text as an expression of ParaView's, which would divide it at the word "and"."""
-    return repr(text).replace(" and ", " \\x61nd ")
+    """A text as an expression of ParaView's, in which it is nothing but a text.
+
+    Only ASCII's letters and digits stay as they are, so no character of the text can end the literal, and
+    ParaView cannot divide it at the word "and". A dollar begins no formula of VTK's. Characters that cannot
+    be shown become U+FFFD.
+    """
+    return f"'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(character: str) -> str:
+    if character.isascii() and character.isalnum():
+        return character
+    if character == "$":
+        return "\\x5c\\x24"
+    is_shown = character == "\n" or character.isprintable()
+    return f"\\U{ord(character):08x}" if is_shown else "\\ufffd"
 
 
 @contextlib.contextmanager

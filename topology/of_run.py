@@ -24,7 +24,7 @@ def placement_of(run: _Run) -> Placement:
 
     run : a perfield.run.Run. Never fails for what machine files or network hold; the notes say what is wrong.
     """
-    machines, unreadable = read_machines(Path(run.path) / "machine")
+    machines, unreadable = read_machines(Path(run.path) / "machine", run.path)
     network = network_of(run.path, run.rank_entries, run.info.get("configuration", {}))
     placed = place(run.rank_entries, machines, network)
     return replace(placed, notes=tuple(dict.fromkeys((*unreadable, *placed.notes))))

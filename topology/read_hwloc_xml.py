@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+from perfield.catalyst_scripts.safe_open import safe_read
+
 from .machine import DEVICE_KINDS, HARDWARE_LEVELS, Device, Machine, MachineError, Part
 
 _LEVEL_OF_TYPE = {
@@ -23,19 +25,20 @@ _LEVEL_OF_TYPE = {
     "Core": "core",
     "PU": "pu",
 }
+MOST_BYTES = 1 << 26  # of an XML file; 1,024 PUs with all devices have 2 MB
 _WITHOUT_PUS = {"Bridge", "PCIDev", "OSDev"}
 _INSTRUCTION_CACHE = "2"
 _KIND_OF_PCI_CLASS = {"03": "GPU", "12": "GPU", "02": "network card"}  # the class' first two digits
 
 
-def read_machine(xml_path: str | Path) -> Machine:
-    """The machine that an hwloc XML file describes.
+def read_machine(xml_path: str | Path, below: str | Path | None = None) -> Machine:
+    """The machine that an hwloc XML file describes. below : the run directory that holds the file.
 
     Raises MachineError if the file is not XML, not from hwloc, or names no PUs; OSError if reading fails.
     """
     path = Path(xml_path)
     try:
-        root = ElementTree.fromstring(path.read_bytes())
+        root = ElementTree.fromstring(safe_read(path, below, MOST_BYTES))
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: of its encoding
         raise MachineError(
             f"{path} is not XML ({error}); expected what `lstopo --of xml` writes. Export the machine again."
@@ -57,8 +60,12 @@ def read_machine(xml_path: str | Path) -> Machine:
     return replace(found.machine(), devices=found.devices())
 
 
-def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]:
+def read_machines(
+    directory: str | Path, below: str | Path | None = None
+) -> tuple[dict[str, Machine], list[str]]:
     """The machines of all <name>.xml in a directory, by name, and a sentence for each unusable file.
+
+    below : the run directory that holds it.
 
     Equal machines become one object, so a cluster of thousands of equal nodes is laid out once.
     """
@@ -69,7 +76,7 @@ def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]
         if path.name.startswith("."):  # still being written
             continue
         try:
-            machine = read_machine(path)
+            machine = read_machine(path, below)
         except (MachineError, OSError) as error:
             notes.append(f"the machine of host {path.stem} is drawn without its hardware: {error}")
             continue

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "format/cells.hpp"
 #include "format/decode.hpp"
 #include "format/events.hpp"
 #include "format/index.hpp"
@@ -464,4 +465,6 @@ void bind_reading(py::module_& module) {
   module.def("read_openings", &read_openings, py::arg("path"), py::arg("offsets"), py::arg("most"),
              "The first bytes of the bodies at these offsets, at most `most`, unchecked.\n\n"
              "Empty where no entry begins.");
+  module.def("wrong_cell", &perfield::wrong_cell, py::arg("type"), py::arg("n_points"),
+             "Why a cell of a type of VTK cannot have so many points; '' if it can.");
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "format/cells.hpp"
 #include "session/arrays.hpp"
 
 namespace perfield {
@@ -18,6 +19,25 @@ constexpr size_t kMostWaiting = size_t(64) << 20;  // bytes of blocks that could
 
 bool small_enough(const perfield_array& a) {
   return double(a.size[0]) * double(a.size[1]) * double(a.size[2]) * a.components < kMostNumbers;
+}
+
+// Which cell has a number of points that its type cannot have; "" if none has. types : one each.
+std::string wrong_among(const perfield_array& offsets, const std::vector<unsigned char>& types) {
+  std::string wrong;
+  int64_t good[256];  // of each type, how many points its last cell had
+  std::fill_n(good, 256, -1);
+  int64_t before = 0;
+  size_t cell = 0;
+  for_each_number(offsets, [&](const unsigned char* at) {
+    const int64_t end = whole_number(offsets, at);
+    if (cell++ > 0 && wrong.empty()) {  // the first is where the first cell begins
+      const unsigned char type = types[cell - 2];
+      if (good[type] != end - before) wrong = wrong_cell(type, good[type] = end - before);
+      if (!wrong.empty()) wrong += " (cell " + std::to_string(cell - 2) + ")";
+    }
+    before = end;
+  });
+  return wrong;
 }
 
 }  // namespace
@@ -143,16 +163,19 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
 
   std::vector<int64_t> numbers;  // connectivity from 0, checked
   numbers.reserve(size_t(tuples(connectivity)));
-  int64_t bad = -1;
+  int64_t bad = -1, named = 0;
   for_each_number(connectivity, [&](const unsigned char* at) {
-    int64_t n = whole_number(connectivity, at) - first_number;
-    if ((n < 0 || n >= n_points) && bad < 0) bad = int64_t(numbers.size());
-    numbers.push_back(n);
+    int64_t n = whole_number(connectivity, at);
+    const bool is_point = n >= first_number && n < first_number + n_points;
+    if (!is_point && bad < 0) {
+      bad = int64_t(numbers.size());
+      named = n;
+    }
+    numbers.push_back(is_point ? n - first_number : 0);
   });
   if (bad >= 0)
-    return refuse("connectivity[" + std::to_string(bad) + "] names point " +
-                  std::to_string(numbers[size_t(bad)] + first_number) + " but the points are " +
-                  std::to_string(first_number) + " to " +
+    return refuse("connectivity[" + std::to_string(bad) + "] names point " + std::to_string(named) +
+                  " but the points are " + std::to_string(first_number) + " to " +
                   std::to_string(n_points - 1 + first_number));
   int64_t before = -1;
   bool rising = true;
@@ -168,6 +191,17 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
   if (tuples(types) != n_cells && tuples(types) != 1 && n_cells > 0)
     return refuse("there are " + std::to_string(tuples(types)) + " cell types for " +
                   std::to_string(n_cells) + " cells");
+  Part kinds{"types", "", "", types, {}};
+  std::string wrong;
+  for_each_number(types, [&](const unsigned char* at) {
+    const int64_t type = whole_number(types, at);
+    if (wrong.empty() && type != static_cast<unsigned char>(type)) wrong = wrong_cell(type, 0);
+    kinds.own.push_back(static_cast<unsigned char>(type));
+  });
+  if (kinds.own.size() == 1 || n_cells == 0)
+    kinds.own.assign(size_t(n_cells), kinds.own.empty() ? 0 : kinds.own[0]);
+  if (wrong.empty()) wrong = wrong_among(offsets, kinds.own);
+  if (!wrong.empty()) return refuse(wrong);
 
   if (!begin_version(block)) return;
   sizes_[block] = {n_points, n_cells, 0, 0};
@@ -190,12 +224,6 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
     static const int64_t zero = 0;
     parts.push_back(part("offsets", perfield_array_of(&zero, PERFIELD_INT64, 1, 1)));
   }
-  Part kinds{"types", "", "", types, {}};
-  for_each_number(types, [&](const unsigned char* at) {
-    kinds.own.push_back(static_cast<unsigned char>(whole_number(types, at)));
-  });
-  if (kinds.own.size() == 1 || n_cells == 0)
-    kinds.own.assign(size_t(n_cells), kinds.own.empty() ? 0 : kinds.own[0]);
   kinds.array = array_over<unsigned char>(kinds.own, PERFIELD_UINT8);
   parts.push_back(std::move(kinds));
   write(EntryType::mesh, version_, json, parts, block);

@@ -97,12 +97,27 @@ def test_images_are_drawn_without_a_display_of_the_users(follow, tmp_path):
     assert "no X display answers" in result.stderr and "start the ranks" not in result.stderr
 
 
+HOSTILE = "import pathlib\npathlib.Path('script-of-the-run-ran').touch()\ndef catalyst_execute(info): pass\n"
+
+
 @needs_paraview
-def test_images_that_the_run_was_set_to_make_are_drawn_too(follow, tmp_path):
-    twin.write_run(tmp_path / "run", ranks=2, steps=1, mesh=False, config={"catalyst_images": True})
-    result = follow("run", "--no-extracts", "--size", "320x240")
-    assert "no X display" not in result.stderr
-    assert list((tmp_path / "run/follow").glob("topology_*.png")), result.stderr
+def test_settings_of_a_run_are_shown_and_not_obeyed(follow, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/theirs.py").write_text(HOSTILE)
+    asked = {
+        "catalyst_scripts": [str(tmp_path / "run/theirs.py")],
+        "catalyst_live": "evil.example:1",
+        "catalyst_images": True,
+    }
+    twin.write_run(tmp_path / "run", ranks=2, steps=1, mesh=False, config=asked)
+    result = follow("run")
+    assert result.returncode == 0, result.stderr
+    assert not (tmp_path / "script-of-the-run-ran").exists()
+    assert not list((tmp_path / "run/follow").glob("*.png"))
+    note = next(line for line in result.stderr.splitlines() if "was measured with" in line)
+    assert "theirs.py" in note and 'catalyst_live = "evil.example:1"' in note and "as an option" in note
+    result = follow("run", "--script", "run/theirs.py", "-o", "mine")
+    assert (tmp_path / "script-of-the-run-ran").exists(), result.stderr  # the user named it
 
 
 def test_a_python_without_paraview_is_told_what_to_install(follow, tmp_path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -150,6 +151,21 @@ def test_named_files_are_no_links_and_no_folders(place, capfd, name, planted):
     before = contents(place / "home")
     refused(capfd, (*words, file, *program), file)
     assert contents(place / "home") == before and ((place / file).is_symlink() or (place / file).is_dir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("chosen", [*CHOSEN, "analysis"])
+def test_run_of_another_user_is_read_and_left_as_it_is(place, capfd, monkeypatch, chosen):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+    run = place / "run"
+    for path in (run, *run.rglob("*")):
+        os.chown(path, 12345, -1, follow_symlinks=False)
+    before = contents(run)
+    refused(capfd, CHOSEN.get(chosen, ("report", "RUN", "--no-pictures")), "belongs to user 12345")
+    assert main(["info", "run"]) == 0
+    assert contents(run) == before and not (run / chosen).exists()
+    (kept,) = (place / "cache/perfield").iterdir()  # for indexes
+    assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_page_of_the_user_is_left_as_it_is(place, capfd):

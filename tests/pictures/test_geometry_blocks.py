@@ -7,7 +7,9 @@ import fake_run
 import numpy as np
 import pytest
 from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkGenericCell
 
+from perfield._bridge import wrong_cell
 from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size, dataset_of, owned_cells
 
 KINDS = ("image", "rectilinear", "structured", "unstructured")
@@ -77,13 +79,32 @@ def test_field_of_wrong_length_reports_both_lengths():
 
 def wrong_blocks():
     """Faulty blocks, each with words of its message."""
-    hexahedra = fake_run.cube(0, "unstructured", cells=1)
     one_based = fake_run.cube(0, "unstructured", cells=1)
     one_based.connectivity = one_based.connectivity + 1
     falling = fake_run.cube(0, "unstructured", cells=2)
     falling.offsets = falling.offsets[::-1]
-    polyhedra = hexahedra
+    polyhedra = fake_run.cube(0, "unstructured", cells=1)
     polyhedra.types = np.array([42])
+    tetrahedra = fake_run.cube(0, "unstructured", cells=1)
+    tetrahedra.types = np.array([10])
+    unknown_cells = fake_run.cube(0, "unstructured", cells=1)
+    unknown_cells.types = np.array([266])  # 10 in 8 bits
+    untyped = fake_run.cube(0, "unstructured", cells=2)
+    untyped.types = np.array([12, 12, 12])
+    real = fake_run.cube(0, "unstructured", cells=1)
+    real.offsets = np.array([0.0, np.nan])
+    wrapped = fake_run.cube(0, "unstructured", cells=2)
+    wrapped.offsets = np.array([0, 2**63 - 1, -(2**63), *wrapped.offsets[3:]])
+    bare = fake_run.cube(0, "unstructured", cells=1)
+    bare.types = None
+    uneven = fake_run.cube(0, "unstructured", cells=1)
+    uneven.points = uneven.points.ravel()[:-1]
+    reversed_extent = fake_run.cube(0, "image")
+    reversed_extent.extent = (3, 0, 0, 3, 0, 3)
+    huge = fake_run.cube(0, "structured")
+    huge.extent = (-(2**31), 2**31 - 1) * 3  # 2**96 points, 0 in 64 bits
+    flat = fake_run.cube(0, "image")
+    flat.spacing = (1.0, float("nan"), 1.0)
     short = fake_run.cube(0, "rectilinear")
     short.y = short.y[:-1]
     curved = fake_run.cube(0, "structured")
@@ -94,6 +115,16 @@ def wrong_blocks():
         (one_based, "connects points 1 to 8, but has points 0 to 7; check first_number"),
         (falling, "offsets from 64 to 0 over 64 entries"),
         (polyhedra, "general polyhedra"),
+        (tetrahedra, r"block 0: a cell of type 10 \(tetrahedron\) has 8 points; expected 4; check"),
+        (unknown_cells, "a cell of type 266 is none of VTK's"),
+        (untyped, "has 3 cell types for 8 cells"),
+        (real, "offsets of type float64; expected whole numbers"),
+        (wrapped, "expected offsets that start at 0, never fall"),
+        (bare, "lacks its types"),
+        (uneven, "holds no mesh of kind 'unstructured'"),
+        (reversed_extent, r"has the extent \[3, 0, 0, 3, 0, 3\]; expected"),
+        (huge, "expected six numbers of 32 bits"),
+        (flat, "has the spacing .*; expected three finite numbers"),
         (short, r"3 y coordinates, but its extent \[0, 3, 0, 3, 0, 3\] needs 4"),
         (curved, r"63 points, but its extent .* needs 64"),
         (unknown, "kind 'octree'; expected one of image,"),
@@ -104,3 +135,20 @@ def wrong_blocks():
 def test_inconsistent_mesh_is_refused_with_a_reason(block, words):
     with pytest.raises(MeshError, match=words):
         dataset_of(block)
+
+
+def test_points_of_cells_are_those_of_vtk():
+    for kind in range(256):
+        cell = vtkGenericCell.InstantiateCell(kind)
+        needed = cell.GetNumberOfPoints() if cell is not None else -1
+        if needed > 0 and kind < 68:  # not of any order
+            assert not wrong_cell(kind, needed), kind
+            assert wrong_cell(kind, needed - 1) or kind in (2, 4, 6, 7, 36, 41, 42), kind
+        if cell is None:
+            assert "none of VTK's" in wrong_cell(kind, 8), kind
+
+
+def test_cells_of_higher_order_have_the_points_of_an_order():
+    assert not any(wrong_cell(72, n) for n in (8, 27, 64))
+    assert wrong_cell(72, 9).endswith("has 9 points; expected 8, 27, 64, ... of an order up to 10")
+    assert not wrong_cell(71, 20) and wrong_cell(73, 20) and not wrong_cell(73, 18)

@@ -32,7 +32,7 @@ def network_of(
     entries = {entry["host"]: entry for entry in ranks if entry and entry.get("host")}
     if not entries:
         return None
-    network, notes = _from_file(Path(run_path) / FILE)
+    network, notes = _from_file(Path(run_path))
     sources = [network.source] if network.leaf_of else []
     wiring = Wiring.of(network)
     lacking = []
@@ -70,11 +70,11 @@ def network_of(
     return found if found.leaf_of or found.notes else None
 
 
-def _from_file(path: Path) -> tuple[Network, tuple[str, ...]]:
+def _from_file(run: Path) -> tuple[Network, tuple[str, ...]]:
     """The network in a run's file, empty without one, and what is to be said of the file."""
     nothing = Network((), (), {})
     try:
-        return read_network(path, FILE), ()
+        return read_network(run / FILE, FILE, run), ()
     except FileNotFoundError:
         return nothing, ()
     except (NetworkError, OSError) as error:

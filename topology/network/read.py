@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from perfield.catalyst_scripts.safe_open import UnsafeFileError, safe_read
+
 from .hostlist import short
 from .ibnetdiscover import is_ibnetdiscover, read_ibnetdiscover
 from .model import Network, NetworkError
@@ -25,20 +27,20 @@ _EXPECTED = (
 )
 
 
-def read_network(path: str | Path, source: str = "") -> Network:
+def read_network(path: str | Path, source: str = "", below: str | Path | None = None) -> Network:
     """The network that a file describes.
 
-    source : the file's name in sentences; "" takes the path. What is wrong in single lines becomes a note of
-    the network. Raises NetworkError if the file describes no network, and OSError if reading fails.
+    source : the file's name in sentences; "" takes the path. below : the run directory that holds the file.
+    What is wrong in single lines becomes a note of the network. Raises NetworkError if the file describes no
+    network, and OSError if reading fails.
     """
     path = Path(path)
     source = source or str(path)
-    size = path.stat().st_size
-    if size > MOST_BYTES:
-        raise NetworkError(
-            f"{source} has {size:,} bytes, expected at most {MOST_BYTES:,}; name the file of one network."
-        )
-    return parse_network(path.read_bytes(), source)
+    try:
+        data = safe_read(path, below, MOST_BYTES)
+    except UnsafeFileError as error:
+        raise NetworkError(f"{error} Name the file of one network.") from error
+    return parse_network(data, source)
 
 
 def parse_network(data: bytes, source: str) -> Network:

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from perfield.catalyst_scripts.owned_folder import OwnedFolder
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_own
 from perfield.catalyst_scripts.pipeline_options import TABLE, OptionError
 
 
@@ -32,6 +32,8 @@ def check_places(directory: Path, run: Path | str | None) -> None:
     """Raises NotOursError, before anything is read or written, if pictures must not be written to a
     directory, or images to images/ in it. run : where perfield chose a directory in this run; None: the user
     named it."""
+    if run is not None:
+        check_own(run)
     OwnedFolder(directory, below=run)
     OwnedFolder(directory / "images", below=directory)
 

@@ -45,14 +45,14 @@ def run_path(named: str | None) -> Path:
 
 def holds_anything(path: Path) -> bool:
     """Whether a rank wrote to a run, or keeps what it wrote on its node: not after `perfield env` alone."""
-    return any(file.stat().st_size for file in (path / "stream").glob("*.pf")) or any(
+    return any(file.lstat().st_size for file in (path / "stream").glob("*.pf")) or any(
         (path / "stream").glob(".staged-*")
     )
 
 
 def runs_of(wanted: Path) -> list[Path]:
     """The run directories `wanted`, `wanted`-2, ... that exist, in the order of their starts."""
-    from perfield.run.json_text import parse_json
+    from perfield.run.directory import read_info
 
     name = re.compile(re.escape(wanted.name) + r"(-[1-9]\d*)?")
     folder = wanted.parent
@@ -61,8 +61,7 @@ def runs_of(wanted: Path) -> list[Path]:
         if not name.fullmatch(path.name):
             continue
         try:
-            start_ns = parse_json((path / "run.json").read_text(encoding="utf-8"))["start_ns"]
-            found.append((int(start_ns), path))
+            found.append((int(read_info(path)["start_ns"]), path))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # no run
     return [path for _, path in sorted(found)]

@@ -15,6 +15,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.child_python import run_module
 from perfield.commands import CommandError
 from perfield.commands._launcher import Launcher
+from perfield.commands._streams import draw_line
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,7 @@ def run_all(
                     f"with --from {folder}."
                 )
             if not quiet and sys.stderr.isatty():
-                print(
-                    f"\r{setting.name}: repeat {repeat + 1}/{n_repeats}, {method}   ", end="", file=sys.stderr
-                )
+                draw_line(f"{setting.name}: repeat {repeat + 1}/{n_repeats}, {method}")
             line = setting.line(method, repeat, record)
             done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:

@@ -7,11 +7,15 @@ import codecs
 import contextlib
 import io
 import os
+import re
 import signal
 import sys
+from collections.abc import Callable
 
 _ERRORS = "perfield"  # how what a stream's encoding lacks is written
 _PLAIN = {"µ": b"u", "π": b"pi", "…": b"..."}  # what perfield itself prints beyond ASCII
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
+_KEPT = "perfield_write"  # of a stream, its own function
 _BYTES = range(0xDC80, 0xDD00)  # of a path that is not UTF-8, as Python keeps them in a text
 
 
@@ -32,6 +36,32 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+            if not hasattr(stream, _KEPT):
+                setattr(stream, _KEPT, stream.write)
+                stream.write = _Shown(stream.write)
+
+
+def draw_line(words: str) -> None:
+    """Writes a line over the last one on the terminal of stderr; a line that follows replaces it, too."""
+    write = getattr(sys.stderr, _KEPT, sys.stderr.write)
+    write(f"\r\x1b[K{shown(words)}")
+    sys.stderr.flush()
+
+
+def shown(text: str) -> str:
+    """A text whose control characters, apart from the ends of lines and tabs, are written as "\\x1b": names
+    in a run may hold them, and a terminal would obey."""
+    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+class _Shown:
+    """Writes what a stream is given as `shown` has it. write : of the stream."""
+
+    def __init__(self, write: Callable[[str], int]):
+        self._write = write
+
+    def __call__(self, text: str) -> int:
+        return self._write(shown(text))
 
 
 def say(words: str) -> None:

@@ -35,7 +35,8 @@ It only reads what the program writes. The program never waits for it.
 
 For --live, start Catalyst > Connect in ParaView, before or after. On a login
 node, tunnel to it: ssh -R 22222:localhost:22222 login. The run may be at any
-stage; its [catalyst] settings are the defaults of these options."""
+stage. Your [catalyst] settings are the defaults of these options; those of the
+run are not: they may name scripts and hosts of somebody else."""
 
 LIVE_HELP = "host:port of the ParaView in which Catalyst > Connect waits"
 SCRIPT_HELP = """\
@@ -73,22 +74,17 @@ def execute(arguments: argparse.Namespace) -> int:
         path = runs[-1]
         print(f"perfield: this is {path}", file=sys.stderr)
     asked = _asked(arguments)
-    with _display(_may_draw(path, arguments)) as environment:
+    with _display(_may_draw(arguments)) as environment:
         words = run_module(sys.executable, "perfield.follow", json.dumps({"run": str(path), **asked}))
         return _supervise(subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL))
 
 
-def _may_draw(path: Path, arguments: argparse.Namespace) -> bool:
-    """Whether the options, the settings here or those of the run ask for images, or name pipelines."""
+def _may_draw(arguments: argparse.Namespace) -> bool:
+    """Whether the options or the settings here ask for images, or name pipelines."""
     from perfield.configuration import in_force
-    from perfield.run.json_text import parse_json
 
-    try:
-        of_run = dict(parse_json((path / "run.json").read_text(encoding="utf-8"))["configuration"])
-    except (OSError, ValueError, KeyError, TypeError):
-        of_run = {}  # it has not begun, or the process that reads it says what is wrong
     keys = "catalyst_images", "catalyst_scripts"
-    return bool(arguments.images or arguments.script or any(in_force(key) or of_run.get(key) for key in keys))
+    return bool(arguments.images or arguments.script or any(map(in_force, keys)))
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
+from perfield.commands._streams import draw_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -292,7 +293,7 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
 def _tell(words: str) -> None:
     """Shows at a terminal what is under way, in place of what was shown before; "" clears it."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+        draw_line(words)
 
 
 def scaled(program: Program, n_ranks: int, n_elements: int) -> Program:

@@ -113,10 +113,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _pictures(directory: Path) -> list[str]:
     """The pictures in a directory, according to its pictures.json."""
+    from perfield.catalyst_scripts.safe_open import safe_read
     from perfield.run.json_text import parse_json
 
     try:
-        layers = parse_json((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
+        layers = parse_json(safe_read(directory / "pictures.json", directory).decode("utf-8"))["layers"]
     except (OSError, ValueError, KeyError, TypeError):
         return []
     there = {layer.partition("/")[0] for layer in layers}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.analysis.words import printable
-from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, new_file
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
@@ -134,6 +134,8 @@ def _writing(
         files[0].parent.mkdir(parents=True, exist_ok=True)
         check_new_file(files[0])
         return new_file
+    if not arguments.output:
+        check_own(run.path)
     folder = OwnedFolder(files[0].parent, below=None if arguments.output else run.path)
     for file in files:
         folder.check(file.name)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, new_file
+from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
@@ -82,8 +82,11 @@ def _place(run: Path, arguments: argparse.Namespace) -> AbstractContextManager[P
         if Path(arguments.output).parent.is_dir():
             check_new_file(arguments.output)
         return new_file(arguments.output)
+    writes = not (arguments.text or arguments.json)
+    if writes:
+        check_own(run)
     folder = OwnedFolder(run / ROOM, below=run, is_shared=True)
-    if not (arguments.text or arguments.json):
+    if writes:
         folder.check(PAGE)
     return folder.writing(PAGE)
 

@@ -157,17 +157,15 @@ def missing_perfield(contexts: list[tuple[list[str], list[str]]], value: dict[st
 
 def find_run(wanted: Path, run_id: str) -> Path | None:
     """The run directory of that id under the name `wanted`, `wanted`-2, ...; None if there is none."""
-    from perfield.run.json_text import parse_json
+    from perfield.run import RunError
+    from perfield.run.directory import read_info
 
     candidate, n = wanted, 1
     while candidate.exists() or n == 1:
         try:
-            if (
-                parse_json((candidate / "run.json").read_text(encoding="utf-8", errors="replace"))["run_id"]
-                == run_id
-            ):
+            if read_info(candidate).get("run_id") == run_id:
                 return candidate
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, RunError):
             pass  # not a run, or not yet
         n += 1
         candidate = wanted.with_name(f"{wanted.name}-{n}")

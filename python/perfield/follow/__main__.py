@@ -10,13 +10,14 @@ from pathlib import Path
 
 def main() -> int:
     """Follows the run; errors become a sentence and exit code 2."""
+    from perfield.analysis.words import printable
     from perfield.follow.host import follow
 
     try:
         asked = json.loads(sys.argv[1])
         return follow(Path(asked.pop("run")), asked.pop("wait"), asked.pop("newest"), asked)
     except (OSError, ValueError, RuntimeError, ImportError) as error:
-        print(f"perfield follow: {error}", file=sys.stderr)
+        print(f"perfield follow: {printable(str(error))}", file=sys.stderr)
         return 2
 
 

@@ -19,7 +19,7 @@ from perfield.catalyst.times import ShownTimes
 from perfield.configuration import focus_ranks
 from perfield.follow.frames import NewFrames
 from perfield.follow.opening import open_when_there
-from perfield.follow.settings import FolderError, claim, settings_of
+from perfield.follow.settings import FolderError, claim, not_used, settings_of
 from perfield.follow.status import Status, in_words
 from perfield.run import Frame, RunDirectory
 
@@ -83,8 +83,10 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     given = settings_of(run, asked)
     frames = NewFrames(run, given["every"], newest, float(given["patience"]))
     status = Status(frames)
+    if told := not_used(run, given):
+        status.note(f"note: {told}")
     try:
-        lock = claim(Path(given["folder"]))
+        lock = claim(Path(given["folder"]), None if "folder" in asked else run.path)
         host = Host(run, given, status)
     except (PicturesEnded, UnfitError, FolderError) as error:
         status.note(f"{reason(error)}.")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,7 @@ def open_when_there(path: Path, limit_s: float, wait: Callable[[float], bool]) -
         except RunError as error:
             if path.exists() and not path.is_dir():
                 raise
-            is_there = (path / "run.json").is_file()
+            is_there = os.path.lexists(path / "run.json")
             since = (since or time.monotonic()) if is_there else None
             is_silent = is_there and not any((path / "stream").glob("*.pf"))  # no rank has checked in
             if since and not is_silent and time.monotonic() - since > _BEGINS_S:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `perfield follow` shows: its options, then this configuration, then that of the run."""
+"""What `perfield follow` shows: its options, then the user's configuration; never what a run asks for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from perfield import _bridge
-from perfield.catalyst_scripts.owned_folder import NotOursError, OwnedFolder
+from perfield.catalyst_scripts.owned_folder import NotOursError, OwnedFolder, check_own
 from perfield.catalyst_scripts.pipeline_options import PIPELINES
-from perfield.configuration import setting
 from perfield.run import RunDirectory
 
 FOLDER = "follow"  # in the run directory
+OPTIONS = ("scripts", "live", "images", "extracts", "every", "fields", "camera", "size")
 _PREFIX = "catalyst_"
+_LONGEST = 200  # characters of a value in a sentence
 
 
 class FolderError(OSError):
@@ -26,28 +27,48 @@ class FolderError(OSError):
 def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
     """The settings of `perfield.catalyst.stage.Stage`, and those of `follow` itself.
 
-    asked : options, which come first. A program that shows itself keeps its own live connection.
+    asked : options, which come first; the configuration in this directory and environment gives the others.
+    The settings of a run are data, as whoever made the run chose them: they name scripts that would run, and
+    hosts. `not_used` has words on them. A program that shows itself keeps its own live connection.
     """
-    found = {"folder": str(run.path.resolve() / FOLDER)}
+    found: dict[str, Any] = {"folder": str(run.path.resolve() / FOLDER)}
     for row in _bridge.load_config()[0]:
         if row["key"].startswith(_PREFIX):
-            is_own = row["origin"] != "default"
-            value = json.loads(row["value"]) if is_own else setting(run, row["key"])
-            found[row["key"].removeprefix(_PREFIX)] = value
+            found[row["key"].removeprefix(_PREFIX)] = json.loads(row["value"])
     if found["in_process"]:
         found["live"] = ""
-    started_in = run.path.resolve() / run.info.get("working_directory", ".")
     scripts = found["scripts"]
-    found["scripts"] = [script if script in PIPELINES else str(started_in / script) for script in scripts]
+    found["scripts"] = [name if name in PIPELINES else str(Path(name).absolute()) for name in scripts]
     return found | asked
+
+
+def not_used(run: RunDirectory, given: dict[str, Any]) -> str:
+    """A sentence on settings of the run that differ from what is shown; "" if there are none.
+
+    given : as `settings_of` returns them.
+    """
+    configured = run.info.get("configuration", {})
+    defaults = {row["key"]: json.loads(row["default"]) for row in _bridge.load_config()[0]}
+    told = []
+    for option in OPTIONS:
+        key = _PREFIX + option
+        value = configured.get(key, defaults[key])
+        if value not in (defaults[key], given[option]):
+            told.append(f"{key} = {json.dumps(value)[:_LONGEST]}")
+    if not told:
+        return ""
+    return (
+        f"the run was measured with {', '.join(told)}, which is not taken from a run, as anybody may have "
+        "made it; give it as an option, or set it in perfield.toml here."
+    )
 
 
 def _without_links(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
-def claim(folder: Path) -> IO[str]:
-    """Makes a folder and locks it as long as the returned file is open.
+def claim(folder: Path, run: Path | None = None) -> IO[str]:
+    """Makes a folder and locks it as long as the returned file is open. run : that perfield chose it in.
 
     Raises FolderError if another process writes there, or if nothing can be written.
     """
@@ -58,6 +79,8 @@ def claim(folder: Path) -> IO[str]:
             f"ParaView cannot write to {folder}, a path that is not UTF-8; name another place with -o DIR"
         ) from error
     try:
+        if run is not None:
+            check_own(run)
         OwnedFolder(folder).make()
         lock = open(folder / ".lock", "a+", opener=_without_links)  # noqa: SIM115
     except NotOursError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 
+from perfield.analysis.words import printable
 from perfield.follow.frames import NewFrames
 
 ON_TERMINAL_S, ELSEWHERE_S = 0.25, 10.0  # between two lines
@@ -36,7 +37,8 @@ class Status:
     def note(self, sentence: str) -> None:
         """Writes a sentence that stays."""
         clear = "\r\x1b[K" if self._is_terminal else ""
-        sys.stderr.write(f"{clear}perfield follow: {sentence}\n")
+        lines = "\n".join(map(printable, sentence.split("\n")))
+        sys.stderr.write(f"{clear}perfield follow: {lines}\n")
         sys.stderr.flush()
 
 

@@ -5,6 +5,18 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
+from typing import Any
+
+
+class _Terminal:
+    """A stream that takes the control characters of the bar, which commands keep from it for names' sake."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+        self.write = getattr(stream, "perfield_write", stream.write)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class Progress:
@@ -25,7 +37,8 @@ class Progress:
             from rich.progress import Progress as Bar
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            self._bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            console = Console(file=_Terminal(sys.stderr))
+            self._bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._what, total=self._total)
         return self

@@ -6,6 +6,7 @@ A block comes from `run.mesh(rank, version)`, the program's own fields from `run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,23 @@ from vtkmodules.vtkCommonDataModel import (
     vtkUnstructuredGrid,
 )
 
+from perfield import _bridge
 from perfield.pictures.vtk_arrays import vtk_array
 
 if TYPE_CHECKING:
     from perfield.run import Block
 
 GHOSTS = "vtkGhostType"
+NEEDED = {  # attributes of a block, by its kind
+    "image": ("extent", "origin", "spacing"),
+    "rectilinear": ("extent", "x", "y", "z"),
+    "structured": ("extent", "points"),
+    "unstructured": ("points", "connectivity", "offsets", "types"),
+}
 POLYHEDRON = 42
+MOST = 1 << 31
+MOST_POINTS = 1 << 40
+"""Points of a block: more than any memory holds."""
 
 
 class MeshError(ValueError):
@@ -47,7 +58,8 @@ def dataset_of(block: Block) -> vtkDataSet:
     """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
 
     block : `perfield.run.Block`; coordinates in the program's own unit.
-    Raises MeshError if the lengths of its arrays do not match.
+    Raises MeshError if its arrays do not fit together. VTK checks nothing: it reads and draws beyond the end
+    of arrays that are too short.
     """
     makers = {
         "image": _image,
@@ -60,7 +72,17 @@ def dataset_of(block: Block) -> vtkDataSet:
             f"block {block.block} is of kind '{block.kind}'; expected one of {', '.join(makers)}. "
             "A newer perfield wrote it: open it with that version."
         )
-    dataset = makers[block.kind](block)
+    is_empty = block.kind == "unstructured" and (block.points is None or not len(block.points))
+    needed = () if is_empty else NEEDED[block.kind]
+    missing = [name for name in needed if getattr(block, name) is None]
+    if missing:
+        raise MeshError(f"block {block.block} lacks its {' and '.join(missing)}; the run is damaged.")
+    try:
+        dataset = makers[block.kind](block)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, MeshError):
+            raise
+        raise MeshError(f"block {block.block} holds no mesh of kind '{block.kind}': {error}.") from error
     for association, ghosts in block.ghosts.items():
         attach(dataset, GHOSTS, (np.asarray(ghosts).ravel() != 0).astype(np.uint8), association)
     return dataset
@@ -112,14 +134,41 @@ def centre_and_size(datasets: Iterable[vtkDataSet]) -> tuple[np.ndarray, float] 
 
 
 def _extent(block: Block) -> list[int]:
-    return [int(number) for number in block.extent]
+    extent = [int(number) for number in block.extent]
+    lengths = _lengths(extent)
+    is_right = len(extent) == 6 and min(lengths) > 0 and min(extent) >= -MOST and max(extent) < MOST
+    if not is_right or math.prod(lengths) > MOST_POINTS:
+        raise MeshError(
+            f"block {block.block} has the extent {extent}; expected six numbers of 32 bits, the first and "
+            f"last of each axis, and at most {MOST_POINTS:,} points."
+        )
+    return extent
+
+
+def _lengths(extent: list[int]) -> list[int]:
+    """How many points an extent has along each axis."""
+    return [last - first + 1 for first, last in zip(extent[::2], extent[1::2])]
+
+
+def _three(block: Block, name: str) -> tuple[float, float, float]:
+    values = tuple(float(number) for number in getattr(block, name))
+    if len(values) != 3 or not all(map(math.isfinite, values)):
+        raise MeshError(f"block {block.block} has the {name} {values}; expected three finite numbers.")
+    return values
+
+
+def _whole(block: Block, name: str) -> np.ndarray:
+    values = np.asarray(getattr(block, name)).ravel()
+    if values.dtype.kind not in "iu":
+        raise MeshError(f"block {block.block} has {name} of type {values.dtype}; expected whole numbers.")
+    return values.astype(np.int64, copy=False)
 
 
 def _image(block: Block) -> vtkImageData:
     image = vtkImageData()
     image.SetExtent(_extent(block))
-    image.SetOrigin(block.origin)
-    image.SetSpacing(block.spacing)
+    image.SetOrigin(_three(block, "origin"))
+    image.SetSpacing(_three(block, "spacing"))
     return image
 
 
@@ -128,7 +177,7 @@ def _rectilinear(block: Block) -> vtkRectilinearGrid:
     grid.SetExtent(_extent(block))
     for axis, letter in enumerate("xyz"):
         values = np.asarray(getattr(block, letter), dtype=np.float64).ravel()
-        expected = block.extent[2 * axis + 1] - block.extent[2 * axis] + 1
+        expected = _lengths(_extent(block))[axis]
         if len(values) != expected:
             raise MeshError(
                 f"block {block.block} has {len(values)} {letter} coordinates, but its extent "
@@ -151,8 +200,7 @@ def _structured(block: Block) -> vtkStructuredGrid:
     grid = vtkStructuredGrid()
     grid.SetExtent(_extent(block))
     points = _points(block)
-    low, high = np.array(_extent(block)).reshape(3, 2).T
-    expected = int(np.prod(high - low + 1))
+    expected = math.prod(_lengths(_extent(block)))
     if points.GetNumberOfPoints() != expected:
         raise MeshError(
             f"block {block.block} has {points.GetNumberOfPoints()} points, but its extent {_extent(block)} "
@@ -167,13 +215,19 @@ def _unstructured(block: Block) -> vtkUnstructuredGrid:
     if block.points is None or not len(block.points):
         return grid  # an empty piece
     grid.SetPoints(_points(block))
-    connectivity = np.asarray(block.connectivity, dtype=np.int64).ravel()
-    offsets = np.asarray(block.offsets, dtype=np.int64).ravel()
-    types = np.asarray(block.types, dtype=np.uint8).ravel()
-    n_cells, n_points = len(offsets) - 1, grid.GetNumberOfPoints()
+    connectivity, offsets, types = (_whole(block, name) for name in ("connectivity", "offsets", "types"))
+    n_cells, n_points = max(len(offsets) - 1, 0), grid.GetNumberOfPoints()
     if len(types) == 1:
-        types = np.full(max(n_cells, 0), types[0], dtype=np.uint8)
-    if len(offsets) and (offsets[0] != 0 or offsets[-1] != len(connectivity) or (np.diff(offsets) < 0).any()):
+        types = np.full(n_cells, types[0])
+    if len(types) != n_cells:
+        raise MeshError(
+            f"block {block.block} has {len(types)} cell types for {n_cells} cells; expected one each, or one "
+            "for all."
+        )
+    rises = not len(offsets) or (
+        offsets[0] == 0 and offsets[-1] == len(connectivity) and (offsets[1:] >= offsets[:-1]).all()
+    )
+    if not rises:
         raise MeshError(
             f"block {block.block} has offsets from {offsets[0]} to {offsets[-1]} over {len(connectivity)} "
             "entries of connectivity; expected offsets that start at 0, never fall and end at that length."
@@ -188,9 +242,14 @@ def _unstructured(block: Block) -> vtkUnstructuredGrid:
             f"block {block.block} has general polyhedra (cell type 42); the mesh interface cannot carry "
             "their faces. Write the pieces as .pvtu and name that file in mesh_path."
         )
+    kinds = np.unique(np.stack([types, np.diff(offsets)]), axis=1).T.tolist() if n_cells else ()
+    if wrong := next(filter(None, (_bridge.wrong_cell(*kind) for kind in kinds)), ""):
+        raise MeshError(
+            f"block {block.block}: {wrong}; check the arrays passed to perfield_mesh_unstructured."
+        )
     if n_cells > 0:
         cells = vtkCellArray()
         cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(connectivity, deep=True))
-        cell_types: vtkUnsignedCharArray = numpy_to_vtk(types, deep=True)
+        cell_types: vtkUnsignedCharArray = numpy_to_vtk(types.astype(np.uint8), deep=True)
         grid.SetCells(cell_types, cells)
     return grid

@@ -28,6 +28,7 @@ from vtkmodules.vtkIOXML import (
     vtkXMLUnstructuredGridReader,
 )
 
+from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.tried_apart import tried_apart
@@ -64,6 +65,7 @@ class MeshFile:
             )
         self.path = path
         with self._telling():
+            safe_open(path, most=None).close()  # the libraries below would wait for a pipe
             self._content = format_of(path)
             self.times: list[float] = self._content.times
 
@@ -177,7 +179,7 @@ def files_by_time(path: Path) -> dict[float, list[Path]]:
     Raises OSError, ValueError or ElementTree.ParseError.
     """
     found: dict[float, list[tuple[int, Path]]] = {}
-    for entry in ElementTree.parse(path).iter("DataSet"):
+    for entry in _parsed(path).iter("DataSet"):
         time, part = float(entry.get("timestep", 0)), int(entry.get("part", 0))
         found.setdefault(time, []).append((part, _beside(path, str(entry.get("file")))))
     return {
@@ -187,7 +189,12 @@ def files_by_time(path: Path) -> dict[float, list[Path]]:
 
 def piece_files(path: Path) -> list[Path]:
     """The files that a .pvtu file and its like lists. Raises OSError or ElementTree.ParseError."""
-    return [_beside(path, str(piece.get("Source"))) for piece in ElementTree.parse(path).iter("Piece")]
+    return [_beside(path, str(piece.get("Source"))) for piece in _parsed(path).iter("Piece")]
+
+
+def _parsed(path: Path) -> ElementTree.ElementTree:
+    with safe_open(path, most=None) as file:
+        return ElementTree.parse(file)
 
 
 def _beside(path: Path, named: str) -> Path:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkIOGeometry import vtkOpenFOAMReader
 
+from perfield.catalyst_scripts.safe_open import safe_open, safe_read
 from perfield.pictures.blocks import MeshMissingError, shallow
 from perfield.pictures.mesh_files import newest_time
 
@@ -141,7 +142,7 @@ class _Plain:
 
     def read(self, file: str) -> bytes:
         """A file of the piece, by its path in the directory."""
-        return (self.directory / file).read_bytes()
+        return safe_read(self.directory / file, most=None)
 
     def show(self, seen: Path) -> None:
         """Makes the directory that VTK's reader sees."""
@@ -212,7 +213,7 @@ def collated_block(file: Path, block: int) -> bytes:
 
     Raises MeshMissingError if the file is not collated or has no such block.
     """
-    with file.open("rb") as stream:
+    with safe_open(file, most=None) as stream:
         blocks: list[bytes] = []
         for number in range(block + 1):
             line = b"-"

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
 from pathlib import Path
 
+from perfield.catalyst_scripts.safe_open import UnsafeFileError, safe_read
 from perfield.run.errors import RunError
 from perfield.run.json_text import parse_json, well_typed
 from perfield.run.streams import Streams
+
+MOST_BYTES = 1 << 24  # of run.json, which holds a command line and the settings
 
 
 def read_info(path: Path) -> dict:
@@ -18,11 +24,13 @@ def read_info(path: Path) -> dict:
     if not path.is_dir():
         raise RunError(f"{path} is a file, not a run directory; {advice}")
     file = path / "run.json"
-    if not file.exists():
+    if not os.path.lexists(file):
         found = ", ".join(sorted(entry.name for entry in path.iterdir())[:5]) or "nothing"
         raise RunError(f"{path} is not a run directory: it has no run.json (it holds {found}); {advice}")
     try:
-        info = parse_json(file.read_text(encoding="utf-8", errors="replace"))
+        info = parse_json(safe_read(file, path, MOST_BYTES).decode("utf-8", "replace"))
+    except UnsafeFileError as error:
+        raise RunError(str(error)) from error
     except (OSError, ValueError) as error:
         raise RunError(
             f"{file} cannot be read ({error}); a run directory has a run.json of JSON text."
@@ -46,12 +54,30 @@ def run_id_of(info: dict, path: Path) -> int:
         ) from error
 
 
+def folder_of_indexes(path: Path, run_id: int) -> Path:
+    """Where the indexes of a run's streams are kept: in the run, if it is this user's, else in a cache.
+
+    Nothing is written into the run of somebody else, nor behind a link in a run. A cache that cannot be made
+    is missing, and then nothing is kept.
+    """
+    own = path / "analysis"
+    with contextlib.suppress(OSError):
+        if path.stat().st_uid == os.geteuid() and not own.is_symlink():
+            return own
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    place = hashlib.blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
+    cache = Path(home, "perfield", f"{run_id:016x}-{place}")
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return cache
+
+
 def staged(path: Path) -> str:
     """A sentence on the streams of a run that still lie on its nodes; "" if there are none."""
     places: dict[str, list[str]] = {}
     for note in sorted((path / "stream").glob(".staged-*")):
         try:
-            place = parse_json(note.read_text(encoding="utf-8", errors="replace"))
+            place = parse_json(safe_read(note, path, MOST_BYTES).decode("utf-8", "replace"))
             places.setdefault(str(place["host"]), []).append(str(place["directory"]))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # collected just now, or being written
@@ -70,6 +96,8 @@ def staged(path: Path) -> str:
 
 def why_empty(path: Path, info: dict, streams: Streams) -> str:
     """A sentence on why no rank of a run is known."""
+    if streams.refused:
+        return " ".join(streams.refused)
     damage = streams.damage(running=False)
     if any("newer version" in sentence for sentence in damage):
         version = info.get("perfield", "a newer version")

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # also half of a character that is whole
 MOST_LEVELS = 64
 """Levels of lists and objects that a text may nest; perfield writes three."""
 
@@ -17,7 +19,8 @@ class NestedTooDeepError(ValueError):
 def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
-    Raises NestedTooDeepError if it nests too deep, another ValueError if it is not JSON.
+    Lone surrogates, which no file, page or terminal takes, become "?". Raises NestedTooDeepError if it nests
+    too deep, another ValueError if it is not JSON.
     """
     try:
         value = json.loads(text)
@@ -25,7 +28,7 @@ def parse_json(text: str) -> Any:
         raise NestedTooDeepError(_too_deep()) from None
     if text.count("[") + text.count("{") > MOST_LEVELS and not _levels_end(value):
         raise NestedTooDeepError(_too_deep())
-    return value
+    return _clean(value) if _SURROGATE.search(text) else value
 
 
 def well_typed(values: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +68,8 @@ def _fits(key: str, value: Any) -> bool:
 def _clean(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 

@@ -28,7 +28,7 @@ from perfield.run.collectives import (
     of_one_frame,
 )
 from perfield.run.definitions import read_definitions
-from perfield.run.directory import read_info, run_id_of, staged, why_empty
+from perfield.run.directory import folder_of_indexes, read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
@@ -76,8 +76,9 @@ class RunDirectory:
         self._span = _checked(span)
         self.info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
-        self._streams = Streams(self.path / "stream", self.path / "analysis", run_id, until)
-        self._meshes = StoredMeshes(Streams(self.path / "mesh", self.path / "analysis", run_id))
+        indexes = folder_of_indexes(self.path, run_id)
+        self._streams = Streams(self.path / "stream", indexes, run_id, until)
+        self._meshes = StoredMeshes(Streams(self.path / "mesh", indexes, run_id))
         self._regions = RegionTable()
         self._digest()
         if not any(self.rank_entries):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from perfield import _bridge
+from perfield.catalyst_scripts.safe_open import why_unsafe
 from perfield.run.errors import RunError
 from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
 
@@ -135,7 +136,8 @@ class Streams(Rows):
     """All `.pf` files of a folder.
 
     places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
-    file : (n_entries,) int, index of the entry's file in `paths`.
+    file : (n_entries,) int, index of the entry's file in `paths`. refused : sentences on what is no regular
+    file of the run, and was not opened.
     """
 
     def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):
@@ -146,6 +148,7 @@ class Streams(Rows):
         self._indexes: list[_bridge.StreamIndex] = []
         self._json: dict[int, dict] = {}
         self._raw: dict[int, bytes] = {}
+        self.refused: dict[str, None] = {}
         self._lengths: list[int] = []
         self.places = np.zeros(0, dtype=_EMPTY)
         self.file = np.zeros(0, dtype=np.int64)
@@ -155,8 +158,9 @@ class Streams(Rows):
         """Reads newly written entries and returns whether it found any. Known entries keep their place in
         `places` unless a damaged part has become readable."""
         known = set(self.paths)
-        for path in sorted(self.folder.glob("*.pf")):
-            if path not in known:
+        self.refused.clear()
+        for path in [] if self._is_refused(self.folder / "x.pf") else sorted(self.folder.glob("*.pf")):
+            if path not in known and not self._is_refused(path):
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
                 self.paths.append(path)
                 self._indexes.append(
@@ -179,6 +183,12 @@ class Streams(Rows):
         self.file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         self.places = np.concatenate(tables)
         return True
+
+    def _is_refused(self, path: Path) -> bool:
+        """Whether a file is a link, a pipe or the like, which is not opened but is damage."""
+        if words := why_unsafe(path, self.folder.parent):
+            self.refused[words] = None
+        return bool(words)
 
     @property
     def until(self) -> dict[str, int]:
@@ -260,7 +270,7 @@ class Streams(Rows):
         """One sentence for everything damaged, lost, foreign or too new. running : the run still writes,
         so an incomplete entry at a file's end is not damage.
         """
-        sentences = []
+        sentences = list(self.refused)
         begins = np.searchsorted(self.file, np.arange(len(self.paths) + 1))
         for number, (path, index) in enumerate(zip(self.paths, self._indexes)):
             name = f"{self.folder.name}/{path.name}"

@@ -16,6 +16,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+from perfield.catalyst_scripts.safe_open import safe_open
+
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
@@ -55,7 +57,7 @@ def symbols_of(path: str) -> Symbols | None:
     """The functions of a file, with those in a separate debug file that has its build id; None if it cannot
     be read as an ELF file."""
     try:
-        with Path(path).open("rb") as file:
+        with safe_open(path, most=None) as file:
             elf = ELFFile(file)
             build_id = _build_id(elf)
             tables = [_functions(section) for section in elf.iter_sections() if _is_table(section)]
@@ -133,7 +135,7 @@ def _separate(build_id: str) -> list[tuple[np.ndarray, np.ndarray, list[str]]]:
     if not build_id or not path.is_file():
         return []
     try:
-        with path.open("rb") as file:
+        with safe_open(path, most=None) as file:
             return [_functions(section) for section in ELFFile(file).iter_sections() if _is_table(section)]
     except (OSError, ELFError, ValueError):
         return []

@@ -359,6 +359,22 @@ SETTING = """
             "perfield_array_of(four, PERFIELD_INT32, 1, 3), 0)",
             "there are 3 cell types for 1 cells",
         ),
+        (
+            "mesh_unstructured(0, points, cells, perfield_array_of((int[]){0, 4}, PERFIELD_INT32, 1, 2), "
+            "perfield_array_of((int[]){12}, PERFIELD_INT32, 1, 1), 0)",
+            "a cell of type 12 (hexahedron) has 4 points; expected 8 (cell 0) in block 0; the block is left",
+        ),
+        (
+            "mesh_unstructured(0, points, cells, perfield_array_of((int[]){0, 4}, PERFIELD_INT32, 1, 2), "
+            "perfield_array_of((int[]){266}, PERFIELD_INT32, 1, 1), 0)",
+            "a cell of type 266 is none of VTK's",
+        ),
+        (
+            "mesh_unstructured(0, points, "
+            "perfield_array_of((int64_t[]){INT64_MIN, 1}, PERFIELD_INT64, 1, 2), "
+            "perfield_array_of((int[]){0, 2}, PERFIELD_INT32, 1, 2), types, 1)",
+            "connectivity[0] names point -9223372036854775808 but the points are 1 to 27",
+        ),
         ("mesh_unstructured(-1, points, cells, offsets, types, 0)", "blocks count from 0"),
         ("mesh_unstructured(0, points, cells, offsets, types, 0)", "offsets must rise from 0 to 4"),
         ("mesh_ghosts(0, PERFIELD_CELLS, types)", "ghosts of block 0 came before its mesh"),
