@@ -7,6 +7,7 @@ A block comes from `run.mesh(rank, version)`, the program's own fields from `run
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkUnstructuredGrid,
 )
 
+from perfield.pictures.free_memory import free_bytes
 from perfield.pictures.vtk_arrays import vtk_array
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 GHOSTS = "vtkGhostType"
 POLYHEDRON = 42
+_LEAST_ARRAYS = 8  # of float64, which must fit for a block to be made at all
 
 
 class MeshError(ValueError):
@@ -60,10 +63,27 @@ def dataset_of(block: Block) -> vtkDataSet:
             f"block {block.block} is of kind '{block.kind}'; expected one of {', '.join(makers)}. "
             "A newer perfield wrote it: open it with that version."
         )
+    if block.extent is not None:  # nothing else bounds the points of an image
+        sides = [max(0, high - low + 1) for low, high in zip(block.extent[::2], block.extent[1::2])]
+        check_room(f"block {block.block}", prod(sides))
     dataset = makers[block.kind](block)
     for association, ghosts in block.ghosts.items():
         attach(dataset, GHOSTS, (np.asarray(ghosts).ravel() != 0).astype(np.uint8), association)
     return dataset
+
+
+def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None:
+    """Raises MeshError if arrays of float64 on a block do not fit into half of the memory that is free.
+
+    block : for the sentence. n_values : points or cells of the block.
+    """
+    needed, free = 8 * n_values * n_arrays, free_bytes()
+    if needed > free // 2:
+        raise MeshError(
+            f"{block} has {n_values:,} points, on which {n_arrays} arrays take {needed / 1e9:,.1f} GB; "
+            f"{free / 1e9:,.1f} GB of memory are free. Name fewer fields, or read the run where there is more "
+            "memory."
+        )
 
 
 def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str) -> None:
