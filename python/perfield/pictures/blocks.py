@@ -81,8 +81,8 @@ def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None
     if needed > free // 2:
         raise MeshError(
             f"{block} has {n_values:,} points, on which {n_arrays} arrays take {needed / 1e9:,.1f} GB; "
-            f"{free / 1e9:,.1f} GB of memory are free. Name fewer fields, or read the run where there is more "
-            "memory."
+            f"{free / 1e9:,.1f} GB of memory are free. Name fewer fields, or read the run where "
+            "there is more memory."
         )
 
 
