@@ -12,12 +12,11 @@ namespace {
 
 std::string name_of_type(uint16_t type) {
   static const char* const kNames[] = {
-      "",        "rank",      "region", "place",        "clock",    "step",
-      "mesh",    "end",       "field",  "sites",        "quantity", "definition",
-      "defined", "reference", "events", "communicator", "samples",  "modules",
-      "paths"};
+      "",       "rank",         "region",  "place",    "clock",      "step",    "mesh",
+      "end",    "field",        "sites",   "quantity", "definition", "defined", "reference",
+      "events", "communicator", "samples", "modules",  "paths"};
   return type >= 1 && type < std::size(kNames) ? std::string(kNames[type]) + " entry"
-                                 : "entry of unknown type " + std::to_string(type);
+                                               : "entry of unknown type " + std::to_string(type);
 }
 
 std::string name_of_entry(const EntryHeader& header) {

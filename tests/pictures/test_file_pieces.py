@@ -157,7 +157,9 @@ def listing(path, *files):
     return path
 
 
-@pytest.mark.parametrize("make", ["itself", "another", "a list of pieces in a list of pieces", "one file twice"])
+@pytest.mark.parametrize(
+    "make", ["itself", "another", "a list of pieces in a list of pieces", "one file twice"]
+)
 def test_list_of_files_that_lists_without_end_is_refused(tmp_path, make):
     write_vtu(tmp_path / "a.vtu", row_of_cubes(1, {}))
     pieces = '<VTKFile><PUnstructuredGrid><Piece Source="{}"/></PUnstructuredGrid></VTKFile>'

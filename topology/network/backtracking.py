@@ -41,11 +41,11 @@ class _Piece:
 
 
 def most_tries(pattern: str, names: Iterable[str]) -> float:
-    """An upper bound of how often `re.compile(pattern).match` tries again, over all names; inf: none is known.
+    """How often `re.compile(pattern).match` tries again at most, over all names; inf: nobody knows.
 
-    Counts the ways to share a name's letters among repeats. A repeat that must end where the next piece begins
-    has one way: `r\\d+c\\d+` takes as many tries as a name has letters. Raises re.error, OverflowError or
-    RecursionError if the pattern is none.
+    Counts the ways to share a name's letters among repeats. A repeat that must end where the next piece
+    begins has one way: `r\\d+c\\d+` takes as many tries as a name has letters. Raises re.error, OverflowError
+    or RecursionError if the pattern is none.
     """
     names = list(names)
     parsed = parser.parse(pattern)

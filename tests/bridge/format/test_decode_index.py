@@ -111,7 +111,7 @@ def test_truncated_stream_is_read_anew(paths):
 
 
 def test_index_of_a_terabyte_is_not_read(paths):
-    stream, stored = paths
+    stored = paths[1]
     first = opened(*paths)
     with stored.open("r+b") as file:
         file.truncate(1 << 40)
@@ -120,7 +120,7 @@ def test_index_of_a_terabyte_is_not_read(paths):
 
 
 def test_index_that_claims_more_entries_than_the_stream_holds_is_rebuilt(paths):
-    stream, stored = paths
+    stored = paths[1]
     n = len(opened(*paths))
     data = bytearray(stored.read_bytes())
     rows = 5000  # more than there are
@@ -133,7 +133,7 @@ def test_index_that_claims_more_entries_than_the_stream_holds_is_rebuilt(paths):
 
 
 def test_hole_of_a_sparse_stream_is_passed_over(paths):
-    stream, stored = paths
+    stream, _ = paths
     data = stream.read_bytes()
     with stream.open("r+b") as file:
         file.seek(1 << 40)

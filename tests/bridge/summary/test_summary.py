@@ -438,7 +438,14 @@ def test_ranks_of_different_spans_are_compared_over_the_same_steps(tmp_path):
 def test_rank_beyond_the_world_takes_no_memory_and_changes_nothing(run, type):
     expected = lines_of(run)
     writer = twin.Writer(next((run / "stream").iterdir()), 2**31 - 1)
-    event = {"kind": 0, "call": twin.ISEND, "peer": 1, "begun": 10**7, "wait_begin": 10**7, "wait_end": 2 * 10**7}
+    event = {
+        "kind": 0,
+        "call": twin.ISEND,
+        "peer": 1,
+        "begun": 10**7,
+        "wait_begin": 10**7,
+        "wait_end": 2 * 10**7,
+    }
     body = twin.step_body(**twin.step_values(0, 4, 3)) if type == "step" else pack_events([event])
     for index in (1, 3):
         writer.add(type, body, index=index)
@@ -464,6 +471,6 @@ def test_ranks_that_meet_in_no_step_take_no_room_for_each_step(tmp_path):
     values, calls = twin.json_body({"size": n, "sources": ["pmpi"]}), twin.step_body(measured_ns=9, end_ns=9)
     with stream.open("ab") as file:
         for rank in range(n):
-            where = {"rank": rank, "sequence": 5}
-            file.write(twin.entry("rank", values, **where | {"sequence": 4}) + twin.entry("step", calls, **where, index=rank))
+            file.write(twin.entry("rank", values, rank=rank, sequence=4))
+            file.write(twin.entry("step", calls, rank=rank, sequence=5, index=rank))
     assert in_little_memory(lines_of, run)["steps"]
