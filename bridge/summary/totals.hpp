@@ -172,7 +172,7 @@ struct LongestSpan {
 // Sizes of the world that are believed; RunDirectory does the same in Python. Larger ones than
 // kMostRanks are damaged, as are those above kPlainRanks of which few ranks left an entry.
 inline constexpr int64_t kMostRanks = int64_t{1} << 24;
-inline constexpr int64_t kPlainRanks = int64_t{1} << 20;
+inline constexpr int64_t kPlainRanks = int64_t{1} << 18;
 inline constexpr int64_t kRanksForEach = 16;                // rank that left an entry
 inline constexpr int32_t kMostUnstated = int32_t{1} << 12;  // ranks where no entry states the size
 

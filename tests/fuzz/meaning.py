@@ -211,7 +211,7 @@ def _fit(layout: str, values: list) -> list:
     return fitted
 
 
-def _body(entry: dict) -> bytes:
+def body_of(entry: dict) -> bytes:
     """The bytes of a body, whatever its values are."""
     body = entry["body"]
     if isinstance(body, bytes):
@@ -263,7 +263,7 @@ def write(folder: Path, rng: random.Random) -> None:
         type = twin.TYPES.get(entry["type"], entry["type"])
         number = {"rank": _fit("i", [entry["rank"]])[0], "index": entry["index"] & (2**64 - 1)}
         packed = twin.entry(
-            type, _body(entry), **number, sequence=entry["sequence"] & 0xFFFFFFFF, run_id=entry["run_id"],
+            type, body_of(entry), **number, sequence=entry["sequence"] & 0xFFFFFFFF, run_id=entry["run_id"],
             version=entry["version"],
         )  # fmt: skip
         data[folder / room / entry["file"]] = data.get(folder / room / entry["file"], b"") + packed

@@ -51,7 +51,7 @@ Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 # Sizes of the world that are believed; bridge/summary/totals.hpp says why, and does the same.
-_MOST_RANKS, _PLAIN_RANKS, _RANKS_FOR_EACH = 1 << 24, 1 << 20, 16
+_MOST_RANKS, _PLAIN_RANKS, _RANKS_FOR_EACH = 1 << 24, 1 << 18, 16
 _ENTRIES_AT_ONCE = 1 << 15
 _NOTHING: dict = {}
 _MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
