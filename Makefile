@@ -118,7 +118,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam gallery test test-long hunt bench faults overhead docs
+.PHONY: demo demo-openfoam gallery test test-long hunt bench faults fuzz overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -151,6 +151,10 @@ bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 
 faults: test-packages .venv/installed ## break disks, ranks, clocks and files, and print what was lost
 	@$(BIN)/python tests/faults/run_all.py $(FAULTS_ARGS)
+
+fuzz: test-packages .venv/installed ## read absurd runs with every command, and random bytes with C++ (FUZZ_ARGS="--only info")
+	@$(BIN)/python tests/fuzz/fuzz_bytes.py
+	@$(BIN)/python tests/fuzz/fuzz_runs.py $(FUZZ_ARGS)
 
 NPB =
 overhead: bench-packages .venv/installed ## compare bare and measured programs (NPB=folder for MG and BT)

@@ -7,6 +7,7 @@ version 1, beside the PUs that they serve since version 2.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -165,9 +166,8 @@ def _devices_in(element: ElementTree.Element, span: tuple[int, int]) -> list[Dev
     for card in element.iter("object"):
         kind = _KIND_OF_PCI_CLASS.get(card.get("pci_type", "")[:2])
         if card.get("type") == "PCIDev" and kind in DEVICE_KINDS:
-            names = (
-                inside.get("name", "") for inside in card.iter("object") if inside.get("type") == "OSDev"
-            )
+            inside = (*card.iterfind("object"), *card.iterfind("object/object"))
+            names = (object.get("name", "") for object in inside if object.get("type") == "OSDev")
             found.append(Device(kind, card.get("pci_busid", "").lower(), tuple(filter(None, names)), *span))
     return found
 
@@ -207,8 +207,10 @@ def _has_pus(element: ElementTree.Element) -> bool:
 
 def _innermost(spans: dict[tuple[int, int], int | None]) -> dict[tuple[int, int], int | None]:
     """Leaves out spans that contain another one: they would be drawn over several NUMA nodes."""
-    return {
-        (first, last): number
-        for (first, last), number in spans.items()
-        if not any(first <= low and high <= last and (low, high) != (first, last) for low, high in spans)
-    }
+    innermost = set()
+    nearest = math.inf  # end of a span that begins at the present one or behind it
+    for first, last in sorted(spans, key=lambda span: (-span[0], span[1])):
+        if last < nearest:
+            innermost.add((first, last))
+            nearest = last
+    return {span: number for span, number in spans.items() if span in innermost}

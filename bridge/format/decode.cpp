@@ -5,17 +5,18 @@
 #include "format/decode.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace perfield {
 namespace {
 
 std::string name_of_type(uint16_t type) {
   static const char* const kNames[] = {
-      "",        "rank",      "region", "place",        "clock",    "step",
-      "mesh",    "end",       "field",  "sites",        "quantity", "definition",
-      "defined", "reference", "events", "communicator", "samples",  "modules"};
-  return type >= 1 && type <= 17 ? std::string(kNames[type]) + " entry"
-                                 : "entry of unknown type " + std::to_string(type);
+      "",       "rank",         "region",  "place",    "clock",      "step",    "mesh",
+      "end",    "field",        "sites",   "quantity", "definition", "defined", "reference",
+      "events", "communicator", "samples", "modules",  "paths"};
+  return type >= 1 && type < std::size(kNames) ? std::string(kNames[type]) + " entry"
+                                               : "entry of unknown type " + std::to_string(type);
 }
 
 std::string name_of_entry(const EntryHeader& header) {
@@ -73,6 +74,11 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, uint64_t run_id, S
     return;
   }
   const bool is_ours = !run_id || found->header.run_id == run_id;
+  if (is_ours && !is_index_possible(found->header.type, found->header.index)) {
+    found->reason = name_of_entry(found->header) + ", is of no step: expected an index below " +
+                    std::to_string(kMostSteps);
+    return;
+  }
   if (is_ours && is_step(found->header)) {
     look_at_step(file, offset, bodies, found);
     if (!found->is_step) return;
@@ -113,6 +119,18 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
 }
 
 }  // namespace
+
+bool is_index_possible(uint16_t type, uint64_t index) noexcept {
+  switch (EntryType(type)) {
+    case EntryType::step:
+    case EntryType::reference:
+    case EntryType::events:
+    case EntryType::field:
+      return index < kMostSteps;
+    default:
+      return true;  // a number, a name or a hash
+  }
+}
 
 bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept {
   *view = {};

@@ -121,6 +121,9 @@ struct StepView {
   uint64_t reference_offset = 0;
 };
 
+// Whether an entry may have this index: where it is that of a step, others count on from it.
+bool is_index_possible(uint16_t type, uint64_t index) noexcept;
+
 // False if the tables do not fill the body exactly, or a known one has rows that are too short.
 bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept;
 

@@ -58,6 +58,14 @@ const unsigned char* StreamFile::window(uint64_t offset, size_t bytes, size_t ah
 uint64_t StreamFile::find_marker(uint64_t from, uint64_t to) {
   to = std::min(to, size_);
   while (from < to && to - from >= sizeof(kMarker)) {
+    // A hole of a sparse file may have terabytes; a marker that ends behind it begins 8 bytes
+    // before.
+    const off_t data = lseek(descriptor_, static_cast<off_t>(from), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return to;
+    if (data > 0 && static_cast<uint64_t>(data) > from + sizeof(kMarker)) {
+      from = static_cast<uint64_t>(data) - sizeof(kMarker);
+      continue;
+    }
     const auto bytes = static_cast<size_t>(std::min<uint64_t>(to - from, kAhead));
     const unsigned char* at = window(from, bytes);
     if (!at) return to;

@@ -43,6 +43,9 @@ constexpr uint16_t body_version(EntryType type) {
 // The boot id in a `rank` entry where the kernel's cannot be read.
 inline constexpr char kUnknownBoot[] = "00000000";
 
+// Steps of a run: at one every nanosecond, 3 days. Larger indexes are damaged.
+inline constexpr uint64_t kMostSteps = uint64_t{1} << 48;
+
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
 enum StepFlags : uint16_t {
   kStepPaused = 1,

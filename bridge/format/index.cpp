@@ -203,6 +203,20 @@ bool StreamIndex::load(StreamFile& file) {
   if (index_path_.empty()) return false;
   StreamFile stored(index_path_);
   if (!stored.opened() || stored.size() < sizeof(IndexHeader)) return false;
+  IndexHeader header;
+  const unsigned char* const opening = stored.window(0, sizeof header);
+  if (!opening) return false;
+  std::memcpy(&header, opening, sizeof header);
+  // Each row is of bytes in the stream, so a stream bounds what its index takes.
+  const uint64_t data_bytes = stored.size() - sizeof(header);
+  const uint64_t entries = file.size() / sizeof(EntryHeader), holes = file.size();
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 ||
+      crc32c(&header, offsetof(IndexHeader, header_crc)) != header.header_crc ||
+      header.run_id != run_id_ || header.decided > file.size() || header.n_places > entries ||
+      header.n_holes > holes || header.n_strangers > entries ||
+      header.n_places * sizeof(EntryPlace) + (header.n_holes + header.n_strangers) * sizeof(Pair) !=
+          data_bytes)
+    return false;
   std::vector<unsigned char> bytes(stored.size());
   for (uint64_t at = 0; at < bytes.size(); at += StreamFile::kAhead) {
     const size_t part = std::min<size_t>(StreamFile::kAhead, bytes.size() - at);
@@ -210,21 +224,12 @@ bool StreamIndex::load(StreamFile& file) {
     if (!window) return false;
     std::memcpy(bytes.data() + at, window, part);
   }
-  IndexHeader header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
   const unsigned char* data = bytes.data() + sizeof(header);
-  const uint64_t data_bytes = bytes.size() - sizeof(header);
-  const uint64_t most = data_bytes / sizeof(Pair) + 1;
-  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 ||
-      crc32c(&header, offsetof(IndexHeader, header_crc)) != header.header_crc ||
-      header.run_id != run_id_ || header.decided > file.size() || header.n_places > most ||
-      header.n_holes > most || header.n_strangers > most ||
-      header.n_places * sizeof(EntryPlace) + (header.n_holes + header.n_strangers) * sizeof(Pair) !=
-          data_bytes ||
-      crc32c(data, data_bytes) != header.data_crc)
-    return false;
+  if (crc32c(data, data_bytes) != header.data_crc) return false;
 
   places_ = take_rows<EntryPlace>(&data, header.n_places);
+  for (const EntryPlace& place : places_)
+    if (place.offset >= header.decided || !is_index_possible(place.type, place.index)) return false;
   for (const Pair& hole : take_rows<Pair>(&data, header.n_holes))
     damage_.push_back({hole.first, hole.second, ""});
   for (const Pair& stranger : take_rows<Pair>(&data, header.n_strangers))

@@ -10,6 +10,8 @@
 namespace perfield {
 namespace {
 
+constexpr size_t kMostRoom = 64;  // for each row
+
 uint64_t group_of(uint64_t step) { return step >> kGroupOfKey; }
 
 }  // namespace
@@ -34,6 +36,8 @@ Tables::Tables(const Totals& totals) : totals_(totals) {
     if (steps_.count(row.step)) ranks.insert(row.rank);
   ranks_.assign(ranks.begin(), ranks.end());
   for (size_t column = 0; column < ranks_.size(); ++column) column_[ranks_[column]] = column;
+  // Where each rank has other steps than all others, a table would have far more room than rows.
+  if (ranks_.size() * steps_.size() > kMostRoom * totals.rank_steps.size()) steps_.clear();
   for (const RankStep& row : totals.rank_steps) places_.push_back(place_of(row.step, row.rank));
 }
 

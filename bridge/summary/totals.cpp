@@ -212,10 +212,9 @@ uint64_t RunTotals::n_blind() const {
 
 void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
   const auto type = static_cast<EntryType>(header.type);
-  if ((!step && header.version != body_version(type)) || header.rank < 0 || !body) return;
+  if ((!step && header.version != body_version(type)) || !is_of_world(header.rank) || !body) return;
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
-    take_size(json_integer(text, "size", 0));
     host[header.rank] = json_text(text, "host");
     node[header.rank] = node_in(text);
     cpus[header.rank] = json_text(text, "cpuset");
@@ -332,10 +331,18 @@ void RunTotals::define_lost() {
 }
 
 // Most entries are right about the world: one damaged number must not make millions of ranks.
-void RunTotals::take_size(int64_t stated) {
-  if (stated <= 0 || stated > kMostRanks) return;
-  const uint64_t n = ++sizes[stated];
-  if (size == 0 || n > sizes[size] || (n == sizes[size] && stated < size)) size = stated;
+void RunTotals::take_sizes(const std::map<int32_t, int64_t>& stated) {
+  const int64_t most =
+      std::min(kMostRanks, std::max(kPlainRanks, int64_t(stated.size()) * kRanksForEach));
+  std::map<int64_t, uint64_t> times;
+  for (const auto& [rank, its_size] : stated)
+    if (its_size > 0 && its_size <= most) ++times[its_size];
+  uint64_t most_often = 0;
+  for (const auto& [its_size, n] : times)
+    if (n > most_often) {
+      most_often = n;
+      size = its_size;
+    }
 }
 
 bool RunTotals::is_repeated(const EntryHeader& header) {
@@ -382,6 +389,14 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
                                               const unsigned char* body, const StepView*) {
     if (header.type == uint16_t(EntryType::definition) && body) totals->add_meaning(header, body);
   };
+  std::map<int32_t, int64_t> stated;  // sizes of the world, by rank
+  const EntryVisitor take_sizes = [&](const EntryHeader& header, uint64_t offset,
+                                      const unsigned char* body, const StepView* step) {
+    take_meanings(header, offset, body, step);
+    if (header.type == uint16_t(EntryType::rank) && body)
+      stated[header.rank] = json_integer(
+          std::string(reinterpret_cast<const char*>(body), header.body_bytes), "size", 0);
+  };
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
@@ -396,8 +411,13 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   };
   for (const auto& [path, bytes] : streams) {  // one rank's definition serves all
     StreamFile file(path);
-    const uint64_t end = std::min(begin_in(bytes) ? begin_in(bytes) : bytes, kOpeningBytes);
-    scan_entries(file, 0, end, run_id, begin_in(bytes) ? take_ranks : take_meanings);
+    scan_entries(file, 0, std::min(bytes, kOpeningBytes), run_id, take_sizes);
+  }
+  totals->take_sizes(stated);
+  for (const auto& [path, bytes] : streams) {
+    if (!begin_in(bytes)) continue;  // read below
+    StreamFile file(path);
+    scan_entries(file, 0, std::min(begin_in(bytes), kOpeningBytes), run_id, take_ranks);
   }
   for (const auto& [path, bytes] : streams) {
     StreamFile file(path);

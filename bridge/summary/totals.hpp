@@ -35,6 +35,7 @@ inline uint64_t region_key(int32_t rank, uint32_t id) {
 }
 
 inline constexpr int kGroupOfKey = 48;  // the bit of a step's key where its group begins
+static_assert(kMostSteps == uint64_t{1} << kGroupOfKey);
 inline constexpr uint64_t kIndexOfKey = (uint64_t{1} << kGroupOfKey) - 1;
 
 // A rank's entry of some steps, by the key of the last one: its index, and the group above it.
@@ -168,6 +169,13 @@ struct LongestSpan {
   std::string in_words() const;  // the end of a line, or ""
 };
 
+// Sizes of the world that are believed; RunDirectory does the same in Python. Larger ones than
+// kMostRanks are damaged, as are those above kPlainRanks of which few ranks left an entry.
+inline constexpr int64_t kMostRanks = int64_t{1} << 24;
+inline constexpr int64_t kPlainRanks = int64_t{1} << 18;
+inline constexpr int64_t kRanksForEach = 16;                // rank that left an entry
+inline constexpr int32_t kMostUnstated = int32_t{1} << 12;  // ranks where no entry states the size
+
 struct RunTotals {
   Totals steps, outside;
   Arrivals arrivals;
@@ -192,7 +200,6 @@ struct RunTotals {
   std::map<int32_t, std::string> cpus;                    // by rank: the newest set of PUs, "0-3,8"
   std::map<int32_t, size_t> n_threads;  // by rank: that compute, where they are several
   int64_t size = 0;                     // of the world, as most rank entries state it
-  std::map<int64_t, uint64_t> sizes;    // stated size -> how often
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
   uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say
@@ -207,7 +214,12 @@ struct RunTotals {
   void take_waiting();
   // Names regions whose definition is lost by its hash.
   void define_lost();
-  void take_size(int64_t stated);
+  // stated: the size that each rank's entry states.
+  void take_sizes(const std::map<int32_t, int64_t>& stated);
+  // Whether a rank is one of the world; what entries of others hold is left out.
+  bool is_of_world(int32_t rank) const {
+    return rank >= 0 && rank < (size ? size : int64_t{kMostUnstated});
+  }
   // Whether the entry has come before: NFS may report an error of earlier writes with one that
   // succeeds, which is then tried again.
   bool is_repeated(const EntryHeader& header);
@@ -216,7 +228,6 @@ struct RunTotals {
 };
 
 inline constexpr size_t kMostPairs = size_t{1} << 18;
-inline constexpr int64_t kMostRanks = int64_t{1} << 24;  // a larger size is damaged
 
 // Reads the newest max_bytes of all stream files of the run, and the first bytes of each. Returns
 // "", or a sentence that says why it cannot.

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HANGS_AFTER_S = 20
-MEMORY = 6 << 30  # bytes of address space per child, so that an absurd size fails there
+MEMORY = 6 << 30  # bytes of address space that a child may add, so that an absurd size fails there
 ODD_NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 64) - 1)
 # fmt: off
 ODD_TOKENS = (
@@ -110,10 +110,12 @@ def read_mutated(
     cases: int,
     seed: int,
     allowed: tuple[type[Exception], ...],
+    memory: int = MEMORY,
 ) -> Findings:
     """Makes and reads `cases` cases, each from `seed` and its number alone, in as many processes as CPUs.
 
     make(rng, folder) writes the input of a case into an empty folder; read(folder) may raise `allowed`.
+    memory : bytes of address space that a child may add to what this process has.
     The processor time of `read` is its time. The first of each kind of failure is told on stderr.
     """
     context = multiprocessing.get_context("fork")
@@ -132,7 +134,16 @@ def read_mutated(
             first = present[worker].value + workers
             children[worker] = None
             if first < cases and not (child is not None and child.exitcode == 0):
-                arguments = (make, read, range(first, cases, workers), seed, allowed, present[worker], queue)
+                arguments = (
+                    make,
+                    read,
+                    range(first, cases, workers),
+                    seed,
+                    allowed,
+                    memory,
+                    present[worker],
+                    queue,
+                )
                 children[worker] = context.Process(target=_read_all, args=arguments)
                 children[worker].start()
         while not queue.empty():
@@ -161,8 +172,9 @@ def _note(findings: Findings, case: int, seconds: float, strange: str, trace: st
         findings.strange[strange] = findings.strange.get(strange, 0) + 1
 
 
-def _read_all(make, read, cases: range, seed: int, allowed, present, queue) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def _read_all(make, read, cases: range, seed: int, allowed, memory: int, present, queue) -> None:
+    most = memory + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()  # tells where a crash was, then dies of it
     faulthandler.register(signal.SIGALRM, chain=True)

@@ -10,6 +10,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.file_pieces import FilePieces
+from perfield.pictures.mesh_files import MeshFile
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.rank_array import RankArrayPieces
 from perfield.pictures.shown_mesh import shown_pieces
@@ -147,3 +148,40 @@ def test_names_of_pieces_may_have_backslashes(tmp_path):
         write_vtu(tmp_path / f"out/p{rank}.vtu", row_of_cubes(1, {"n": [rank]}))
     pieces = FilePieces(write_collection(tmp_path, [(0, 0, "out\\p0.vtu"), (0, 1, "out\\p1.vtu")]), 2)
     assert [values(pieces, rank, "n") for rank in range(2)] == [[0], [1]]
+
+
+def listing(path, *files):
+    """A .pvd file that lists these for one time."""
+    entries = "".join(f'<DataSet timestep="0" part="{n}" file="{file}"/>' for n, file in enumerate(files))
+    path.write_text(f"<VTKFile><Collection>{entries}</Collection></VTKFile>")
+    return path
+
+
+@pytest.mark.parametrize(
+    "make", ["itself", "another", "a list of pieces in a list of pieces", "one file twice"]
+)
+def test_list_of_files_that_lists_without_end_is_refused(tmp_path, make):
+    write_vtu(tmp_path / "a.vtu", row_of_cubes(1, {}))
+    pieces = '<VTKFile><PUnstructuredGrid><Piece Source="{}"/></PUnstructuredGrid></VTKFile>'
+    (tmp_path / "inner.pvtu").write_text(pieces.format("a.vtu"))
+    if make == "itself":
+        path, reason = listing(tmp_path / "out.pvd", "out.pvd"), "which is such a list itself"
+    elif make == "another":
+        listing(tmp_path / "inner.pvd", "a.vtu")
+        path, reason = listing(tmp_path / "out.pvd", "inner.pvd"), "which is such a list itself"
+    elif make == "one file twice":
+        path, reason = listing(tmp_path / "out.pvd", *["a.vtu", "./a.vtu"] * 1000), "twice for one time"
+    else:
+        path, reason = tmp_path / "out.pvtu", "is a list of pieces itself"
+        path.write_text(pieces.format("inner.pvtu"))
+    with pytest.raises(MeshMissingError, match=reason):
+        MeshFile(path).datasets(None if path.suffix == ".pvtu" else 0.0)
+
+
+def test_list_of_more_pieces_than_any_run_has_is_refused(tmp_path):
+    pieces = "".join(f'<Piece Source="{n}.vtu"/>' for n in range(3000))
+    (tmp_path / "all.pvtu").write_text(f"<VTKFile><PUnstructuredGrid>{pieces}</PUnstructuredGrid></VTKFile>")
+    times = "".join(f'<DataSet timestep="{time}" file="all.pvtu"/>' for time in range(2000))
+    (tmp_path / "out.pvd").write_text(f"<VTKFile><Collection>{times}</Collection></VTKFile>")
+    with pytest.raises(MeshMissingError, match="more than 4,194,304 pieces"):
+        FilePieces(tmp_path / "out.pvd", 3000)

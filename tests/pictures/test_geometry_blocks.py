@@ -10,7 +10,9 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkGenericCell
 
 from perfield._bridge import wrong_cell
+from perfield.pictures import blocks
 from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size, dataset_of, owned_cells
+from perfield.pictures.geometry_picture import geometry_blocks
 
 KINDS = ("image", "rectilinear", "structured", "unstructured")
 
@@ -152,3 +154,20 @@ def test_cells_of_higher_order_have_the_points_of_an_order():
     assert not any(wrong_cell(72, n) for n in (8, 27, 64))
     assert wrong_cell(72, 9).endswith("has 9 points; expected 8, 27, 64, ... of an order up to 10")
     assert not wrong_cell(71, 20) and wrong_cell(73, 20) and not wrong_cell(73, 18)
+
+
+@pytest.mark.parametrize("kind", ["image", "structured"])
+def test_grid_that_does_not_fit_into_memory_is_refused_before_it_is_made(kind):
+    block = fake_run.cube(0, kind, cells=3)
+    block.extent = (0, 999) * 2 + (0, 99_999)
+    with pytest.raises(MeshError, match="block 0 has 100,000,000,000 points, on which 8 arrays take"):
+        dataset_of(block)
+
+
+def test_fields_that_do_not_fit_into_memory_are_refused_before_they_are_made(tmp_path, monkeypatch):
+    run = fake_run.FakeRun(tmp_path, ranks=1)
+    ((_, whole),) = geometry_blocks(run, run.frame(0))
+    for_eight_arrays = 2 * 8 * 8 * whole.GetNumberOfPoints()
+    monkeypatch.setattr(blocks, "free_bytes", lambda: for_eight_arrays)
+    with pytest.raises(MeshError, match=r"on which \d\d arrays take .* are free. Name fewer fields"):
+        list(geometry_blocks(run, run.frame(0)))

@@ -13,6 +13,7 @@ import perfield
 import twin
 from perfield import commands
 from perfield.run.clocks import Clocks
+from perfield.run.schema import checked
 
 SECOND = 1_000_000_000
 PAIR_S = 1e-6  # see perfield.run.clocks
@@ -153,7 +154,9 @@ def test_newest_comparison_of_a_node_counts():
     ],
 )
 def test_damaged_comparison_is_left_out(wrong):
-    clocks = Clocks([entry(0, "a"), entry(1, "b")], [(1, comparison(**wrong)), (7, comparison())])
+    clocks = Clocks(
+        [entry(0, "a"), entry(1, "b")], [(1, checked("clock", comparison(**wrong))[0]), (7, comparison())]
+    )
     assert clocks.methods == ["same node", "realtime"]
 
 

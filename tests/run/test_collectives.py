@@ -13,6 +13,7 @@ import perfield
 import twin
 from perfield.run.collectives import SIZES, communicators_of
 from perfield.run.per_step import per_step
+from perfield.run.schema import checked
 
 
 @pytest.fixture
@@ -136,5 +137,10 @@ def test_a_grid_that_was_only_made_is_no_communicator_of_the_run(tmp_path):
     [{"dims": [3, 2]}, {"dims": [4, 0]}, {"dims": "4"}, {"periodic": [1]}, {"dims": []}, {"dims": [2, 2.0]}],
 )
 def test_damaged_axes_of_a_grid_make_it_no_grid(more):
-    (one,) = communicators_of([(9, rank, {**body, **more}) for _, rank, body in grid_of(9, [2, 2], range(4))])
+    (one,) = communicators_of(
+        [
+            (9, rank, checked("communicator", {**body, **more})[0])
+            for _, rank, body in grid_of(9, [2, 2], range(4))
+        ]
+    )
     assert (one.size, one.dims, one.periodic) == (4, (), ())

@@ -7,6 +7,7 @@ import fake_run
 import pytest
 
 from perfield.topology import Network, network_of, placement_of
+from perfield.topology.network.backtracking import most_tries
 
 
 def entry(host: str, address: str = "", pattern: str = "switch.switch.node") -> dict:
@@ -158,3 +159,36 @@ def test_pattern_of_the_configuration_reads_other_names(tmp_path):
 def test_unusable_pattern_is_told(tmp_path, pattern, complaint):
     network = network_of(tmp_path, [entry("n1")], {"node_name_pattern": pattern})
     assert complaint in network.notes[0]
+
+
+def test_address_that_links_millions_of_switches_is_told(tmp_path):
+    ranks = [entry("n1", "a[0-3999].b[0-3999].n1"), entry("n2", "top.leaf.n2")]
+    network = network_of(tmp_path, ranks, {})
+    assert network.names == ("leaf", "top") and network.leaf("n1") == -1
+    assert "'a[0-3999].b[0-3999].n1', which links 16,000,000 pairs of switches" in network.notes[0]
+
+
+def test_addresses_of_all_hosts_share_a_limit(tmp_path):
+    ranks = [entry(f"n{n}", f"a{n}-[0-999].b{n}-[0-999].n{n}") for n in range(10)]
+    network = network_of(tmp_path, ranks, {})
+    assert len(network.links) == 1_000_000
+    assert network.notes[0].endswith("(8 more are like this.)")
+
+
+NEVER_ENDING = [r"(?P<rack>(a+)+)b", r"(?P<rack>(?:a|aa)+)$", r"(?P<rack>(a|b|ab)*c)", r"(?P<r>(?=a)a)",
+                r"(?P<a>a*)a*a*a*a*a*a*a*a*b", r"(?P<r>(a*){9}b)"]  # fmt: skip
+FAST = [r"x(?P<rack>\d+)c(?P<slot>\d+)", r"(?P<rack>[a-z]+\d+)-(?P<n>\d+)", r"(?i)(?P<rack>R\d+)?n\d+$",
+        r"(?P<row>[^-]*)-(?P<rack>\w{2,4})-.*$", r"(?P<rack>(?:node|cn)\d+)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", NEVER_ENDING)
+def test_pattern_that_may_never_end_is_told(tmp_path, pattern):
+    ranks = [entry("a" * 60 + str(n)) for n in range(3)]
+    (note,) = network_of(tmp_path, ranks, {"node_name_pattern": pattern}).notes
+    assert "may take 20,000,000 tries or more on the names of 3 hosts" in note
+
+
+@pytest.mark.parametrize("pattern", FAST)
+def test_usual_patterns_are_taken_for_a_large_machine(pattern):
+    names = [f"rack{n // 48:03}-cn{n % 48:02}-site" for n in range(20_000)]
+    assert most_tries(pattern, names) < 20_000_000

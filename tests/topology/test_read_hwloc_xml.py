@@ -174,3 +174,23 @@ def test_real_machines_are_read(name, pus, levels):
     machine = read_machine(path)
     assert len(machine.pus) == pus
     assert {level: len(machine.level(level)) for level in levels} == levels
+
+
+def test_many_numa_nodes_are_sorted_not_compared_in_pairs(tmp_path):
+    n = 60_000  # pairs of them would take an hour
+    inside = "".join(f'<object type="NUMANode" os_index="{at}">{pu(at)}</object>' for at in range(n))
+    assert len(read_machine(wrapped(tmp_path, inside)).spans("numa")) == n
+
+
+def test_numa_node_around_others_is_left_out(tmp_path):
+    inner = "".join(f'<object type="NUMANode" os_index="{at}">{pu(at)}</object>' for at in (1, 2))
+    outer = f'<object type="NUMANode" os_index="0">{inner}{pu(3)}</object>{pu(4)}'
+    assert read_machine(wrapped(tmp_path, outer)).spans("numa") == ((0, 1), (1, 2))
+
+
+def test_cards_inside_cards_are_read_once_each(tmp_path):
+    card = '<object type="PCIDev" pci_type="0300 [10de:1db1]" pci_busid="0000:01:00.0">'
+    name = '<object type="OSDev" name="card"/>'
+    inside = f"{card * 20_000}{name}{'</object>' * 20_000}{pu(0)}"
+    devices = read_machine(wrapped(tmp_path, inside)).devices
+    assert len(devices) == 20_000 and sum(bool(device.names) for device in devices) == 2

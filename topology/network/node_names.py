@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from .backtracking import most_tries
 from .hostlist import short
 from .model import NetworkError
 from .wiring import Wiring
 
 CRAY_XNAME = r"x(?P<cabinet>\d+)c(?P<chassis>\d+)s(?P<slot>\d+)b\d+n\d+"
 """Names of nodes on HPE Cray EX, the pattern where the configuration has none."""
+
+_MOST_TRIES = 20_000_000  # about a second
 
 
 def add_node_names(wiring: Wiring, hosts: Iterable[str], pattern: str) -> int:
@@ -21,8 +24,10 @@ def add_node_names(wiring: Wiring, hosts: Iterable[str], pattern: str) -> int:
     part first; the text up to the end of a group names that part. "" takes CRAY_XNAME. Raises NetworkError
     if the pattern is unusable.
     """
+    hosts = list(hosts)
     try:
         parts = re.compile(pattern or CRAY_XNAME)
+        tries = most_tries(pattern or CRAY_XNAME, hosts)
     except (re.error, OverflowError, RecursionError, ValueError) as error:
         raise NetworkError(
             f"node_name_pattern is {short(pattern)}, which is no regular expression ({error}); "
@@ -32,6 +37,12 @@ def add_node_names(wiring: Wiring, hosts: Iterable[str], pattern: str) -> int:
         raise NetworkError(
             f"node_name_pattern is {short(pattern)}, which has no named group; write a form such as "
             f"'{CRAY_XNAME}'."
+        )
+    if tries > _MOST_TRIES:
+        raise NetworkError(
+            f"node_name_pattern is {short(pattern)}, which may take {_MOST_TRIES:,} tries or more on the "
+            f"names of {len(hosts):,} hosts; repeat single letters only, and let each repeat be followed by "
+            f"a letter that is not among these, as in '{CRAY_XNAME}'."
         )
     found = 0
     for host in hosts:

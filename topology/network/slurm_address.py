@@ -11,6 +11,8 @@ from .hostlist import expand_hosts, short
 from .model import NetworkError
 from .wiring import Wiring
 
+_MOST_OF_LEVEL = 1 << 12  # switches that one level of an address may name
+
 
 def add_address(wiring: Wiring, host: str, address: str, pattern: str) -> None:
     """Puts a host on the last switch of its address, and that one under those before it.
@@ -25,9 +27,18 @@ def add_address(wiring: Wiring, host: str, address: str, pattern: str) -> None:
             f"SLURM_TOPOLOGY_ADDR of {short(host)} is {short(address)}, which does not fit its pattern "
             f"{short(pattern)}; expected a form such as 'spine.leaf.node' and 'switch.switch.node'."
         )
-    levels = [names for names in map(expand_hosts, reversed(parts[:-1])) if names]
+    most = min(_MOST_OF_LEVEL, wiring.hosts_left)
+    levels = [names for names in (expand_hosts(part, most) for part in reversed(parts[:-1])) if names]
     if not levels:
         return
+    wiring.hosts_left -= sum(map(len, levels))
+    n_links = sum(len(below) * len(above) for below, above in zip(levels, levels[1:]))
+    if n_links > wiring.links_left:
+        raise NetworkError(
+            f"SLURM_TOPOLOGY_ADDR of {short(host)} is {short(address)}, which links {n_links:,} pairs of "
+            f"switches, expected at most {wiring.links_left:,}; correct its ranges."
+        )
+    wiring.links_left -= n_links
     known = levels[0][0] in wiring.number
     wiring.attach([host], wiring.switch(levels[0][0]), "SLURM_TOPOLOGY_ADDR")
     for below, above in zip(levels, levels[1:]):

@@ -33,7 +33,8 @@ class Wiring:
         self._said_at: dict[str, str] = {}
         self._notes: dict[str, str] = {}  # the first of each kind
         self._count: Counter[str] = Counter()  # of each kind
-        self._hosts_left = 2 * MOST_HOSTS  # to be named; the lines of upper switches may name them again
+        self.hosts_left = 2 * MOST_HOSTS  # to be named; the lines of upper switches may name them again
+        self.links_left = MOST_HOSTS  # that addresses may name
 
     @classmethod
     def of(cls, network: Network) -> Wiring:
@@ -91,14 +92,14 @@ class Wiring:
     def hosts(self, text: str, where: str) -> list[str]:
         """The hosts of a host list; unusable items become notes and name none."""
         try:
-            hosts = expand_hosts(text, min(MOST_HOSTS, self._hosts_left))
+            hosts = expand_hosts(text, min(MOST_HOSTS, self.hosts_left))
         except NetworkError as error:
             items, rest = split_hosts(text)
             if len(items) + bool(rest) > 1 and self._count["hosts"] < _MOST_LISTS:
                 return [host for item in filter(None, (*items, rest)) for host in self.hosts(item, where)]
             self.note("hosts", f"{where}: {error} It is left out.")
             return []
-        self._hosts_left -= len(hosts)
+        self.hosts_left -= len(hosts)
         return hosts
 
     def network(self, source: str = "") -> Network:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.fields.quantities import whole
 from perfield.run.run import RunDirectory
 
 STEADY = 0.7  # a site is regular if at least this share of its intervals resembles the one before
@@ -203,17 +202,16 @@ def _rhythm(levels: list[list[int]]) -> _Rhythm:
 
 def _table(body: dict) -> dict[tuple[str, str], tuple[Site, dict]]:
     """The sites of one `sites` entry by (call, hash), which are the same in all ranks."""
-    modules = [str(path) for path in body.get("modules") or ()]
+    modules = body.get("modules", [])
     table = {}
-    for site in body.get("sites") or ():
-        numbers = {key: whole(site.get(key)) for key in ("hits", "first_ns", "last_ns")}
-        levels = [[whole(number) for number in level] for level in site.get("rhythm") or ()]
-        numbers["rhythm"] = [level for level in levels if len(level) == 10]
-        callers = [pair for pair in site.get("callers") or () if 0 <= whole(pair[0], -1) < len(modules)]
+    for site in body.get("sites", ()):
+        numbers = {key: site.get(key, 0) for key in ("hits", "first_ns", "last_ns")}
+        numbers["rhythm"] = [level for level in site.get("rhythm", ()) if len(level) == 10]
+        callers = [pair for pair in site.get("callers", ()) if 0 <= pair[0] < len(modules)]
         known = Site(
-            call=str(site.get("call")),
-            hash=str(site.get("hash")),
-            callers=tuple((modules[number], whole(offset)) for number, offset in callers),
+            call=site["call"],
+            hash=site["hash"],
+            callers=tuple((modules[number], offset) for number, offset in callers),
         )
         table[known.call, known.hash] = known, numbers
     return table
@@ -221,4 +219,4 @@ def _table(body: dict) -> dict[tuple[str, str], tuple[Site, dict]]:
 
 def _length_ns(body: dict) -> int:
     """Time from a rank's first MPI call to its last."""
-    return whole(body.get("last_ns")) - whole(body.get("first_ns"))
+    return body.get("last_ns", 0) - body.get("first_ns", 0)

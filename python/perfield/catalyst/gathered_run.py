@@ -76,7 +76,7 @@ class GatheredRun:
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path
-        self.info = read_info(path)
+        self.info, _ = read_info(path)
         self.rank_entries: list[dict[str, Any] | None] = [{"sources": list(of_rank)} for of_rank in sources]
         self._sources = sources
         self._clocks = Clocks(self.rank_entries)  # not known to each other inside the program
@@ -115,7 +115,7 @@ class GatheredRun:
             if version != piece.mesh_version:
                 blocks, changed = {}, True
             for body in piece.blocks:
-                block = read_block(piece.rank, piece.mesh_version, body, blocks)
+                block, _ = read_block(piece.rank, piece.mesh_version, body, blocks)
                 if block is not None:
                     blocks[block.block], changed = block, True
             self._blocks[piece.rank] = piece.mesh_version, blocks

@@ -297,7 +297,7 @@ def _coverage(share: float | None) -> str:
 
 
 def _title(run: RunDirectory) -> str:
-    command = " ".join(str(word) for word in run.info.get("command") or [])
+    command = " ".join(run.info.get("command", []))
     return f"{run.path}: {run.state}" + (f" ({command})" if command else "")
 
 

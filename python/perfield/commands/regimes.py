@@ -383,12 +383,12 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
 
 def where_and_when(run: RunDirectory) -> dict[str, Any]:
     """The hosts of a run, when it began, and what ran: what a saved pattern tells of it."""
-    hosts = sorted({str(entry.get("host") or "") for entry in run.rank_entries if entry is not None} - {""})
-    start_ns = run.info.get("start_ns")
+    hosts = sorted({entry.get("host", "") for entry in run.rank_entries if entry is not None} - {""})
+    start_ns = run.info.get("start_ns", 0)
     measured = ""
-    if isinstance(start_ns, int) and start_ns > 0:
+    if start_ns > 0:
         measured = datetime.fromtimestamp(start_ns / 1e9, timezone.utc).isoformat(timespec="seconds")
-    command = " ".join(str(word) for word in run.info.get("command") or [])
+    command = " ".join(run.info.get("command", []))
     return {"hosts": hosts, "measured": measured, "command": command}
 
 

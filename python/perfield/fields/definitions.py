@@ -34,8 +34,7 @@ class Defined:
             number = number_of.setdefault(repr(own), len(bodies))
             if number == len(bodies):
                 bodies.append(own)
-            local = body.get("id")
-            known[key] = (local if isinstance(local, int) else -1, number)
+            known[key] = body.get("id", -1), number
         rows = [(rank, *known[id(body)]) for rank, body in entries]
         columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         return cls(*columns, bodies)

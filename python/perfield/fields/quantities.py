@@ -32,17 +32,12 @@ class Quantity:
         return self.id, self.name, self.scope, self.unit, self.over_steps, self.help
 
 
-def whole(value: object, otherwise: int = 0) -> int:
-    """A whole number of a JSON body; `otherwise` if it is something else."""
-    return value if isinstance(value, int) else otherwise
-
-
 def by_rank(defined: Defined, n_ranks: int) -> list[tuple[Quantity, ...]]:
     """The quantities of each rank; ranks with equal ones share a tuple. If an id comes twice, the later
     definition counts.
     """
     defined = defined.where((defined.id >= 0) & (defined.id < _MOST))
-    words = [tuple(str(body.get(key, other)) for key, other in _WORDS) for body in defined.bodies]
+    words = [tuple(body.get(key, other) for key, other in _WORDS) for body in defined.bodies]
     order = np.argsort(defined.rank, kind="stable")
     rows = np.stack((defined.id, defined.which), axis=1)[order]
     ends = np.searchsorted(defined.rank[order], np.arange(n_ranks + 1))

@@ -9,7 +9,6 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.fields.definitions import Defined
-from perfield.fields.quantities import whole
 from perfield.fields.table import OTHER_REGIONS, utf8
 
 
@@ -91,8 +90,8 @@ class RegionTable:
 
 
 def _definition(body: dict) -> tuple[str, int, int, str, int]:
-    block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
-    return str(body.get("name", "")), armed_at % 2**64, block, str(body.get("file", "")), line
+    block, armed_at, line = (body.get(key, other) for key, other in _NUMBERS)
+    return body.get("name", ""), armed_at % 2**64, block, body.get("file", ""), line
 
 
 _LARGEST_ID = 1 << 20  # far above any max_regions; larger numbers are damaged

@@ -69,7 +69,7 @@ def places(run: Run, placement: Placement) -> dict[str, list[str]]:
 
     host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
     """
-    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    hosts = [(entry or {}).get("host", "") for entry in run.rank_entries]
     free = unbound(placement)
     cores = [
         f"core {core:.0f}" if np.isfinite(core) else "unbound" if free[rank] else ""

@@ -49,7 +49,7 @@ def make(
         _add(table, "time", opened.times)
         groups = list(values)
     elif rows == RANKS:
-        hosts = [str((entry or {}).get("host") or "") for entry in opened.run.rank_entries]
+        hosts = [(entry or {}).get("host", "") for entry in opened.run.rank_entries]
         _add(table, "rank", range(values.shape[1]))
         _add_words(table, "host", hosts)
         groups = list(values.T)

@@ -24,6 +24,7 @@ from vtkmodules.vtkCommonDataModel import (
 )
 
 from perfield import _bridge
+from perfield.pictures.free_memory import free_bytes
 from perfield.pictures.vtk_arrays import vtk_array
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ NEEDED = {  # attributes of a block, by its kind
 }
 POLYHEDRON = 42
 MOST = 1 << 31
-MOST_POINTS = 1 << 40
-"""Points of a block: more than any memory holds."""
+_LEAST_ARRAYS = 8  # of float64, which must fit for a block to be made at all
 
 
 class MeshError(ValueError):
@@ -86,6 +86,20 @@ def dataset_of(block: Block) -> vtkDataSet:
     for association, ghosts in block.ghosts.items():
         attach(dataset, GHOSTS, (np.asarray(ghosts).ravel() != 0).astype(np.uint8), association)
     return dataset
+
+
+def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None:
+    """Raises MeshError if arrays of float64 on a block do not fit into half of the memory that is free.
+
+    block : for the sentence. n_values : points or cells of the block.
+    """
+    needed, free = 8 * n_values * n_arrays, free_bytes()
+    if needed > free // 2:
+        raise MeshError(
+            f"{block} has {n_values:,} points, on which {n_arrays} arrays take {needed / 1e9:,.1f} GB; "
+            f"{free / 1e9:,.1f} GB of memory are free. Name fewer fields, or read the run where "
+            "there is more memory."
+        )
 
 
 def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str) -> None:
@@ -137,11 +151,12 @@ def _extent(block: Block) -> list[int]:
     extent = [int(number) for number in block.extent]
     lengths = _lengths(extent)
     is_right = len(extent) == 6 and min(lengths) > 0 and min(extent) >= -MOST and max(extent) < MOST
-    if not is_right or math.prod(lengths) > MOST_POINTS:
+    if not is_right:
         raise MeshError(
             f"block {block.block} has the extent {extent}; expected six numbers of 32 bits, the first and "
-            f"last of each axis, and at most {MOST_POINTS:,} points."
+            "last of each axis."
         )
+    check_room(f"block {block.block}", math.prod(lengths))  # nothing else bounds the points of an image
     return extent
 
 

@@ -18,11 +18,14 @@ from perfield.pictures.mesh_files import (
     files_by_time,
     newest_time,
     piece_files,
+    pieces_of,
     time_if_other,
 )
 
 if TYPE_CHECKING:
     from perfield.run import Frame
+
+_MOST_PIECES = 1 << 22  # of all times
 
 
 class FilePieces:
@@ -126,10 +129,7 @@ def pieces_by_time(path: Path) -> dict[float | None, list[Path]]:
         if spread := SPREAD.fullmatch(path.name):
             return {None: _spread(path.parent, spread[1], spread[2])}
         if path.suffix.lower() == ".pvd":
-            return {
-                time: [piece for file in files for piece in _of_parallel(file)]
-                for time, files in files_by_time(path).items()
-            }
+            return _by_time(path)
         return {None: piece_files(path)}
     except (OSError, ValueError, ElementTree.ParseError) as error:
         raise MeshMissingError(
@@ -138,8 +138,19 @@ def pieces_by_time(path: Path) -> dict[float | None, list[Path]]:
         ) from error
 
 
-def _of_parallel(file: Path) -> list[Path]:
-    return piece_files(file) if file.suffix.lower() in PARALLEL else [file]
+def _by_time(path: Path) -> dict[float | None, list[Path]]:
+    known: dict[Path, list[Path]] = {}
+    found: dict[float | None, list[Path]] = {}
+    listed = 0
+    for time, files in files_by_time(path).items():
+        for file in files:
+            if file not in known:
+                known[file] = pieces_of(file)
+            listed += len(known[file])
+            if listed > _MOST_PIECES:
+                raise ValueError(f"over its times it lists more than {_MOST_PIECES:,} pieces")
+            found.setdefault(time, []).extend(known[file])
+    return found
 
 
 def _spread(folder: Path, whole: str, count: str) -> list[Path]:

@@ -16,7 +16,7 @@ import numpy as np
 from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
 
-from perfield.pictures.blocks import MeshMissingError, centre_and_size, owned_cells
+from perfield.pictures.blocks import MeshMissingError, centre_and_size, check_room, owned_cells
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.mesh_messages import focus_values, message_lines
@@ -88,6 +88,8 @@ def geometry_blocks(
         for (number, dataset), n_cells in zip(blocks, cells):
             if not dataset.GetNumberOfPoints():
                 continue
+            n_values = max(dataset.GetNumberOfPoints(), dataset.GetNumberOfCells())
+            check_room(f"block {number} of rank {rank}", n_values, len(values.names))
             name_own_fields(dataset, values.names)
             constants = _Constants(dataset, options.association)
             for name, value in zip(values.names, values.of(rank, number, n_cells, sum(cells)).tolist()):

@@ -159,7 +159,8 @@ class _Collection:
 
     def read(self, time: float | None) -> list[vtkDataSet]:
         files = self._files[self.times[-1] if time is None else time]
-        return [block for file in files for block in MeshFile(file).datasets(None)]
+        pieces = [piece for file in files for piece in pieces_of(file)]
+        return _blocks_of(pieces)
 
 
 class _Parallel:
@@ -170,26 +171,52 @@ class _Parallel:
         self._pieces = piece_files(path)
 
     def read(self, time: float | None) -> list[vtkDataSet]:
-        return [block for piece in self._pieces for block in MeshFile(piece).datasets(None)]
+        return _blocks_of(self._pieces)
+
+
+def _blocks_of(files: list[Path]) -> list[vtkDataSet]:
+    """The blocks of all files of one time. Raises ValueError if one is listed twice."""
+    known: dict[tuple[int, int], Path] = {}
+    for file in files:
+        if file.exists():  # else reading it says so
+            status = file.stat()
+            if known.setdefault((status.st_dev, status.st_ino), file) is not file:
+                raise ValueError(f"it lists {file} twice for one time")
+    return [block for file in files for block in MeshFile(file).datasets(None)]
+
+
+def pieces_of(file: Path) -> list[Path]:
+    """The pieces of a parallel VTK file, or else the file itself. Raises as `piece_files`."""
+    return piece_files(file) if file.suffix.lower() in PARALLEL else [file]
 
 
 def files_by_time(path: Path) -> dict[float, list[Path]]:
     """The files that a .pvd file lists for each time, in the order of their parts.
 
-    Raises OSError, ValueError or ElementTree.ParseError.
+    Raises OSError, ValueError or ElementTree.ParseError; also if it lists another list of files by time.
     """
     found: dict[float, list[tuple[int, Path]]] = {}
     for entry in _parsed(path).iter("DataSet"):
         time, part = float(entry.get("timestep", 0)), int(entry.get("part", 0))
-        found.setdefault(time, []).append((part, _beside(path, str(entry.get("file")))))
+        file = _beside(path, str(entry.get("file")))
+        if file.suffix.lower() == ".pvd":
+            raise ValueError(f"it lists {file}, which is such a list itself")
+        found.setdefault(time, []).append((part, file))
     return {
         time: [file for _, file in sorted(files, key=lambda one: one[0])] for time, files in found.items()
     }
 
 
 def piece_files(path: Path) -> list[Path]:
-    """The files that a .pvtu file and its like lists. Raises OSError or ElementTree.ParseError."""
-    return [_beside(path, str(piece.get("Source"))) for piece in _parsed(path).iter("Piece")]
+    """The files that a .pvtu file and its like lists.
+
+    Raises OSError or ElementTree.ParseError, and ValueError if one of them is such a list itself.
+    """
+    pieces = [_beside(path, str(piece.get("Source"))) for piece in _parsed(path).iter("Piece")]
+    for piece in pieces:
+        if piece.suffix.lower() in (*PARALLEL, ".pvd"):
+            raise ValueError(f"its piece {piece} is a list of pieces itself")
+    return pieces
 
 
 def _parsed(path: Path) -> ElementTree.ElementTree:

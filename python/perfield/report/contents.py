@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
@@ -80,8 +79,7 @@ class Report:
     @property
     def command(self) -> tuple[str, ...]:
         """The program and its words."""
-        words = self.run.info.get("command")
-        return tuple(str(word) for word in words) if isinstance(words, list) else ()
+        return tuple(self.run.info.get("command", ()))
 
     @property
     def state(self) -> str:
@@ -92,8 +90,8 @@ class Report:
     def start(self) -> datetime | None:
         """When the run began, UTC; None if unknown."""
         try:
-            return datetime.fromtimestamp(int(self.run.info["start_ns"]) / 1e9, timezone.utc)
-        except (KeyError, TypeError, ValueError, OverflowError, OSError):
+            return datetime.fromtimestamp(self.run.info["start_ns"] / 1e9, timezone.utc)
+        except (KeyError, ValueError, OverflowError):  # absent, or no year of the calendar
             return None
 
     @property
@@ -204,12 +202,9 @@ class Report:
     def settings(self) -> tuple[Setting, ...]:
         """All settings in force while the run was measured."""
         defaults = {row["key"]: row["default"] for row in _bridge.load_config()[0]}
-        values = self.run.info.get("configuration")
-        if not isinstance(values, Mapping):
-            return ()
         return tuple(
-            Setting(str(key), of_observed.setting_text(value), defaults.get(key, ""))
-            for key, value in values.items()
+            Setting(key, of_observed.setting_text(value), defaults.get(key, ""))
+            for key, value in self.run.info.get("configuration", {}).items()
         )
 
 

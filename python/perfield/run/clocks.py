@@ -67,13 +67,13 @@ class Clocks:
         self._clock = [_NodeClock(UNKNOWN, error=math.nan)] * n_ranks
         for rank in known:
             entry = rank_entries[rank]
-            if _whole(entry.get("monotonic_ns")) is not None:
-                self._monotonic[rank] = _whole(entry["monotonic_ns"])
+            if "monotonic_ns" in entry:
+                self._monotonic[rank] = entry["monotonic_ns"]
                 self._clock[rank] = clocks[nodes[rank]]
-            elif _whole(entry.get("realtime_ns")) is not None:
-                self._monotonic[rank] = _whole(entry["realtime_ns"])
+            elif "realtime_ns" in entry:
+                self._monotonic[rank] = entry["realtime_ns"]
                 self._clock[rank] = _NodeClock(TRACE, error=math.nan)
-        self.host = [str((entry or {}).get("host") or "") for entry in rank_entries]
+        self.host = [(entry or {}).get("host", "") for entry in rank_entries]
         self.node = nodes
         self._shift = self._shifts()
         self._drift, self._error, self._wander = (
@@ -204,7 +204,7 @@ def _compared(
     newest: dict[str, tuple[int, _NodeClock]] = {}
     references: list[int] = []
     for rank, body in entries:
-        reference = _whole(body.get("reference_rank"))
+        reference = body.get("reference_rank")
         if not 0 <= rank < len(nodes) or nodes[rank] is None or reference is None:
             continue
         if not 0 <= reference < len(nodes) or nodes[reference] is None:
@@ -225,31 +225,24 @@ def _compared(
 
 
 def _read(body: Mapping[str, Any]) -> _NodeClock | None:
-    """The clock that an entry describes; None if it is damaged."""
-    names = ("offset_ns", "drift_ppb", "round_trip_ns", "wander_ppb")
-    numbers = [_number(body.get(name)) for name in names]
-    at, times = _whole(body.get("monotonic_ns")), body.get("compared_ns")
-    if at is None or any(number is None for number in numbers) or not isinstance(times, list) or not times:
+    """The clock that an entry describes; None if it lacks a part."""
+    names = ("offset_ns", "drift_ppb", "round_trip_ns", "wander_ppb", "monotonic_ns", "compared_ns")
+    if not all(name in body for name in names) or not body["compared_ns"]:
         return None
-    compared = [_whole(time) for time in times]
-    if any(time is None for time in compared):
-        return None
-    offset, drift, round_trip, wander = numbers
-    whole_offset = _whole(body["offset_ns"])
-    offset = round(offset) if whole_offset is None else whole_offset
+    offset, drift, round_trip, wander, at, compared = (body[name] for name in names)
     return _NodeClock(
-        EXCHANGE, offset, drift * 1e-9, at, round_trip / 2, wander * 1e-9, tuple(sorted(compared))
+        EXCHANGE, round(offset), drift * 1e-9, at, round_trip / 2, wander * 1e-9, tuple(sorted(compared))
     )
 
 
 def _by_realtime(entry: Mapping[str, Any], home: Mapping[str, Any]) -> _NodeClock:
     """The clock of a node without a comparison, by CLOCK_REALTIME there and on the reference's node."""
-    clocks = [_whole(body.get(name)) for body in (entry, home) for name in ("monotonic_ns", "realtime_ns")]
+    clocks = [body.get(name) for body in (entry, home) for name in ("monotonic_ns", "realtime_ns")]
     if any(clock is None for clock in clocks):
         return _NodeClock(UNKNOWN, error=math.nan)
     monotonic, realtime, home_monotonic, home_realtime = clocks
-    errors = [_number(body.get("realtime_error_ns", -1)) for body in (entry, home)]
-    known = all(error is not None and error >= 0 for error in errors)
+    errors = [body.get("realtime_error_ns", -1) for body in (entry, home)]
+    known = min(errors) >= 0
     offset = (realtime - monotonic) - (home_realtime - home_monotonic)
     return _NodeClock(REALTIME, offset, error=sum(errors) if known else math.nan)
 
@@ -259,19 +252,9 @@ def _node(entry: Mapping[str, Any] | None) -> str | None:
     namespace shifts it by an unknown time have a clock of their own."""
     if entry is None:
         return None
-    boot_id = str(entry.get("boot_id") or "")
-    node = str(entry.get("host") or "") if boot_id in ("", UNKNOWN_BOOT) else boot_id
-    return node + str(entry.get("time_namespace") or "")
-
-
-def _whole(value: Any) -> int | None:
-    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
-    return value if fits else None
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) < 2.0**62 else None
+    boot_id = entry.get("boot_id", "")
+    node = entry.get("host", "") if boot_id in ("", UNKNOWN_BOOT) else boot_id
+    return node + entry.get("time_namespace", "")
 
 
 def _time(seconds: float) -> str:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfield.fields.quantities import whole
-
 if TYPE_CHECKING:
     from perfield.run.streams import Rows
 
@@ -82,9 +80,9 @@ def communicators_of(described: Iterable[tuple[int, int, dict]]) -> list[Communi
     """
     told: dict[int, list[_Told]] = {}
     for name, rank, body in described:
-        size, place = (whole(body.get(what), -1) for what in ("size", "rank"))
+        size, place = (body.get(what, -1) for what in ("size", "rank"))
         if 0 < name < 1 << 32 and rank >= 0 and 0 <= place < size <= _MOST_MEMBERS:
-            label, used = str(body.get("label") or ""), body.get("used") is not False
+            label, used = body.get("label", ""), body.get("used", True)
             told.setdefault(name, []).append(_Told(place, rank, size, label, *_grid(body, size), used))
     return [_joined(name, rows) for name, rows in told.items()]
 
@@ -96,13 +94,10 @@ def largest_first(communicators: Iterable[Communicator]) -> list[Communicator]:
 
 def _grid(body: dict, size: int) -> tuple[tuple[int, ...], tuple[bool, ...]]:
     """dims and periodic of a Cartesian communicator; () of others, and where they cannot be true."""
-    dims, periodic = body.get("dims"), body.get("periodic")
-    if not isinstance(dims, list) or not isinstance(periodic, list) or len(dims) != len(periodic):
+    dims, periodic = body.get("dims", ()), body.get("periodic", ())
+    if not dims or len(dims) != len(periodic) or min(dims) < 1 or math.prod(dims) != size:
         return (), ()
-    lengths = tuple(whole(length, 0) for length in dims)
-    if not lengths or min(lengths) < 1 or math.prod(lengths) != size:
-        return (), ()
-    return lengths, tuple(bool(is_one) for is_one in periodic)
+    return tuple(dims), tuple(map(bool, periodic))
 
 
 def _joined(name: int, rows: list[_Told]) -> Communicator:

@@ -10,14 +10,18 @@ from pathlib import Path
 
 from perfield.catalyst_scripts.safe_open import UnsafeFileError, safe_read
 from perfield.run.errors import RunError
-from perfield.run.json_text import parse_json, well_typed
+from perfield.run.json_text import parse_json
+from perfield.run.schema import checked
 from perfield.run.streams import Streams
 
 MOST_BYTES = 1 << 24  # of run.json, which holds a command line and the settings
 
 
-def read_info(path: Path) -> dict:
-    """The run.json of a run directory; raises RunError with the reason if there is none."""
+def read_info(path: Path) -> tuple[dict, list[str]]:
+    """The run.json of a run directory, and a sentence on each field that is left out.
+
+    Raises RunError with the reason if there is none.
+    """
     advice = "give the directory that perfield made, by default perfield-run."
     if not path.exists():
         raise RunError(f"{path} does not exist; {advice}")
@@ -37,7 +41,8 @@ def read_info(path: Path) -> dict:
         ) from error
     if not isinstance(info, dict):
         raise RunError(f"{file} holds no JSON object; a run directory has one that names the run's id.")
-    return well_typed(info)
+    values, wrong = checked("run.json", info)
+    return values, [f"run.json {one}; it is left out." for one in wrong]
 
 
 def run_id_of(info: dict, path: Path) -> int:

@@ -108,7 +108,7 @@ def other_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[str,
 
 
 def _hosts(run: RunDirectory) -> list[str]:
-    return sorted({str(entry.get("host") or "") for entry in run.rank_entries if entry is not None} - {""})
+    return sorted({entry.get("host", "") for entry in run.rank_entries if entry is not None} - {""})
 
 
 def _listed(run: RunDirectory, stems: set[str]) -> str:

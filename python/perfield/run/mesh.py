@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from perfield.run.json_text import parse_json
+from perfield.run.schema import checked
 
 TYPES = {"i1": "<i1", "u1": "<u1", "i4": "<i4", "i8": "<i8", "f4": "<f4", "f8": "<f8"}
 
@@ -56,27 +57,38 @@ class Block:
     ghosts: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+_NEEDED = {
+    "image": ("extent", "origin", "spacing"),
+    "rectilinear": ("extent", "x", "y", "z"),
+    "structured": ("extent", "points"),
+    "unstructured": (),
+}
 _ROLES = ("x", "y", "z", "points", "connectivity", "offsets", "types")
 
 
-def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) -> Block | None:
-    """The block of a mesh entry; None if the body does not match its own description.
+def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) -> tuple[Block | None, str]:
+    """The block of a mesh entry, or None and why there is none: the body is not what its description says.
 
     known : blocks of earlier entries, by number. An entry without a kind adds its ghosts to one of them.
     """
     try:
         described, arrays = _decoded(body)
-        found = {array["role"]: values for array, values in arrays if array["role"] in _ROLES}
-        ghosts = {a.get("association", "cell"): values for a, values in arrays if a["role"] == "ghosts"}
-        for name in ("extent", "origin", "spacing"):
-            if name in described:
-                found[name] = tuple(described[name])
-        number = int(described["block"])
-        if "kind" not in described:
-            return replace(known[number], ghosts=known[number].ghosts | ghosts)
-        return Block(rank, version, number, str(described["kind"]), ghosts=ghosts, **found)
-    except _MISSHAPEN:
-        return None
+    except _MISSHAPEN as error:
+        return None, str(error)
+    found = {array["role"]: values for array, values in arrays if array["role"] in _ROLES}
+    ghosts = {a.get("association", "cell"): values for a, values in arrays if a["role"] == "ghosts"}
+    for name in ("extent", "origin", "spacing"):
+        if name in described:
+            found[name] = tuple(described[name])
+    number, kind = described["block"], described.get("kind")
+    if kind is None and number in known:
+        return replace(known[number], ghosts=known[number].ghosts | ghosts), ""
+    if kind is None:
+        return None, f"adds ghosts to block {number}, which is not there"
+    lacking = [name for name in _NEEDED.get(kind, ()) if name not in found]
+    if lacking:
+        return None, f"is of kind {kind} and has no {lacking[0]}"
+    return Block(rank, version, number, kind, ghosts=ghosts, **found), ""
 
 
 def read_fields(index: int, body: bytes) -> Iterator[tuple[tuple[int, str], FieldArray]]:
@@ -84,43 +96,46 @@ def read_fields(index: int, body: bytes) -> Iterator[tuple[tuple[int, str], Fiel
     entry is malformed."""
     try:
         described, arrays = _decoded(body)
-        for array, values in arrays:
-            if array["role"] == "field":
-                name, association = str(array["name"]), array.get("association", "point")
-                yield (int(described["block"]), name), FieldArray(name, association, values, index)
     except _MISSHAPEN:
         return
+    for array, values in arrays:
+        if array["role"] == "field" and "name" in array:
+            name, association = array["name"], array.get("association", "point")
+            yield (described["block"], name), FieldArray(name, association, values, index)
 
 
 def field_names(opening: bytes) -> list[tuple[int, str]]:
     """(block, name) of the fields that a field entry announces; opening : its first bytes."""
     try:
         described = _description(opening)
-        fields = [array for array in described["arrays"] if array["role"] == "field"]
-        return [(int(described["block"]), str(array["name"])) for array in fields]
     except _MISSHAPEN:
         return []
+    fields = [array for array in described["arrays"] if array["role"] == "field" and "name" in array]
+    return [(described["block"], array["name"]) for array in fields]
 
 
-_MISSHAPEN = (AttributeError, KeyError, OverflowError, TypeError, ValueError, struct.error)
+_MISSHAPEN = (OverflowError, ValueError, struct.error)  # no JSON, not of this kind, or shorter than it says
 
 
 def _description(body: bytes) -> dict:
+    """The description of an entry. Raises ValueError if a part of it is missing or is not what it must be."""
     text_bytes, _ = struct.unpack_from("<II", body)
-    return parse_json(body[8 : 8 + text_bytes].decode("utf-8", "replace"))
+    described, wrong = checked("mesh", parse_json(body[8 : 8 + text_bytes].decode("utf-8", "replace")))
+    lacking = [key for key in ("block", "arrays") if key not in described]
+    if wrong or lacking:
+        raise ValueError(wrong[0] if wrong else f"has no {lacking[0]}")
+    return described
 
 
 def _decoded(body: bytes) -> tuple[dict, list[tuple[dict, np.ndarray]]]:
     described = _description(body)
     text_bytes, _ = struct.unpack_from("<II", body)
     arrays = []
-    for array in described.get("arrays", []):
-        components, tuples = int(array.get("components", 1)), int(array["tuples"])
-        at = 8 + text_bytes + int(array["offset"])
-        if min(components, tuples, int(array["offset"])) < 0:
-            raise ValueError(f"array '{array.get('name', array['role'])}' has a negative size")
-        values = np.frombuffer(body, TYPES[array["type"]], components * tuples, at) if tuples else None
-        if values is None:
-            values = np.zeros(0, TYPES[array["type"]])
+    for array in described["arrays"]:
+        components, tuples, type = array.get("components", 1), array["tuples"], array["type"]
+        if type not in TYPES:
+            raise ValueError(f"has an array of type {type!r:.20}, expected one of {', '.join(TYPES)}")
+        at, count = 8 + text_bytes + array["offset"], components * tuples
+        values = np.frombuffer(body, TYPES[type], count, at) if count else np.zeros(0, TYPES[type])
         arrays.append((array, values.reshape(tuples, components) if components > 1 else values))
     return described, arrays

@@ -31,7 +31,7 @@ def in_words(run: RunDirectory) -> str:
 def as_html(run: RunDirectory) -> str:
     """The run as an HTML table, with a line that shows the imbalance of compute time over steps."""
     positions, ratio = _imbalance(run)
-    command = " ".join(str(word) for word in run.info.get("command") or [])
+    command = " ".join(run.info.get("command", []))
     fields = ", ".join(region.name for region in run.known_regions[:6])
     more = len(run.known_regions) - 6
     rows = {
@@ -53,7 +53,7 @@ def as_html(run: RunDirectory) -> str:
 
 
 def _ranks_and_hosts(run: RunDirectory) -> str:
-    hosts = {str(entry.get("host") or "") for entry in run.rank_entries if entry is not None}
+    hosts = {entry.get("host", "") for entry in run.rank_entries if entry is not None}
     absent = sum(entry is None for entry in run.rank_entries)
     missing = f" ({absent} never checked in)" if absent else ""
     return f"{counted(run.n_ranks, 'rank')} on {counted(len(hosts), 'host')}{missing}"

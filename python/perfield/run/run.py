@@ -16,7 +16,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.fields.columns import Columns
-from perfield.fields.quantities import Quantity, by_rank, whole
+from perfield.fields.quantities import Quantity, by_rank
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
-_MOST_RANKS = 1 << 24  # larger numbers are damaged
+# Sizes of the world that are believed; bridge/summary/totals.hpp says why, and does the same.
+_MOST_RANKS, _PLAIN_RANKS, _RANKS_FOR_EACH = 1 << 24, 1 << 18, 16
 _ENTRIES_AT_ONCE = 1 << 15
 _NOTHING: dict = {}
 _MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
@@ -74,7 +75,7 @@ class RunDirectory:
         span : as for `at_span`."""
         self.path = Path(path)
         self._span = _checked(span)
-        self.info = read_info(self.path)
+        self.info, self._wrong_info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         indexes = folder_of_indexes(self.path, run_id)
         self._streams = Streams(self.path / "stream", indexes, run_id, until)
@@ -132,7 +133,12 @@ class RunDirectory:
         perfield."""
         running = self.state == "running"
         waiting = staged(self.path)
-        found = self._streams.damage(running) + self._definitions.damage + self._meshes.damage(running)
+        found = (
+            self._wrong_info
+            + self._streams.damage(running)
+            + self._definitions.damage
+            + self._meshes.damage(running)
+        )
         return [waiting] * bool(waiting) + found
 
     @property
@@ -490,8 +496,8 @@ class RunDirectory:
     def realtime_ns(self) -> tuple[int, int] | None:
         """CLOCK_REALTIME when the first rank checked in and when the last one ended; of a run that goes on,
         now; of a killed one, when a rank last closed a step. None where that is not known."""
-        begins = [whole(entry.get("realtime_ns")) for entry in self.rank_entries if entry]
-        ends = [*(whole(end.get("realtime_ns")) for end in self.ends.values()), *self._newest_ns.values()]
+        begins = [entry.get("realtime_ns", 0) for entry in self.rank_entries if entry]
+        ends = [*(end.get("realtime_ns", 0) for end in self.ends.values()), *self._newest_ns.values()]
         begin, end = min(begins, default=0), max(ends, default=0)
         if begin <= 0:
             return None
@@ -826,8 +832,7 @@ class RunDirectory:
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
         self._stamps = Clocks(self.rank_entries, of_ranks("clock"))
-        configuration = self.info.get("configuration")
-        one_in_many = isinstance(configuration, dict) and configuration.get("measure_every", 1) != 1
+        one_in_many = self._configured("measure_every", 1) != 1
         self._alike = Alike(self._group, self._closed_in_all(), not one_in_many)
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._closed_by_all = int(self._last_index[self._may_close()].min(initial=1 << 62))
@@ -878,15 +883,17 @@ class RunDirectory:
     def _closed_in_all(self) -> np.ndarray:
         """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
         the clock end when a rank ends, so their number does not matter."""
-        configuration = self.info.get("configuration")
-        by_clock = isinstance(configuration, dict) and bool(configuration.get("step_seconds"))
+        by_clock = bool(self._configured("step_seconds", 0))
         closed = np.full(len(self.rank_entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
             if rank < len(closed) and end.get("reason") != "abort" and not by_clock:
-                closed[rank] = whole(end.get("steps"))
+                closed[rank] = end.get("steps", 0)
         unknown = np.unique(self._group[closed < 0])
         closed[np.isin(self._group, unknown)] = -1
         return closed
+
+    def _configured(self, key: str, otherwise: Any) -> Any:
+        return self.info.get("configuration", _NOTHING).get(key, otherwise)
 
     def _sources(self) -> list[frozenset[str]]:
         """The sources of each rank, as known so far; ranks with the same ones share a set."""
@@ -975,7 +982,7 @@ def _checked(span: int | None) -> int | None:
 
 
 def _group(entry: dict) -> str:
-    return str(entry.get("group") or entry.get("program") or "")
+    return entry.get("group") or entry.get("program", "")
 
 
 def _size_of_world(streams: Streams) -> int:
@@ -983,8 +990,10 @@ def _size_of_world(streams: Streams) -> int:
 
     One damaged number must not make room for millions of ranks.
     """
-    stated = Counter(whole(body.get("size")) for _, body in streams.json("rank"))
-    sizes = [size for size in stated if 0 < size <= _MOST_RANKS]
+    by_rank = {rank: body.get("size", 0) for rank, body in streams.json("rank")}
+    most = min(_MOST_RANKS, max(_PLAIN_RANKS, _RANKS_FOR_EACH * len(by_rank)))
+    stated = Counter(by_rank.values())
+    sizes = [size for size in stated if 0 < size <= most]
     if sizes:
         return min(sizes, key=lambda size: (-stated[size], size))
     ranks = streams.places["rank"]

@@ -99,15 +99,11 @@ class _Modules:
     def add(self, told: dict, files: _Files) -> None:
         """told : the body of a `modules` entry."""
         for key, add in (("modules", self._add_loaded), ("functions", self._add_made)):
-            listed = told.get(key)
-            for one in listed if isinstance(listed, list) else ():
-                try:
-                    add(one, files)
-                except (AttributeError, KeyError, TypeError, ValueError):
-                    continue  # damaged
+            for one in told.get(key, ()):
+                add(one, files)
 
     def _add_loaded(self, one: dict, files: _Files) -> None:
-        code = _Code(str(one.get("path", "")), str(one.get("build_id", "")))
+        code = _Code(one.get("path", ""), one.get("build_id", ""))
         number = self._add(one, int(one["bias"], 16), code, files)
         if is_interpreter(code.path):
             self.interpreters.add(number)
@@ -120,8 +116,6 @@ class _Modules:
 
     def _add(self, one: dict, bias: int | None, code: _Code, files: _Files) -> int:
         begin, end = int(one["begin"], 16), int(one["end"], 16)
-        if max(begin, end, bias or 0) >= 1 << 64:
-            raise ValueError("no address is so large")
         number = files.setdefault(code, len(files))
         self.begin.append(begin)
         self.end.append(end)

@@ -53,7 +53,7 @@ def measured(run: RunDirectory) -> Measured:
     ends = [configuration.get(key) for key in ("step_call", "step_region")]
     return Measured(
         name=name,
-        program=", ".join(sorted({str(entry.get("program") or "") for entry in run.rank_entries if entry})),
+        program=", ".join(sorted({entry.get("program", "") for entry in run.rank_entries if entry})),
         n_ranks=run.n_ranks,
         step_s=found.largest["step_time_s"] / span,
         is_output=output_steps((found.totals["io_write_bytes"] / span)[:, None], LOG_BYTES),

@@ -7,8 +7,6 @@ import os
 import time
 from pathlib import Path
 
-from perfield.fields.quantities import whole
-
 SILENCE_S = 60  # a rank on another host counts as dead after this long without an entry
 
 
@@ -39,14 +37,14 @@ def is_certain(ranks: list[dict | None], ends: dict[int, dict]) -> bool:
 
 def _is_here(entry: dict) -> bool:
     """Whether a rank's process number means something in this process."""
-    here = str(entry.get("boot_id", "")) and _same_boot(str(entry["boot_id"]))
+    here = entry.get("boot_id", "") and _same_boot(entry["boot_id"])
     return bool(here) and entry.get("pid_namespace") == _pid_namespace()
 
 
 def _alive(entry: dict, newest_ns: int) -> bool:
     if _is_here(entry):
-        return _process_lives(whole(entry.get("pid")), whole(entry.get("realtime_ns")))
-    newest_ns = max(newest_ns, whole(entry.get("realtime_ns")))
+        return _process_lives(entry.get("pid", 0), entry.get("realtime_ns", 0))
+    newest_ns = max(newest_ns, entry.get("realtime_ns", 0))
     return time.time_ns() - newest_ns < SILENCE_S * 1_000_000_000
 
 

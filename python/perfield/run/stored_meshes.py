@@ -54,11 +54,10 @@ class StoredMeshes:
         """The blocks of a rank's piece in one version of its mesh, by number."""
         blocks: dict[int, Block] = {}
         for body in self._streams.bodies(self._rows("mesh", rank, lambda index: index == version)):
-            block = read_block(rank, version, body, blocks) if body else None
+            block, why = read_block(rank, version, body, blocks) if body else (None, "has been damaged")
             if block is None:
-                sentence = (
-                    f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown."
-                )
+                sentence = f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown"
+                sentence += f": it {why}."
                 self._misshapen[sentence] = None
             else:
                 blocks[block.block] = block  # the newer block of a number replaces the older

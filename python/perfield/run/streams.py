@@ -16,7 +16,8 @@ import numpy as np
 from perfield import _bridge
 from perfield.catalyst_scripts.safe_open import why_unsafe
 from perfield.run.errors import RunError
-from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
+from perfield.run.json_text import NestedTooDeepError, parse_json
+from perfield.run.schema import checked
 
 NAMES = (
     *("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity"),
@@ -28,6 +29,7 @@ OLDEST = {name: 3 if name == "step" else 1 for name in NAMES}
 VERSIONS = {name: {"step": 4, "samples": 2}.get(name, 1) for name in NAMES}
 _AT_ONCE = 4  # files that are read at a time
 _OFFSET_BITS = 44  # 16 TB
+_MOST_MISFITS = 100  # sentences on fields that are left out
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class Streams(Rows):
         self._analysis, self._run_id, self._until = analysis, run_id, until
         self._indexes: list[_bridge.StreamIndex] = []
         self._json: dict[int, dict] = {}
+        self._misfits: dict[str, None] = {}  # sentences on fields that are left out
         self._raw: dict[int, bytes] = {}
         self.refused: dict[str, None] = {}
         self._lengths: list[int] = []
@@ -218,10 +221,17 @@ class Streams(Rows):
         unread = [n for n, key in enumerate(keys) if key not in self._json]
         parsed = _PARSED.get(name, _parsed)
         for n, body in zip(unread, self.bodies(rows[unread])):
+            file, offset = keys[n] >> _OFFSET_BITS, keys[n] % (1 << _OFFSET_BITS)
             try:
-                self._json[keys[n]] = parsed(body)
+                self._json[keys[n]], wrong = parsed(name, body)
+                for one in wrong if len(self._misfits) < _MOST_MISFITS else ():
+                    rank = self.places["rank"][rows[n]]
+                    sentence = (
+                        f"{self.folder.name}/{self.paths[file].name}: the {name} entry of rank {rank} at "
+                        f"byte {offset} {one}; it is left out."
+                    )
+                    self._misfits[sentence] = None
             except NestedTooDeepError as error:
-                file, offset = keys[n] >> _OFFSET_BITS, keys[n] % (1 << _OFFSET_BITS)
                 raise RunError(
                     f"{self.paths[file]}: the {name} entry at byte {offset} was not written by "
                     f"perfield ({error}); copy the run again from where it was measured."
@@ -284,6 +294,7 @@ class Streams(Rows):
             if not (running and index.waiting):  # they are gaps until they can be unpacked
                 here = self.places[begins[number] : begins[number + 1]]
                 sentences += [f"{name}: {gap}" for gap in _gaps(here)]
+        sentences += self._misfits
         type, version = self.places["type"], self.places["version"]
         number = np.where(type <= len(NAMES), type, 0)
         oldest, newest = (np.array([0, *versions.values()])[number] for versions in (OLDEST, VERSIONS))
@@ -315,19 +326,19 @@ _EMPTY = (
 )
 
 
-def _parsed(body: bytes | None) -> dict:
+def _parsed(name: str, body: bytes | None) -> tuple[dict, list[str]]:
     try:
         values = parse_json((body or b"{}").decode("utf-8", "replace"))
     except NestedTooDeepError:
         raise
-    except ValueError:
-        return {}
-    return well_typed(values) if isinstance(values, dict) else {}
+    except ValueError as error:
+        return {}, [f"is no JSON ({error})"]
+    return checked(name, values)
 
 
 @lru_cache(maxsize=4096)  # where each rank has its own, they are equal
-def _parsed_once(body: bytes | None) -> dict:
-    return _parsed(body)
+def _parsed_once(name: str, body: bytes | None) -> tuple[dict, list[str]]:
+    return _parsed(name, body)
 
 
 _PARSED = {"region": _parsed_once, "quantity": _parsed_once}

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import pytest
+from limits import in_little_memory
 
 import twin
 from perfield import _bridge
+
+HEADER, PLACE = 200, 56  # bytes of an index' header, and of a place in it
 
 
 @pytest.fixture
@@ -105,3 +108,49 @@ def test_truncated_stream_is_read_anew(paths):
     stream.write_bytes(data[: twin.decode(data)[0][3]["offset"]])
     index.refresh()
     assert len(index.places) == 3
+
+
+def test_index_of_a_terabyte_is_not_read(paths):
+    stored = paths[1]
+    first = opened(*paths)
+    with stored.open("r+b") as file:
+        file.truncate(1 << 40)
+    again = in_little_memory(lambda: len(opened(*paths)))
+    assert again == len(first)
+
+
+def test_index_that_claims_more_entries_than_the_stream_holds_is_rebuilt(paths):
+    stored = paths[1]
+    n = len(opened(*paths))
+    data = bytearray(stored.read_bytes())
+    rows = 5000  # more than there are
+    data[24:32] = (n + rows).to_bytes(8, "little")
+    data[HEADER:HEADER] = bytes(rows * PLACE)
+    data[HEADER - 8 : HEADER - 4] = _bridge.crc32c(bytes(data[HEADER:])).to_bytes(4, "little")
+    data[HEADER - 4 : HEADER] = _bridge.crc32c(bytes(data[: HEADER - 4])).to_bytes(4, "little")
+    stored.write_bytes(data)
+    assert len(opened(*paths)) == n
+
+
+def test_hole_of_a_sparse_stream_is_passed_over(paths):
+    stream, _ = paths
+    data = stream.read_bytes()
+    with stream.open("r+b") as file:
+        file.seek(1 << 40)
+        file.write(data)
+    index = opened(stream, "")
+    assert len(index) == 2 * len(twin.decode(data)[0])
+    assert [length for _, length, _ in index.damage] == [(1 << 40) - len(data)]
+
+
+@pytest.mark.parametrize("index", [1 << 48, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+@pytest.mark.parametrize("type", ["step", "events", "field"])
+def test_entry_of_an_impossible_step_is_damage_that_names_it(paths, type, index):
+    stream, _ = paths
+    n = len(opened(stream, ""))
+    twin.Writer(stream, 1).add(type, twin.step_body(), index=index)
+    twin.Writer(stream, 1).add("end", twin.json_body({}))
+    found = opened(stream, "")
+    assert len(found) == n + 1
+    (sentence,) = [sentence for _, _, sentence in found.damage]
+    assert f"the {type} entry of rank 1, index {index}, is of no step" in sentence

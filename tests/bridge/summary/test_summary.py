@@ -6,6 +6,8 @@ from __future__ import annotations
 import mixed_spans
 import pytest
 from call_numbers import CALL, call_row
+from events_twin import pack_events
+from limits import in_little_memory
 
 import twin
 from perfield import _bridge
@@ -440,3 +442,45 @@ def test_ranks_of_different_spans_are_compared_over_the_same_steps(tmp_path):
         for name in ("written", "look"):  # tell the size and the path
             del lines[name]
     assert mixed == alike
+
+
+@pytest.mark.parametrize("type", ["step", "events"])
+def test_rank_beyond_the_world_takes_no_memory_and_changes_nothing(run, type):
+    expected = lines_of(run)
+    writer = twin.Writer(next((run / "stream").iterdir()), 2**31 - 1)
+    event = {
+        "kind": 0,
+        "call": twin.ISEND,
+        "peer": 1,
+        "begun": 10**7,
+        "wait_begin": 10**7,
+        "wait_end": 2 * 10**7,
+    }
+    body = twin.step_body(**twin.step_values(0, 4, 3)) if type == "step" else pack_events([event])
+    for index in (1, 3):
+        writer.add(type, body, index=index)
+    lines = in_little_memory(lines_of, run)
+    assert lines.pop("written") != expected.pop("written")  # the file has grown
+    assert lines == expected
+
+
+def test_world_that_few_ranks_state_is_not_believed(tmp_path):
+    def state(rank, values):
+        values["size"] = 1 << 24
+
+    run = twin.write_run(tmp_path / "run", ranks=4, steps=3, change_rank=state)
+    lines = in_little_memory(lines_of, run)
+    assert lines["steps"].startswith("3 on 4 ranks")
+    assert "missing" not in lines
+
+
+def test_ranks_that_meet_in_no_step_take_no_room_for_each_step(tmp_path):
+    n = 20_000
+    run = twin.write_run(tmp_path / "run", ranks=1, steps=0, mesh=False)
+    stream = next((run / "stream").iterdir())
+    values, calls = twin.json_body({"size": n, "sources": ["pmpi"]}), twin.step_body(measured_ns=9, end_ns=9)
+    with stream.open("ab") as file:
+        for rank in range(n):
+            file.write(twin.entry("rank", values, rank=rank, sequence=4))
+            file.write(twin.entry("step", calls, rank=rank, sequence=5, index=rank))
+    assert in_little_memory(lines_of, run)["steps"]

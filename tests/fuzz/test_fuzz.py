@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A few cases of each fuzzer; `make fuzz` tries more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def fuzz_runs(tmp_path: Path, *words: str) -> subprocess.CompletedProcess:
+    words = [sys.executable, str(FOLDER / "fuzz_runs.py"), *words]
+    return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
+
+
+@pytest.mark.parametrize(
+    "cases", [pytest.param(12, id="few"), pytest.param(500, marks=pytest.mark.long, id="many")]
+)
+def test_commands_end_with_a_sentence_whatever_a_run_says(tmp_path, cases):
+    result = fuzz_runs(tmp_path, "--cases", str(cases), *([] if cases > 100 else ["--quick"]))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "holds  info: " in result.stdout and "MISSES" not in result.stdout
+
+
+def test_fuzzer_reports_an_error_of_perfields_own(tmp_path, monkeypatch):
+    planted = "import perfield.run.run as r\nr.run_state = lambda *args: 1 / 0\n"
+    (tmp_path / "sitecustomize.py").write_text(planted)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = fuzz_runs(tmp_path, "--cases", "4", "--only", "info")
+    assert result.returncode == 1 and "ZeroDivisionError in sitecustomize.py:2" in result.stdout
