@@ -15,9 +15,11 @@ from perfield import commands
 def run(tmp_path):
     """A run of two hosts; one has staged its stream on a disk of this host."""
     path = twin.write_run(tmp_path / "run", ranks=4, steps=3, hosts=("a", "b"))
-    staged = tmp_path / "disk"
-    staged.mkdir()
+    facts = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps(facts, indent=2))  # as the recorder writes it
     stream = next((path / "stream").glob("b-*.pf"))
+    staged = tmp_path / f"perfield-{facts['run_id']}-{stream.stem}"
+    staged.mkdir()
     stream.rename(staged / "stream.pf")
     note = {"host": "b", "directory": str(staged)}
     (path / "stream" / f".staged-{stream.stem}").write_text(json.dumps(note))
