@@ -322,6 +322,8 @@ std::string NodeFiles::end(Appender& stream_file) noexcept {
 
 Collection collect_staged(const std::string& run) {
   Collection collection;
+  const std::vector<StagingNote> notes = read_notes(run);
+  if (notes.empty()) return collection;
   RunFacts facts;
   // Else its owner could have this user's files of another run moved to where others read them.
   const std::string whose = why_not_ours(run);
@@ -331,7 +333,7 @@ Collection collect_staged(const std::string& run) {
                                  "; collect files only into runs of your own");
     return collection;
   }
-  for (const StagingNote& note : read_notes(run)) collect_one(run, facts.run_id, note, &collection);
+  for (const StagingNote& note : notes) collect_one(run, facts.run_id, note, &collection);
   return collection;
 }
 
