@@ -100,7 +100,7 @@ def test_no_run_gives_a_sentence(perfield_cli, tmp_path):
 def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
     claimed = folder / "perfield-run-13"  # as `perfield env` leaves it
     (claimed / "stream").mkdir(parents=True)
-    facts = json.loads((folder / "perfield-run/run.json").read_text()) | {"start_ns": 5 * 10**18}
+    facts = json.loads((folder / "perfield-run/run.json").read_text()) | {"start_ns": 4 * 10**18}
     (claimed / "run.json").write_text(json.dumps(facts))
     passed_over = "; perfield-run-13 is newer, but nothing was measured there yet\n"
     for words in (("info",), ("report", "--text")):

@@ -61,7 +61,7 @@ def runs_of(wanted: Path) -> list[Path]:
         if not name.fullmatch(path.name):
             continue
         try:
-            found.append((int(read_info(path)["start_ns"]), path))
+            found.append((int(read_info(path)[0]["start_ns"]), path))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # no run
     return [path for _, path in sorted(found)]

@@ -163,7 +163,7 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
     candidate, n = wanted, 1
     while candidate.exists() or n == 1:
         try:
-            if read_info(candidate).get("run_id") == run_id:
+            if read_info(candidate)[0].get("run_id") == run_id:
                 return candidate
         except (OSError, RunError):
             pass  # not a run, or not yet

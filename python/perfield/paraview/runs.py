@@ -138,7 +138,7 @@ def run_at(path: str | Path, refresh: bool = False) -> OpenRun:
     path = Path(path).absolute()
     path = path.parent if path.is_file() and path.name == "run.json" else path
     found = _opened.get(path)
-    if found is None or run_id_of(read_info(path), path) != found.run_id:
+    if found is None or run_id_of(read_info(path)[0], path) != found.run_id:
         found = _opened[path] = OpenRun(path)
         while len(_opened) > MOST_OPEN:
             _opened.popitem(last=False)
