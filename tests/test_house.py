@@ -257,6 +257,7 @@ OTHER_TESTS = {
     "ci",
     "faults",
     "fixtures",
+    "fuzz",
     "multihost",
     "overhead",
     "scale",

@@ -135,7 +135,7 @@ class PathSums:
         self.length_s += float(found.measured_ns.max(initial=0.0)) * 1e-9
         self.instant_s += float(found.end_ns.max(initial=0.0)) * 1e-9
         self.gain_s += balanced(events, states, found.computing_ns).gain_ns * 1e-9
-        self.computing_s[: len(found.computing_ns)] += found.computing_ns * 1e-9  # the last may lack events
+        self.computing_s += found.computing_ns * 1e-9
         self.is_known[events["rank"]] = True
         parts = critical_path(events, states).parts
         inside = np.isin(parts["step"], stretch.steps)
