@@ -19,7 +19,7 @@ CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")
 IO, N_MPI = 4, 6
 SENDS = {5: "isend", 28: "get"}  # of all calls those that the tests use
 READS, WRITES = {94, 96}, {95, 97}
-WITHOUT_PU = ("run_delay_time", "mpi_without_pu", "throttled_time", "stolen_time")
+WITHOUT_PU = ("run_delay_time", "mpi_without_pu", "mpi_without_pu_at_least", "throttled_time", "stolen_time")
 FILES = ("file_time", "file_read_count", "file_write_count", "file_read", "file_write")
 MPI_TIMES = [f"mpi_{name}_time" for name in CLASSES]
 UNITS = {"1": ("", 1), "B": ("_bytes", 1), "ns": ("_s", 1e-9), "uJ": ("_J", 1e-6), "ppm": ("_share", 1e-6)}
@@ -183,7 +183,8 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     computed -= delayed if known else 0
     values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
     busy = step["cpu_user_ns"] + step["cpu_system_ns"] - files["file_time"]
-    outside = lost["mpi_without_pu"] if lost["mpi_without_pu"] == lost["mpi_without_pu"] else 0
+    least = lost["mpi_without_pu_at_least"]
+    outside = least if least == least else 0
     busy -= max(mpi_ns - outside, 0)
     known_cpu = (mpi or run.size == 1) and own_process
     values["compute_cpu_time_s"] = min(max(busy * 1e-9, 0), computed) if known_cpu else NAN

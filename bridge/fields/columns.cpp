@@ -182,13 +182,13 @@ double RankSums::outside_calls_ns() const {
 }
 
 double RankSums::compute_cpu_ns() const {
-  const double in_mpi = std::max(mpi_ns() - without_pu(KnownQuantity::mpi_without_pu), 0.0);
+  const double in_mpi = std::max(mpi_ns() - without_pu(KnownQuantity::mpi_without_pu_at_least), 0.0);
   return std::clamp(cpu_user_ns + cpu_system_ns - in_mpi - file_ns, 0.0, compute_ns());
 }
 
 double RankSums::delayed_ns() const {
   if (!knows(KnownQuantity::run_delay)) return 0;
-  // What a rank waited for a PU in MPI is in its time without one there; not known: at most all.
+  // What a rank waited for a PU in MPI is in its time without one there, at most.
   const double in_mpi =
       knows(KnownQuantity::mpi_without_pu) ? without_pu(KnownQuantity::mpi_without_pu) : mpi_ns();
   return std::clamp(without_pu(KnownQuantity::run_delay) - in_mpi, 0.0, outside_calls_ns());

@@ -18,34 +18,40 @@ uint64_t cpu_of_this_thread_ns() noexcept {
 
 }  // namespace
 
-void CpuInCalls::start(perfield_quantity quantity, const Clock& clock) noexcept {
-  quantity_ = quantity;
+void CpuInCalls::start(perfield_quantity at_least, perfield_quantity at_most,
+                       const Clock& clock) noexcept {
+  at_least_ = at_least;
+  at_most_ = at_most;
   every_ticks_ = clock.ticks_of_ns(kEvery_ns);
 }
 
 CpuReading CpuInCalls::first_reading() const noexcept {
   CpuReading reading;
-  if (quantity_) {
+  if (at_most_) {
     reading.next_reading = 0;
     reading.long_call = every_ticks_;
   }
   return reading;
 }
 
-void cpu_before_call(CpuReading* reading, uint64_t now) noexcept {
-  *reading = {now + reading->long_call, reading->long_call, now, cpu_of_this_thread_ns()};
-}
-
-void cpu_after_call(Shard& shard, uint64_t entered, uint64_t now) noexcept {
+void read_cpu(Shard& shard, uint64_t now) noexcept {
   const Recorder& r = *the_recorder;
   const CpuReading before = shard.cpu;
-  cpu_before_call(&shard.cpu, now);
+  CpuReading& read = shard.cpu;
+  read.next_reading = now + before.long_call;
+  read.ticks = now;
+  read.used_ns = cpu_of_this_thread_ns();
+  read.ticks_in_calls = shard.ticks_in_calls();
   if (!before.ticks) return;
-  const uint64_t without =
-      without_cpu_ns(r.clock.span_ns(growth(entered, before.ticks)),
-                     r.clock.span_ns(growth(now, std::max(entered, before.ticks))),
-                     shard.cpu.used_ns - std::min(shard.cpu.used_ns, before.used_ns));
-  if (without) shard.add(r.cpu_in_calls.quantity(), without);
+  const auto passed_ns = [&r](uint64_t last, uint64_t first) {
+    return r.clock.span_ns(growth(last, first));
+  };
+  const WithoutCpu without =
+      without_cpu_in_calls(passed_ns(now, before.ticks),
+                           passed_ns(read.ticks_in_calls, before.ticks_in_calls),
+                           growth(read.used_ns, before.used_ns));
+  if (without.least_ns) shard.add(r.cpu_in_calls.at_least(), without.least_ns);
+  if (without.most_ns) shard.add(r.cpu_in_calls.at_most(), without.most_ns);
 }
 
 }  // namespace perfield

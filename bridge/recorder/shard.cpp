@@ -263,7 +263,7 @@ void Shard::count_unusual_call(perfield_call call, uint64_t entered, uint64_t no
                                uint64_t in) noexcept {
   const uint64_t ticks = growth(now, entered);
   count_call(call, ticks, out, in);
-  if (ticks >= cpu.long_call) cpu_after_call(*this, entered, now);
+  if (ticks >= cpu.long_call) read_cpu(*this, now);
 }
 
 uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {

@@ -32,8 +32,10 @@ void ProcessWatch::start(Recorder& r, uint64_t now) {
                              PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM, help);
   };
   r.cpu_in_calls.start(
+      time_of_rank(KnownQuantity::mpi_without_pu_at_least,
+                   "time in MPI calls in which the calling thread did not run, at least"),
       time_of_rank(KnownQuantity::mpi_without_pu,
-                   "time in MPI calls of 0.5 ms or more in which the calling thread did not run"),
+                   "time in MPI calls in which the calling thread did not run, at most"),
       r.clock);
   if (threads_.counts_delay())
     run_delay_.quantity = time_of_rank(KnownQuantity::run_delay, "see run_delay_time_s");

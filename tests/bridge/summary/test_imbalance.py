@@ -256,7 +256,10 @@ def test_equal_pus_of_two_hosts_are_not_shared(tmp_path):
     )
 
 
-WITHOUT_PU = tuple((name, "ns", "rank") for name in ("run_delay_time", "mpi_without_pu", "throttled_time"))
+WITHOUT_PU = tuple(
+    (name, "ns", "rank")
+    for name in ("run_delay_time", "mpi_without_pu", "mpi_without_pu_at_least", "throttled_time")
+)
 
 
 def waits_for_pus(**of_rank):
@@ -320,6 +323,7 @@ def with_cpu_time(cpu_ns, waited_ns=(0, 0, 0, 0)):
         waited = {
             "run_delay_time": {rank: waited_ns[rank] + call["ns"]},
             "mpi_without_pu": {rank: call["ns"]},
+            "mpi_without_pu_at_least": {rank: call["ns"]},
         }
         waits_for_pus(**waited, throttled_time={rank: 0})(rank, step, values)
 

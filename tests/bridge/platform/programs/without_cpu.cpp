@@ -29,9 +29,10 @@ int main(int n, char** words) {
     const bool known = shift_in(words[2], &ahead);
     printf("%d %lld\n", known, static_cast<long long>(ahead));
   } else {
-    const uint64_t without =
-        without_cpu_ns(strtoull(words[2], nullptr, 10), strtoull(words[3], nullptr, 10),
-                       strtoull(words[4], nullptr, 10));
-    printf("%llu\n", static_cast<unsigned long long>(without));
+    const WithoutCpu without =
+        without_cpu_in_calls(strtoull(words[2], nullptr, 10), strtoull(words[3], nullptr, 10),
+                             strtoull(words[4], nullptr, 10));
+    printf("%llu %llu\n", static_cast<unsigned long long>(without.least_ns),
+           static_cast<unsigned long long>(without.most_ns));
   }
 }
