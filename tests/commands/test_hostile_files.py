@@ -114,11 +114,11 @@ def test_run_json_that_is_a_pipe_is_a_sentence(run, command, capfd):
 
 
 def test_pictures_are_described_by_a_regular_file(run, capfd):
-    from perfield.commands.open import _pictures
+    from perfield.commands.open import pictures_of
 
     (run / "pictures").mkdir()
     os.mkfifo(run / "pictures/pictures.json")
-    assert _pictures(run / "pictures") == []
+    assert pictures_of(run / "pictures") == []
 
 
 @pytest.mark.parametrize("named", ["option", "setting"])

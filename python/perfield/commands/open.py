@@ -55,9 +55,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
     arguments.run = run_path(arguments.run)
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
-    if not _pictures(directory) or mesh_words(arguments):
+    if not pictures_of(directory) or mesh_words(arguments):
         _write(arguments)
-    there = _pictures(directory)
+    there = pictures_of(directory)
     names = [name for name in PICTURES if getattr(arguments, name)] or there
     for name in names:
         if name not in there:
@@ -111,7 +111,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _pictures(directory: Path) -> list[str]:
+def pictures_of(directory: Path) -> list[str]:
     """The pictures in a directory, according to its pictures.json."""
     from perfield.catalyst_scripts.safe_open import safe_read
     from perfield.run.json_text import parse_json

@@ -57,18 +57,30 @@ def crowded(placement: Placement) -> np.ndarray:
 def keep_busy(observed: Observed, ranks: np.ndarray) -> bool:
     """Whether ranks use half of the CPU time of the PUs that they may run on, or that is not known. If they
     use less and still wait for a PU, it is others that have it."""
+    return not used_share(observed, ranks) < BUSY
+
+
+def used_share(observed: Observed, ranks: np.ndarray, ready: bool = False) -> float:
+    """The share that ranks use of the CPU time of the PUs that they may run on; NaN if it is not known.
+
+    ready : the share that they would use if they never had to wait for a PU; above 1, they wait for one
+    another.
+    """
     placement = observed.placement
     here = np.isin(observed.ranks, ranks)
     user_s, system_s = (observed.of(name)[:, here] for name in ("cpu_user_time_s", "cpu_system_time_s"))
     used_s = float(np.nansum(user_s, dtype=float) + np.nansum(system_s, dtype=float))
     if placement is None or not len(ranks) or not np.isfinite(user_s).any():
-        return True
+        return np.nan
     pus = {
         (node, int(pu))
         for node, binding in zip(placement.node_id[ranks].tolist(), placement.binding[ranks].tolist())
         for pu in placement.bindings[binding]
     }
-    return used_s >= BUSY * len(pus) * observed.elapsed_s
+    if ready:
+        used_s += float(np.nansum(observed.of("run_delay_time_s")[:, here], dtype=float))
+    whole_s = len(pus) * observed.elapsed_s
+    return used_s / whole_s if whole_s > 0 else np.nan
 
 
 def shared_cores(placement: Placement) -> list[tuple[tuple[int, int], np.ndarray]]:

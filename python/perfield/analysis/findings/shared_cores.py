@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times
+from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times, used_share
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.analysis.words import in_percent, in_seconds
 from perfield.topology import Placement, ranges, sharing
 
-QUESTION = "Do ranks share cores?"
+QUESTION = "Do ranks wait for cores that they share?"
 KINDS = ("shared cores",)
 NEEDS = ()
 LIKES = (
@@ -87,9 +87,13 @@ def _free_cores(placement: Placement, number: int) -> int:
 
 
 def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
-    """Whether these ranks waited for a PU for 5 % of their time outside of calls, and for one another,
-    or the kernel does not tell it."""
+    """Whether these ranks waited for one another for 5 % of their steps or of their time outside of calls, or
+    the kernel does not tell it."""
     here = np.isin(observed.ranks, ranks)
+    step_s, waited_s = (observed.of(name)[:, here] for name in ("step_time_s", "run_delay_time_s"))
+    is_ready = np.nansum(waited_s, dtype=float) >= DELAYED * np.nansum(step_s, dtype=float) > 0
+    if is_ready and used_share(observed, ranks, ready=True) > 1:
+        return True
     delayed_s, outside_s = observed.of("delayed_compute_time_s")[:, here], observed.outside_calls_s[:, here]
     if not np.isfinite(delayed_s).any():
         return True

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import crowded, hosts_of, keep_busy, rank_ranges, shorter_s
+from perfield.analysis.findings.placed import (
+    crowded,
+    hosts_of,
+    keep_busy,
+    rank_ranges,
+    shorter_s,
+    used_share,
+)
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.analysis.words import in_percent, in_seconds, start
 
@@ -24,6 +31,7 @@ LIKES = (
     "throttled_time_s",
     "stolen_time_s",
 )
+READY = 0.05  # of the steps without a PU: less is what any machine does
 MOSTLY = 0.5  # of the wait for a PU, to name its cause; of the largest share of a rank, to name others
 
 QUOTA = (
@@ -41,19 +49,27 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     """Yields a finding about ranks that waited for a PU, and one about PUs that a hypervisor took.
 
     worth : the least share of the run's time that this must cost. Ranks that share PUs with one another, and
-    keep these busy, are left to the finding about these.
+    keep these busy, are left to the finding about these. Where waiting for a PU may all lie in MPI calls, it
+    is told without a cost.
     """
     delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
+    is_asked = np.ones(len(observed.ranks), dtype=bool)
     if observed.placement is not None:
         shared = crowded(observed.placement)
         if keep_busy(observed, np.flatnonzero(shared)):
-            delayed_s[:, shared[observed.ranks]] = 0.0
+            is_asked = ~shared[observed.ranks]
+    delayed_s[:, ~is_asked] = 0.0
     throttled_s, waited_s = (
         np.nansum(observed.of(name), axis=0, dtype=float) for name in ("throttled_time_s", "run_delay_time_s")
     )
     by_quota = (throttled_s > 0) & (throttled_s >= MOSTLY * waited_s)
+    has_cost = False
     for part in (by_quota, ~by_quota):
-        yield from _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
+        for found in _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited):
+            has_cost = True
+            yield found
+    if not has_cost:
+        yield from _ready(observed, is_asked & ~by_quota, waited_s)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
     yield from _finding(
         observed, np.minimum(stolen_s, np.nan_to_num(observed.of("compute_time_s"))), worth, _stolen
@@ -82,6 +98,31 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iter
     )
 
 
+def _ready(observed: Observed, is_asked: np.ndarray, waited_s: np.ndarray) -> Iterator[Finding]:
+    """The finding about ranks that were ready to run without a PU, maybe only in MPI calls."""
+    step_s = np.nansum(observed.of("step_time_s"), axis=0, dtype=float)
+    columns = np.flatnonzero(is_asked & (waited_s >= READY * step_s) & (step_s > 0))
+    ranks = observed.ranks[columns]
+    share = used_share(observed, ranks)
+    if not share < 1:
+        return
+    took, taken_s = float(waited_s[columns].sum()), float(step_s[columns].sum())
+    yield Finding(
+        kind="taken PUs",
+        words=start(
+            f"{rank_ranges(ranks)} had no PU for {in_seconds(took)} in which they were ready to run, "
+            f"{in_percent(took / taken_s)} of their steps, and used {in_percent(share)} of the CPU time of "
+            "their PUs: other processes had the rest. What that costs is not known, as it may lie in MPI "
+            "calls that wait anyway."
+        ),
+        saved_s=None,
+        remedy=OTHERS,
+        picture=Picture("machine", "run_delay_time_s"),
+        ranks=ranks,
+        hosts=hosts_of(observed.placement, ranks) if observed.placement is not None else (),
+    )
+
+
 def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
     words = (
         f"{{ranks}} waited for a PU for {in_seconds(lost_s)}, {{share}} of the time outside of calls there"
@@ -99,7 +140,7 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
         )
     placement = observed.placement
     if placement is not None and crowded(placement)[observed.ranks[columns]].any():
-        why = "these ranks leave their PUs free for most of the time: other processes used them"
+        why = "these ranks used less than half of the CPU time of their PUs: other processes had the rest"
     else:
         why = "no other rank has to share it: other processes used the PUs, or more threads than PUs"
     return (
