@@ -79,7 +79,9 @@ def start(tmp_path):
     def popen(*argv: object, **options) -> subprocess.Popen:
         words = [str(word) for word in argv]
         kept = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **options}
+        hup = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's would be inherited
         process = subprocess.Popen(words, env=clean_environment(), cwd=tmp_path, text=True, **kept)
+        signal.signal(signal.SIGHUP, hup)
         started.append(process)
         return process
 

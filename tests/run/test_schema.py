@@ -23,7 +23,7 @@ GOOD = {
     "a list of whole numbers below 2^62": [1, 2],
 }
 BAD = {
-    "a text": [7, None, ["a"]],
+    "a text": [7, ["a"]],
     "a list of texts": ["a", [1], {}],
     "true or false": [0, "true"],
     "a whole number below 2^62": [1.0, True, "1", MOST, -MOST],
@@ -31,6 +31,17 @@ BAD = {
     "a finite number below 2^62": [math.nan, math.inf, 1e300, "1", True],
     "a list of whole numbers below 2^62": [[1.5], [True], 3, [MOST]],
 }
+
+
+def test_coordinates_may_be_of_any_size():
+    mesh = {"origin": [-1e-300, 1e22, 0], "spacing": [1, 2.5, 1e300]}
+    assert checked("mesh", mesh) == (mesh, [])
+    for large in (math.inf, math.nan, 10**400):
+        assert checked("mesh", {"origin": [large, 0, 0]})[0] == {}
+
+
+def test_null_is_a_field_that_is_not_known():
+    assert checked("run.json", {"size": None, "program": "a"}) == ({"program": "a"}, [])
 
 
 @pytest.mark.parametrize("words", GOOD)

@@ -8,7 +8,7 @@ over millions of entries, keeps what is right in a damaged one, and adds nothing
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -40,8 +40,12 @@ def _is_of_64_bits(value: Any) -> bool:
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and abs(value) < MOST
+    return _is_finite(value) and abs(value) < MOST
 
 
 def _list(one: Kind, words: str) -> Kind:
@@ -145,7 +149,8 @@ OF_TYPE: dict[str, dict[str, Kind]] = {
         "block": WHOLE,
         "kind": TEXT,
         "extent": Kind("six numbers of points", lambda value: WHOLES.fits(value) and _is_extent(value)),
-        **_row("origin spacing", Kind("three numbers", lambda v: len(v) == 3 and all(map(_is_number, v)))),
+        **_row("origin spacing", Kind("three finite numbers",
+                                      lambda value: len(value) == 3 and all(map(_is_finite, value)))),
         "arrays": _objects(
             "a list of arrays", ("role", "type", "tuples", "offset"), role=TEXT, type=TEXT, name=TEXT,
             association=Kind("point or cell", lambda value: value in ("point", "cell")),
@@ -184,6 +189,8 @@ def _kept(
     kept = {}
     for key, value in values.items():
         kind = own.get(key) or shared.get(key)
+        if value is None and kind is not None:  # not known
+            continue
         if kind is not None and not _fits(kind, value):
             wrong.append(f"has {where}{_name(key)} {_shown(value)}, expected {kind.words}")
             continue
