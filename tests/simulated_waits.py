@@ -16,10 +16,12 @@ All times are ns. The network is instantaneous but for Network's few numbers; me
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from call_numbers import CALL
@@ -102,6 +104,11 @@ def wait(*requests: str) -> Operation:
 def wait_some(*requests: str) -> Operation:
     """Call MPI_Waitsome until all of these are complete. They must not need later operations of this rank."""
     return Operation("wait", requests=requests, call="waitsome")
+
+
+def test_all(*requests: str, ns: float = 0) -> Operation:
+    """Call MPI_Testall until all of these are complete, and compute for so long after each call before."""
+    return Operation("poll", requests=requests, ns=int(ns))
 
 
 def sendrecv(peer: int, source: int, bytes: int = 8, tag: int = 0) -> Operation:
@@ -364,6 +371,8 @@ class Simulation:
             else:
                 rest = []
             end = max([entered, *completed]) + self.network.overhead_ns
+            if operation.name == "poll":
+                entered, end = self._poll(number, rank, operation, entered, max(completed))
             self._note(number, rank, requests, entered, end, operation.call or "recv")
             rank.now = end
             rank.entered = (end + self.network.overhead_ns, rest) if rest else None
@@ -372,9 +381,22 @@ class Simulation:
         rank.next += 1
         return True
 
+    def _poll(
+        self, number: int, rank: _Rank, operation: Operation, entered: int, completed: int
+    ) -> tuple[int, int]:
+        """Begin and end of the wait in a loop of tests, the first entered at `entered`: perfield counts the
+        time inside them as if they had followed one another directly until the end."""
+        overhead_ns = self.network.overhead_ns
+        n_unanswered = max(0, math.ceil((completed - entered) / (overhead_ns + operation.ns)))
+        computed = n_unanswered * operation.ns
+        of_step = self.computed.setdefault((number, rank.step), {})
+        of_step[""] = of_step.get("", 0) + computed
+        end = entered + computed + (n_unanswered + 1) * overhead_ns
+        return entered + computed, end
+
     def _needed(self, number: int, rank: _Rank, operation: Operation) -> list[Request]:
         """What a blocking operation waits for."""
-        if operation.name == "wait":
+        if operation.name in ("wait", "poll"):
             return [rank.open.pop(name) for name in operation.requests]
         if operation.name == "sendrecv":
             return [
@@ -696,8 +718,8 @@ def _exchange(chance: random.Random, programs: list[list[Operation]], some_time:
 
 
 def _bundles(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:
-    """Some pairs of ranks, with several messages of each partner in one Waitall or in calls of Waitsome, some
-    computed for apart, and collective operations beside them."""
+    """Some pairs of ranks, with several messages of each partner in one Waitall, in calls of Waitsome or in a
+    loop of Testall, some computed for apart, and collective operations beside them."""
     n_ranks = len(programs)
     pairs = [(a, b) for a in range(n_ranks) for b in range(a + 1, n_ranks) if chance.random() < 0.5]
     n_of, bytes_ = {pair: chance.randint(1, 4) for pair in pairs}, _some_bytes(chance)
@@ -721,7 +743,9 @@ def _bundles(chance: random.Random, programs: list[list[Operation]], some_time: 
                 program.append(start("iallreduce", f"c{number}"))
                 requests.append(f"c{number}")
             if requests:
-                program.append(chance.choice([wait, wait, wait_some])(*requests))
+                between_ns = chance.choice([0, 2_000])
+                poll = partial(test_all, ns=between_ns)
+                program.append(chance.choice([wait, wait, wait_some, poll])(*requests))
 
 
 def _shift(chance: random.Random, programs: list[list[Operation]], some_time: Callable[[], int]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wait states by plain Python, from their definitions: slow, and short enough to check by reading.
 
-It is the twin of bridge/waits/wait_states.cpp, for events of any order, damaged ones included.
+It is the twin of bridge/waits/wait_states.hpp, for events of any order, damaged ones included.
 """
 
 from __future__ import annotations

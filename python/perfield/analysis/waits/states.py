@@ -2,7 +2,7 @@
 """Wait states of events: who waited for whom, how long, and how surely.
 
 The terms are those of Scalasca's pattern documentation. `bridge/waits/events.hpp` says what each column of
-EVENT and STATE means, and `bridge/waits/wait_states.cpp` finds the states.
+EVENT and STATE means, and `bridge/waits/wait_states.hpp` finds the states.
 """
 
 from __future__ import annotations
