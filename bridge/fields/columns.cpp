@@ -182,7 +182,8 @@ double RankSums::outside_calls_ns() const {
 }
 
 double RankSums::compute_cpu_ns() const {
-  const double in_mpi = std::max(mpi_ns() - without_pu(KnownQuantity::mpi_without_pu_at_least), 0.0);
+  const double in_mpi =
+      std::max(mpi_ns() - without_pu(KnownQuantity::mpi_without_pu_at_least), 0.0);
   return std::clamp(cpu_user_ns + cpu_system_ns - in_mpi - file_ns, 0.0, compute_ns());
 }
 

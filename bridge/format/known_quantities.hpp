@@ -40,8 +40,8 @@ inline constexpr const char* kMpiTimeNames[kMpiClasses] = {
 inline constexpr const char* kFileTime = "file_time";  // of regions and of ranks
 inline constexpr const char* kFileNames[] = {"file_time", "file_read_count", "file_write_count",
                                              "file_read", "file_write"};
-inline constexpr const char* kWithoutPuNames[] = {"run_delay_time", "mpi_without_pu",
-                                                  "mpi_without_pu_at_least", "throttled_time", "stolen_time"};
+inline constexpr const char* kWithoutPuNames[] = {
+    "run_delay_time", "mpi_without_pu", "mpi_without_pu_at_least", "throttled_time", "stolen_time"};
 inline constexpr int kTimesWithoutPu = 5;
 constexpr int number_without_pu(KnownQuantity what) {  // of these; negative or more: another
   return int(what) - int(KnownQuantity::run_delay);

@@ -46,10 +46,9 @@ void read_cpu(Shard& shard, uint64_t now) noexcept {
   const auto passed_ns = [&r](uint64_t last, uint64_t first) {
     return r.clock.span_ns(growth(last, first));
   };
-  const WithoutCpu without =
-      without_cpu_in_calls(passed_ns(now, before.ticks),
-                           passed_ns(read.ticks_in_calls, before.ticks_in_calls),
-                           growth(read.used_ns, before.used_ns));
+  const WithoutCpu without = without_cpu_in_calls(
+      passed_ns(now, before.ticks), passed_ns(read.ticks_in_calls, before.ticks_in_calls),
+      growth(read.used_ns, before.used_ns));
   if (without.least_ns) shard.add(r.cpu_in_calls.at_least(), without.least_ns);
   if (without.most_ns) shard.add(r.cpu_in_calls.at_most(), without.most_ns);
 }
