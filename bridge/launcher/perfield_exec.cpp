@@ -218,8 +218,8 @@ int main(int n_arguments, char** arguments) {
   const std::string program = perfield::find_program(name);
   if (program.empty()) return refuse_to_start(name, ENOENT);
   struct stat facts {};
-  if (stat(program.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))
-    return refuse_to_start(name, EISDIR);
+  if (stat(program.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+    return refuse_to_start(name, S_ISDIR(facts.st_mode) ? EISDIR : EACCES);
   if (access(program.c_str(), X_OK) != 0) return refuse_to_start(name, EACCES);
 
   Environment environment;

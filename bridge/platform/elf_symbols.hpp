@@ -20,7 +20,7 @@ namespace perfield {
 class MappedFile {
  public:
   explicit MappedFile(const char* path) noexcept {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0) return;
     struct stat facts {};
     if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {

@@ -114,17 +114,19 @@ def test_exit_code_and_arguments_are_the_programs(execute, here):
 
 def test_exit_codes_of_missing_programs_are_a_shells(execute, here):
     (here / "data.txt").write_text("no program\n")
+    os.mkfifo(here / "pipe", 0o755)
     for name, code, reason in (
         ("./nowhere", 127, "No such file or directory"),
         ("nowhere-in-path", 127, "No such file or directory"),
         ("./data.txt", 126, "Permission denied"),
         ("/", 126, "Is a directory"),
+        ("./pipe", 126, "Permission denied"),
     ):
         result = execute("perfield-exec", name, cwd=here)
         assert result.returncode == code, name
         assert result.stderr.startswith(f"perfield-exec: cannot start {name}: "), result.stderr
         assert reason in result.stderr
-    assert [path.name for path in here.iterdir()] == ["data.txt"]
+    assert {path.name for path in here.iterdir()} == {"data.txt", "pipe"}
 
 
 def test_help_and_wrong_usage_are_clear(execute, here):
