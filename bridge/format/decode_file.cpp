@@ -4,7 +4,6 @@
 // mapping would kill the reader with SIGBUS.
 #include "format/decode_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,11 +12,25 @@
 #include <cstring>
 
 #include "format/entry.hpp"
+#include "platform/regular_file.hpp"
 
 namespace perfield {
 
+namespace {
+
+// The run directory of RUN/ROOM/FILE, or the cache in which an index lies in the same way.
+std::string run_of(const std::string& path) {
+  const size_t file = path.rfind('/');
+  if (file == std::string::npos) return ".";
+  const size_t room = file == 0 ? std::string::npos : path.rfind('/', file - 1);
+  if (room == std::string::npos) return path[0] == '/' ? "/" : ".";
+  return room == 0 ? "/" : path.substr(0, room);
+}
+
+}  // namespace
+
 StreamFile::StreamFile(const std::string& path)
-    : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(path), descriptor_(open_inside(path.c_str(), run_of(path).c_str())) {
   refresh_size();
 }
 

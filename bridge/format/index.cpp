@@ -5,11 +5,14 @@
 #include "format/index.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "platform/regular_file.hpp"
 
 namespace perfield {
 namespace {
@@ -39,16 +42,46 @@ std::vector<Row> take_rows(const unsigned char** at, uint64_t number) {
   return rows;
 }
 
-bool write_whole(const std::string& path, const std::string& data) {
-  const std::string part = path + "." + std::to_string(getpid()) + ".part";
-  FILE* file = std::fopen(part.c_str(), "wbe");
-  if (!file) return false;
-  bool good = std::fwrite(data.data(), 1, data.size(), file) == data.size();
-  good = std::fclose(file) == 0 && good;
-  good = good && std::rename(part.c_str(), path.c_str()) == 0;
-  if (!good) unlink(part.c_str());
-  return good;
-}
+// The folder of an index, open while this lives. A link, or a folder of another user, who can put
+// anything in it, is none.
+class OwnFolder {
+ public:
+  explicit OwnFolder(const std::string& index_path)
+      : folder_(open(index_path.substr(0, index_path.rfind('/')).c_str(),
+                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
+    struct stat facts {};
+    is_own_ = folder_ >= 0 && fstat(folder_, &facts) == 0 && facts.st_uid == geteuid();
+  }
+  ~OwnFolder() {
+    if (folder_ >= 0) close(folder_);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  bool is_own() const { return is_own_; }
+  // The file has its name when it is complete, and replaces an earlier one. mode: the umask leaves
+  // out more.
+  bool write(const std::string& name, const std::string& data, mode_t mode) {
+    uint64_t random = 0;
+    if (!is_own_ || getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return false;
+    const std::string part = ".perfield-new-" + std::to_string(random);
+    const int made =
+        openat(folder_, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    FILE* const file = made < 0 ? nullptr : fdopen(made, "wb");
+    bool good = file && std::fwrite(data.data(), 1, data.size(), file) == data.size();
+    if (file)
+      good = std::fclose(file) == 0 && good;
+    else if (made >= 0)
+      close(made);
+    good = good && renameat(folder_, part.c_str(), folder_, name.c_str()) == 0;
+    if (made >= 0 && !good) unlinkat(folder_, part.c_str(), 0);
+    return good;
+  }
+
+ private:
+  const int folder_;
+  bool is_own_ = false;
+};
 
 }  // namespace
 
@@ -191,16 +224,19 @@ void StreamIndex::save() {
   header.header_crc = crc32c(&header, offsetof(IndexHeader, header_crc));
   data.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
 
-  const std::string folder = index_path_.substr(0, index_path_.find_last_of('/'));
-  mkdir(folder.c_str(), 0777);  // fails if it exists; if it cannot be made, so does the next
-  if (write_whole(index_path_, data))
+  const size_t slash = index_path_.rfind('/');
+  // Fails if it exists; if it cannot be made, so does the next.
+  mkdir(index_path_.substr(0, slash).c_str(), 0777);
+  // Who cannot read the stream must not read the index; a group counts only where all others do.
+  const mode_t mode = S_IRUSR | S_IWUSR | readers(stream_path_, gid_t(-1));
+  if (OwnFolder(index_path_).write(index_path_.substr(slash + 1), data, mode))
     saved_ = decided_;
   else
     index_path_.clear();  // does not try an unwritable place again
 }
 
 bool StreamIndex::load(StreamFile& file) {
-  if (index_path_.empty()) return false;
+  if (index_path_.empty() || !OwnFolder(index_path_).is_own()) return false;
   StreamFile stored(index_path_);
   if (!stored.opened() || stored.size() < sizeof(IndexHeader)) return false;
   IndexHeader header;

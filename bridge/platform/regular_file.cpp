@@ -19,6 +19,13 @@
 namespace perfield {
 namespace {
 
+int closed_for_error(int file) noexcept {
+  const int reason = errno;
+  close(file);
+  errno = reason;
+  return -1;
+}
+
 bool is_regular(const struct stat& facts) noexcept {
   if (S_ISREG(facts.st_mode)) return true;
   errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
@@ -69,15 +76,44 @@ int open_regular(const char* path) noexcept {
   if (stat(path, &facts) != 0 || !is_regular(facts)) return -1;
   const int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return -1;
-  if (fstat(file, &facts) == 0 && is_regular(facts)) return file;
-  const int reason = errno;
-  close(file);
-  errno = reason;
-  return -1;
+  return fstat(file, &facts) == 0 && is_regular(facts) ? file : closed_for_error(file);
 }
 
-bool read_regular(const std::string& path, size_t most, std::string* text) {
-  const int file = open_regular(path.c_str());
+int open_inside(const char* path, const char* directory) noexcept {
+  constexpr int kFolder = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  char home[PATH_MAX], whole[PATH_MAX];
+  if (!realpath(directory, home) || !realpath(path, whole)) return -1;
+  const size_t length = home[1] ? strlen(home) : 0;  // "/" ends in the slash of what is below it
+  if (strncmp(whole, home, length) != 0 || whole[length] != '/') {
+    errno = EXDEV;
+    return -1;
+  }
+  // What realpath saw may have been replaced since, so no link is followed any more.
+  struct stat of_home {
+  }, facts{};
+  int folder = open(home, kFolder);
+  if (folder >= 0 && fstat(folder, &of_home) != 0) folder = closed_for_error(folder);
+  char* name = whole + length + 1;
+  for (char* slash; folder >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+    *slash = '\0';
+    const int inner = openat(folder, name, kFolder);
+    closed_for_error(folder);
+    folder = inner;
+  }
+  if (folder < 0) return -1;
+  int file = -1;
+  if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && is_regular(facts))
+    file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  closed_for_error(folder);
+  if (file < 0) return -1;
+  if (fstat(file, &facts) != 0 || !is_regular(facts)) return closed_for_error(file);
+  if (facts.st_uid == 0 || facts.st_uid == geteuid() || facts.st_uid == of_home.st_uid) return file;
+  errno = EPERM;
+  return closed_for_error(file);
+}
+
+bool read_regular(const std::string& path, size_t most, std::string* text, const char* below) {
+  const int file = below ? open_inside(path.c_str(), below) : open_regular(path.c_str());
   if (file < 0) return false;
   char part[65536];
   size_t n = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// regular_file.hpp - reads files whose names come from a setting or lie in the current directory,
-// where other users may have put anything. Nothing here waits for a pipe or a device.
+// regular_file.hpp - reads files whose names come from a setting, or that lie in the current
+// directory or in a run, where other users may have put anything. Nothing here waits for a pipe or
+// a device. `catalyst_scripts/safe_open.py` is the same in Python.
 #pragma once
 
 #include <sys/types.h>
@@ -14,9 +15,15 @@ namespace perfield {
 // EINVAL for a pipe, a device or a socket.
 int open_regular(const char* path) noexcept;
 
-// Appends a whole regular file of at most `most` bytes. False (errno) if that fails: EFBIG for
-// more.
-bool read_regular(const std::string& path, size_t most, std::string* text);
+// The same for a file below a directory, which may itself be a link. Links on the way are followed
+// if they stay inside it, else EXDEV. EPERM for a file that belongs to neither the directory's
+// owner, this user nor root.
+int open_inside(const char* path, const char* directory) noexcept;
+
+// Appends a whole regular file of at most `most` bytes. below: null, or a directory, as for
+// open_inside. False (errno) if that fails: EFBIG for more.
+bool read_regular(const std::string& path, size_t most, std::string* text,
+                  const char* below = nullptr);
 
 // Why a file that was found by its name alone may be another user's work; "" if it is not. The file
 // and the folders of its name and of what that links to must belong to this user or root, and

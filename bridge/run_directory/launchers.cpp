@@ -15,6 +15,8 @@
 #include <set>
 #include <sstream>
 
+#include "platform/regular_file.hpp"
+
 namespace perfield {
 namespace {
 
@@ -179,7 +181,10 @@ namespace {
 
 // Different words in a file; of several on a line, the first counts.
 int different_lines(const std::string& path) {
-  std::ifstream file(path);
+  constexpr size_t kMostBytes = size_t{1} << 26;
+  std::string text;
+  if (!read_regular(path, kMostBytes, &text)) return 0;
+  std::istringstream file(text);
   std::set<std::string> names;
   std::string line, name;
   while (std::getline(file, line))

@@ -45,7 +45,7 @@ std::vector<StagingNote> read_notes(const std::string& run) {
     const std::string file_name = entry->d_name;
     if (file_name.rfind(kPrefix, 0) != 0) continue;
     std::string text;
-    if (!read_regular(run + "/stream/" + file_name, kMostBytes, &text)) continue;
+    if (!read_regular(run + "/stream/" + file_name, kMostBytes, &text, run.c_str())) continue;
     text = text.substr(0, text.find('\n'));
     StagingNote note = {file_name.substr(kPrefix.size()), plain_text(text, "host"),
                         plain_text(text, "directory")};

@@ -12,11 +12,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "format/decode_json.hpp"
 #include "format/peers.h"
+#include "platform/regular_file.hpp"
 #include "summary/text.hpp"
 
 namespace perfield {
@@ -57,7 +56,7 @@ std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder
     struct stat status;
     const std::string path = folder + "/" + name;
     if (name.size() > 3 && name.compare(name.size() - 3, 3, ".pf") == 0 &&
-        stat(path.c_str(), &status) == 0)
+        lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
       files.emplace_back(path, static_cast<uint64_t>(status.st_size));
   }
   closedir(directory);
@@ -355,6 +354,11 @@ bool RunTotals::is_repeated(const EntryHeader& header) {
 
 namespace {
 
+std::string no_summary(const std::string& what, int reason) {
+  return what + " cannot be read here (" + strerror(reason) +
+         "), so there is no summary; `perfield info` may print it later";
+}
+
 std::string why_no_streams(const std::string& run_path) {
   if (DIR* folder = opendir((run_path + "/stream").c_str())) {
     closedir(folder);
@@ -362,8 +366,7 @@ std::string why_no_streams(const std::string& run_path) {
     return "the run directory " + run_path +
            " is not there: it was deleted, moved, or hidden by a change of the root directory";
   } else if (errno != ENOENT) {
-    return "the run directory " + run_path + " cannot be read here (" + strerror(errno) +
-           "), so there is no summary; `perfield info` may print it later";
+    return no_summary("the run directory " + run_path, errno);
   }
   return "nothing was recorded in " + run_path + ": no rank has written a stream";
 }
@@ -371,8 +374,9 @@ std::string why_no_streams(const std::string& run_path) {
 }  // namespace
 
 std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
-  std::ifstream info(run_path + "/run.json");
-  const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
+  constexpr size_t kMostBytes = size_t{1} << 24;  // of a run.json
+  std::string text;
+  read_regular(run_path + "/run.json", kMostBytes, &text, run_path.c_str());
   const uint64_t run_id = json_run_id(text);
   totals->steps_by_clock = text.find("\"step_seconds\": ") != std::string::npos &&
                            text.find("\"step_seconds\": 0,") == std::string::npos;
@@ -409,10 +413,15 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   const auto begin_in = [&](uint64_t bytes) {
     return bytes - (share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes);
   };
+  int trouble = 0;
+  bool any_opened = false;
   for (const auto& [path, bytes] : streams) {  // one rank's definition serves all
     StreamFile file(path);
+    if (!file.opened()) trouble = errno;
+    any_opened = any_opened || file.opened();
     scan_entries(file, 0, std::min(bytes, kOpeningBytes), run_id, take_sizes);
   }
+  if (!any_opened) return no_summary("the streams of " + run_path, trouble);
   totals->take_sizes(stated);
   for (const auto& [path, bytes] : streams) {
     if (!begin_in(bytes)) continue;  // read below

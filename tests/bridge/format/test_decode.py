@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+
 import numpy as np
 import pytest
 
@@ -259,3 +263,55 @@ def test_missing_file_gives_an_error(tmp_path):
     assert _bridge.StreamIndex(str(tmp_path / "nothing.pf")).refresh() is False
     assert not full_steps(tmp_path / "nothing.pf", [0])["whole"].any()
     assert _bridge.read_bodies(str(tmp_path / "nothing.pf"), [0]) == [None]
+
+
+@pytest.fixture
+def no_waiting():
+    """Interrupts what waits in a pipe."""
+
+    def too_long(*_):
+        raise AssertionError("it waited for 30 s")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize("kind", ["pipe", "device", "link out", "room out", "owner"])
+def test_file_that_takes_the_place_of_a_stream_is_not_read(stream, tmp_path, kind):
+    """As after it was looked at: nothing waits, and nothing outside the run is read."""
+    index = scanned(stream)
+    offsets = index.places["offset"]
+    outside = shutil.copytree(stream.parent, tmp_path / "outside")
+    if kind == "room out":
+        shutil.rmtree(stream.parent)
+        stream.parent.symlink_to(outside)
+    elif kind == "owner":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file to another user")
+        os.chown(stream, 12345, 12345)
+    else:
+        stream.unlink()
+        if kind == "pipe":
+            os.mkfifo(stream)
+        else:
+            stream.symlink_to("/dev/zero" if kind == "device" else outside / stream.name)
+    assert not index.refresh()
+    assert not _bridge.StreamIndex(str(stream), run_id=twin.RUN_ID).refresh()
+    assert _bridge.read_bodies(str(stream), offsets) == [None] * len(offsets)
+
+
+def test_links_that_stay_inside_the_run_are_followed(stream):
+    expected = keys_of(scanned(stream))
+    stream.rename(stream.parent.parent / "kept")
+    stream.symlink_to("../kept")
+    assert keys_of(scanned(stream)) == expected
+    stream.parent.rename(stream.parent.parent / "moved")
+    stream.parent.symlink_to("moved")
+    assert keys_of(scanned(stream)) == expected
+    link = stream.parent.parent.with_name("link to the run")
+    link.symlink_to(stream.parent.parent)
+    assert keys_of(scanned(link / "stream" / stream.name)) == expected

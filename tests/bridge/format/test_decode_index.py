@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
+from pathlib import Path
+
 import pytest
 from limits import in_little_memory
 
 import twin
 from perfield import _bridge
 
+STRANGER = 12345
 HEADER, PLACE = 200, 56  # bytes of an index' header, and of a place in it
 
 
@@ -154,3 +160,66 @@ def test_entry_of_an_impossible_step_is_damage_that_names_it(paths, type, index)
     assert len(found) == n + 1
     (sentence,) = [sentence for _, _, sentence in found.damage]
     assert f"the {type} entry of rank 1, index {index}, is of no step" in sentence
+
+
+def test_index_is_written_through_no_link(paths, tmp_path):
+    """Neither that of the file, nor one of a name that the writer is likely to take, nor the folder's."""
+    stream, stored = paths
+    victim, outside = tmp_path / "victim", tmp_path / "outside"
+    victim.write_text("precious\n")
+    outside.mkdir()
+    stored.parent.mkdir()
+    for name in (stored.name, f"{stored.name}.{os.getpid()}.part", f".{stored.name}"):
+        stored.with_name(name).symlink_to(victim)
+    opened(*paths)
+    assert victim.read_text() == "precious\n"
+    assert stored.read_bytes().startswith(b"pfindex") and not stored.is_symlink()
+    elsewhere = tmp_path / "run" / "linked" / "index.pfi"
+    elsewhere.parent.symlink_to(outside)
+    assert len(opened(stream, elsewhere).places)
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_index_of_another_user_is_not_used(paths, what):
+    stream, stored = paths
+    expected = opened(*paths).places
+    data = bytearray(stream.read_bytes())
+    data[int(expected["offset"][1]) + 60] ^= 1  # seen only if the entry is read again
+    stream.write_bytes(data)
+    before = stored.read_bytes()
+    os.chown(stored.parent if what == "folder" else stored, STRANGER, STRANGER)
+    assert len(opened(*paths).places) < len(expected)
+    if what == "folder":
+        assert stored.read_bytes() == before and len(list(stored.parent.iterdir())) == 1
+    else:
+        assert stored.stat().st_uid == 0, "it is replaced"
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that all users can enter, which pytest's own cannot be."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0o644, 0o644), (0o640, 0o600), (0o600, 0o600)])
+def test_index_is_no_more_readable_than_its_stream(open_folder, mode, expected):
+    stream = next((twin.write_run(open_folder / "run", ranks=1, steps=1) / "stream").iterdir())
+    stream.chmod(mode)
+    stored = open_folder / "run/analysis/index.pfi"
+    before = os.umask(0o022)
+    try:
+        opened(stream, stored)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(stored.stat().st_mode) == expected
+
+
+def test_index_that_cannot_get_its_name_leaves_nothing(paths):
+    _, stored = paths
+    (stored / "in the way").mkdir(parents=True)
+    assert len(opened(*paths).places)
+    assert [path.name for path in stored.parent.iterdir()] == [stored.name]

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
+
 import mixed_spans
 import pytest
 from call_numbers import CALL, call_row
@@ -403,6 +408,30 @@ def test_run_that_is_gone_or_unreadable_is_not_said_to_be_empty(tmp_path):
     (tmp_path / "run/stream").touch()
     [line] = _bridge.closing_lines(str(tmp_path / "run"))
     assert line.startswith(f"the run directory {tmp_path / 'run'} cannot be read here (Not a directory)")
+
+
+@pytest.mark.parametrize("name", ["run.json", "stream/x.pf"])
+def test_pipe_in_a_run_does_not_stop_the_lines(tmp_path, name):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=1)
+    (path / name).unlink(missing_ok=True)
+    os.mkfifo(path / name)
+    code = f"from perfield import _bridge; print(_bridge.closing_lines({str(path)!r}))"
+    words = [sys.executable, "-c", code]
+    result = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert name == "run.json" or "steps      1 on 1 rank" in result.stdout
+
+
+def test_streams_that_cannot_be_opened_are_not_said_to_be_empty(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=1)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, before[1]))  # enough to list them
+    try:
+        [line] = _bridge.closing_lines(str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert line.startswith(f"the streams of {path} cannot be read here (Too many open files)")
 
 
 def test_look_line_works_in_a_shell(tmp_path):
