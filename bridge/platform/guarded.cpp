@@ -20,10 +20,19 @@ struct Directory {
   size_t length = 0;
   uid_t owner = 0;
 };
-Directory run;
+Directory run, stage;
 
-bool is_guarded(const char* path) noexcept {
-  return run.length && !strncmp(path, run.path, run.length) && path[run.length] == '/';
+bool is_below(const Directory& directory, const char* path) noexcept {
+  return directory.length && !strncmp(path, directory.path, directory.length) &&
+         path[directory.length] == '/';
+}
+
+void set(Directory* directory, const std::string& path, uid_t owner) noexcept {
+  const bool fits = path.size() < sizeof directory->path;
+  directory->length = fits ? path.size() : 0;
+  memcpy(directory->path, path.data(), directory->length);
+  directory->path[directory->length] = '\0';
+  directory->owner = owner;
 }
 
 void close_quietly(int file) noexcept {
@@ -32,13 +41,13 @@ void close_quietly(int file) noexcept {
   errno = reason;
 }
 
-int open_run(bool* owners_alone) noexcept {
-  const int directory = open(run.path, O_PATH | kDirectory);
+int open_it(const Directory& guarded, bool* owners_alone) noexcept {
+  const int directory = open(guarded.path, O_PATH | kDirectory);
   if (directory < 0) return directory;
   struct stat facts;
   if (fstat(directory, &facts) == 0) {
     *owners_alone = !(facts.st_mode & 077);
-    if (facts.st_uid == run.owner) return directory;
+    if (facts.st_uid == guarded.owner) return directory;
     errno = EPERM;  // another directory has taken its name
   }
   close_quietly(directory);
@@ -48,18 +57,22 @@ int open_run(bool* owners_alone) noexcept {
 }  // namespace
 
 void guard_directory(const std::string& directory, uid_t owner) noexcept {
-  const bool fits = directory.size() < sizeof run.path;
-  run.length = fits ? directory.size() : 0;
-  memcpy(run.path, directory.data(), run.length);
-  run.path[run.length] = '\0';
-  run.owner = owner;
+  set(&run, directory, owner);
+}
+
+void guard_stage(const std::string& directory, uid_t owner) noexcept {
+  set(&stage, directory, owner);
 }
 
 GuardedParent::GuardedParent(const char* path) noexcept
     : path_(path), name_(path), descriptor_(AT_FDCWD) {
-  if (!is_guarded(path)) return;
-  name_ = path + run.length + 1;
-  descriptor_ = open_run(&owners_alone_);
+  const Directory* const guarded = is_below(run, path)     ? &run
+                                   : is_below(stage, path) ? &stage
+                                                           : nullptr;
+  if (!guarded) return;
+  owner_ = guarded->owner;
+  name_ = path + guarded->length + 1;
+  descriptor_ = open_it(*guarded, &owners_alone_);
   while (descriptor_ >= 0) {
     const char* slash = strchr(name_, '/');
     if (!slash) return;
@@ -76,6 +89,10 @@ GuardedParent::GuardedParent(const char* path) noexcept
   descriptor_ = kNone;
 }
 
+bool GuardedParent::may_own(uid_t user) const noexcept {
+  return !guarded() || user == owner_ || user == geteuid();
+}
+
 GuardedParent::~GuardedParent() {
   if (descriptor_ >= 0) close_quietly(descriptor_);
 }
@@ -83,18 +100,23 @@ GuardedParent::~GuardedParent() {
 int open_guarded(const std::string& path, int flags, mode_t mode) noexcept {
   const GuardedParent parent(path.c_str());
   if (!parent.found()) return -1;
-  flags |= O_CLOEXEC | O_NOFOLLOW;
-  if (!parent.guarded()) return open(path.c_str(), flags, mode);
+  flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   if (parent.owners_alone()) mode &= 0700;
-  const int file = openat(parent.descriptor(), parent.name(), flags | O_NONBLOCK | O_NOCTTY, mode);
+  const int file = openat(parent.descriptor(), parent.name(), flags, mode);
   if (file < 0) return file;
   struct stat facts;
   if (fstat(file, &facts) == 0) {
-    if (S_ISREG(facts.st_mode)) return file;
-    errno = EINVAL;
+    const bool regular = S_ISREG(facts.st_mode);
+    if (regular && parent.may_own(facts.st_uid)) return file;
+    errno = regular ? EPERM : EINVAL;
   }
   close_quietly(file);
   return -1;
+}
+
+void unlink_guarded(const std::string& path) noexcept {
+  const GuardedParent parent(path.c_str());
+  if (parent.found()) unlinkat(parent.descriptor(), parent.name(), 0);
 }
 
 }  // namespace perfield

@@ -22,15 +22,28 @@ std::string hidden(std::string path) {
 
 Draft::Draft(const std::string& wanted)
     : wanted_(wanted), draft_(hidden(wanted)), parent_(wanted_.c_str()) {
+  if (!parent_.found())
+    trouble_ = errno;
+  else if (is_there())
+    trouble_ = EEXIST;
+  else
+    make();
+}
+
+Draft::Draft(const std::string& wanted, const std::string& draft)
+    : wanted_(wanted), draft_(draft), parent_(wanted_.c_str()) {
   if (!parent_.found()) {
     trouble_ = errno;
-  } else if (is_there()) {
-    trouble_ = EEXIST;
-  } else {
-    file_ = open_guarded(draft_, O_RDWR | O_CREAT | O_EXCL);
-    trouble_ = file_ < 0 ? errno : 0;
-    made_ = file_ >= 0;
+    return;
   }
+  unlinkat(parent_.descriptor(), draft_name(), 0);
+  make();
+}
+
+void Draft::make() {
+  file_ = open_guarded(draft_, O_RDWR | O_CREAT | O_EXCL);
+  trouble_ = file_ < 0 ? errno : 0;
+  made_ = file_ >= 0;
 }
 
 Draft::~Draft() {

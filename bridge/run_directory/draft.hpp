@@ -14,6 +14,9 @@ class Draft {
  public:
   // Makes the draft; another process's draft of the same file is left alone.
   explicit Draft(const std::string& wanted);
+  // Makes the draft under a name of its own, and replaces both a draft and a file that are there:
+  // for a caller that holds a lock, so that they are of a process that was killed.
+  Draft(const std::string& wanted, const std::string& draft);
   ~Draft();  // deletes a draft that was not published
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
@@ -25,6 +28,7 @@ class Draft {
   std::string refusal() const;              // "cannot write PATH: REASON"
 
  private:
+  void make();
   // Of the draft, in the open folder.
   const char* draft_name() const { return draft_.c_str() + (parent_.name() - wanted_.c_str()); }
 

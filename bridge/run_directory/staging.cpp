@@ -23,6 +23,7 @@
 #include "format/entry.hpp"
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
+#include "run_directory/draft.hpp"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/run_json.hpp"
 #include "run_directory/staging_note.hpp"
@@ -53,37 +54,11 @@ bool still_there(int file, const std::string& path) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// A file under a name that no reader looks at; deleted on destruction unless it got its final name.
-class Draft {
- public:
-  explicit Draft(const std::string& wanted) : wanted_(wanted), path_(wanted), file_(-1) {
-    path_.insert(wanted.rfind('/') + 1, ".collecting-").resize(path_.size() - 3);  // without .pf
-    file_ = open_guarded(path_, O_WRONLY | O_CREAT | O_TRUNC);
-    if (file_ < 0) fail("cannot make " + path_);
-  }
-  ~Draft() {
-    if (file_ >= 0) close(file_);
-    if (!renamed_) unlink(path_.c_str());
-  }
-  void write_all(const char* bytes, ssize_t n) {
-    errno = ENOSPC;  // for a short write
-    if (write(file_, bytes, size_t(n)) != n) fail("cannot write " + path_);
-  }
-  void rename_it() {
-    // Network file systems report a full disk here.
-    if (fsync(file_) != 0 && errno != EINVAL) fail("cannot write " + path_);
-    const bool closed = close(file_) == 0;
-    file_ = -1;
-    if (!closed) fail("cannot write " + path_);
-    renamed_ = rename(path_.c_str(), wanted_.c_str()) == 0;
-    if (!renamed_) fail("cannot name a file " + wanted_);
-  }
-
- private:
-  std::string wanted_, path_;
-  int file_;
-  bool renamed_ = false;
-};
+// Under a name that no reader looks at.
+std::string draft_of(std::string collected) {
+  collected.insert(collected.rfind('/') + 1, ".collecting-").resize(collected.size() - 3);  // .pf
+  return collected;
+}
 
 class OpenFile {
  public:
@@ -164,16 +139,20 @@ class StagedFiles {
 uint64_t move_into_place(const StagedFiles& staged, const char* name, const std::string& to) {
   const OpenFile in(staged.open_file(name));
   if (in.number() < 0) return 0;
-  Draft draft(to);
+  Draft draft(to, draft_of(to));
+  if (draft.file() < 0) throw std::runtime_error(draft.refusal());
   std::vector<char> buffer(size_t{1} << 20);
   uint64_t bytes = 0;
   for (ssize_t got; (got = read(in.number(), buffer.data(), buffer.size())) != 0;) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("cannot read " + staged.path() + "/" + name);
-    draft.write_all(buffer.data(), got);
+    errno = ENOSPC;  // for a short write
+    if (write(draft.file(), buffer.data(), size_t(got)) != got) fail("cannot write " + to);
     bytes += uint64_t(got);
   }
-  draft.rename_it();
+  // Network file systems report a full disk here.
+  const bool kept = fsync(draft.file()) == 0 || errno == EINVAL;
+  if (!kept || !draft.publish()) fail("cannot write " + to);
   return bytes;
 }
 
@@ -188,7 +167,7 @@ std::string move_all(const std::string& run, const std::string& name, const Stag
     done = name + ": " + std::to_string(bytes) + " bytes from " + staged.path();
   }
   staged.remove();
-  unlink(note_path(run, name).c_str());
+  unlink_guarded(note_path(run, name));
   return done;
 }
 
@@ -213,7 +192,7 @@ void collect_one(const std::string& run, uint64_t run_id, const StagingNote& not
     if (note.host != host_name())
       collection->elsewhere.push_back(note.host);
     else if (exists(collected_path(run, "stream", note.name)))
-      unlink(note_path(run, note.name).c_str());
+      unlink_guarded(note_path(run, note.name));
     else if (exists(note_path(run, note.name)))  // lost with the node's memory
       collection->trouble.push_back(stream + " does not exist any more, so its entries are lost; " +
                                     "was " + note.host + " restarted?");
@@ -276,12 +255,13 @@ void NodeFiles::join(const std::string& stage) {
     if (!there || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 022))
       throw std::runtime_error(directory_ + " is not a directory that only this user can write");
     const std::string file = directory_ + "/stream.pf";
-    lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    guard_stage(directory_, facts.st_uid);
+    lock_ = open_guarded(file, O_WRONLY | O_APPEND | O_CREAT, 0600);
     if (lock_ < 0 && errno == ENOENT) continue;  // collected since then, too
     if (lock_ < 0) give_up("cannot make " + file);
     if (flock(lock_, LOCK_SH | LOCK_NB) != 0 || !still_there(lock_, file)) continue;
     if (exists(collected)) {  // just before we made the file again
-      unlink(file.c_str());
+      unlink_guarded(file);
       rmdir(directory_.c_str());
       continue;
     }
@@ -299,7 +279,7 @@ void NodeFiles::give_up(const std::string& what) {
   struct stat facts {};
   if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 && still_there(lock_, file) &&
       fstat(lock_, &facts) == 0 && facts.st_size == 0)
-    unlink(file.c_str());
+    unlink_guarded(file);
   rmdir(directory_.c_str());
   errno = reason;
   fail(what);

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -194,6 +193,43 @@ def test_files_that_are_links_are_not_written_through(claim, tmp_path, program, 
     assert victim.read_text() == "precious\n"
 
 
+@only_root
+@pytest.mark.parametrize("kind", ["stream", "mesh", "log"])
+def test_file_of_another_user_gets_no_entries(claim, tmp_path, program, kind):
+    claim(program, PERFIELD_LOG="true")
+    path = next((tmp_path / "perfield-run" / kind).glob("*.log" if kind == "log" else "*.pf"))
+    os.chown(path, STRANGER, STRANGER)
+    before = path.read_bytes()
+    result = claim(program, PERFIELD_LOG="true")
+    assert result.returncode == 0
+    assert path.read_bytes() == before
+    assert str(path) in result.stderr, "it is told"
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "owner"])
+def test_planted_file_in_the_stage_is_not_written(claim, tmp_path, program, kind):
+    claim(program)
+    run, victim = tmp_path / "perfield-run", tmp_path / "victim"
+    (stream,) = (run / "stream").glob("*.pf")
+    run_id = json.loads((run / "run.json").read_text())["run_id"]
+    staged = tmp_path / f"stage/perfield-{run_id}-{stream.stem}-staged-1"
+    staged.mkdir(mode=0o700, parents=True)
+    if kind == "link":
+        (staged / "stream.pf").symlink_to(victim)
+    elif kind == "pipe":
+        os.mkfifo(staged / "stream.pf")
+    else:
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file to another user")
+        (staged / "stream.pf").touch()
+        os.chown(staged / "stream.pf", STRANGER, STRANGER)
+    result = claim(program, PERFIELD_STAGE=str(tmp_path / "stage"))
+    assert result.returncode == 0
+    assert "cannot stage in" in result.stderr
+    assert not victim.exists()
+    assert kind != "owner" or (staged / "stream.pf").stat().st_size == 0
+
+
 def test_pipe_in_place_of_a_stream_does_not_stop_the_program(claim, tmp_path, program):
     claim(program)
     stream = next((tmp_path / "perfield-run/stream").glob("*.pf"))
@@ -232,26 +268,3 @@ def test_planted_run_json_of_odd_kinds_is_passed_over(claim, tmp_path):
                 file.truncate(1 << 40)
     assert claim().stderr == "perfield: perfield-run exists; using perfield-run-5\n"
     assert json.loads((tmp_path / "perfield-run-5/run.json").read_text())["token"] == "one job"
-
-
-@pytest.mark.parametrize("link", ["file", "room"])
-def test_collected_files_follow_no_link(claim, tmp_path, program, bin_dir, link):
-    stage, victim = tmp_path / "stage", tmp_path / "victim"
-    stage.mkdir()
-    victim.write_text("precious\n")
-    claim(program, PERFIELD_STAGE=str(stage))
-    run = tmp_path / "perfield-run"
-    (collected,) = (run / "stream").glob("*.pf")
-    staged = stage / "again"
-    staged.mkdir()
-    collected.rename(staged / "stream.pf")
-    (run / f"stream/.collecting-{collected.stem}").symlink_to(victim)
-    note = json.dumps({"host": "here", "directory": str(staged)})
-    (run / f"stream/.staged-{collected.stem}").write_text(note)
-    if link == "room":
-        (run / "mesh").rename(run / "real mesh")
-        (run / "mesh").symlink_to(stage)
-        (staged / "mesh.pf").write_text("blocks")
-    subprocess.run([bin_dir / "perfield-exec", "--collect", run], check=False, capture_output=True)
-    assert victim.read_text() == "precious\n"
-    assert [path.name for path in stage.iterdir()] == ["again"]

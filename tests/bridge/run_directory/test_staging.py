@@ -429,6 +429,29 @@ def test_what_a_note_names_is_moved_only_if_it_is_this_runs(killed, stage, colle
     assert not list(killed.glob("*/*-staged-*.pf"))
 
 
+def test_collected_files_follow_no_link(killed, stage, collect, tmp_path):
+    """Neither a link at the place of a file, nor a link or another name of a file at that of its draft."""
+    name = note(killed).name.removeprefix(".staged-")
+    victims = [tmp_path / "victim", tmp_path / "second victim"]
+    for victim in victims:
+        victim.write_text("precious\n")
+    (killed / f"mesh/.collecting-{name}").symlink_to(victims[0])
+    (killed / f"stream/.collecting-{name}").hardlink_to(victims[1])
+    assert collect(killed)[0] == 0
+    is_whole(killed, 3, 5)
+    assert [victim.read_text() for victim in victims] == ["precious\n"] * 2
+
+
+def test_room_that_is_a_link_collects_nothing(killed, stage, collect, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (killed / "mesh").rename(killed / "real mesh")
+    (killed / "mesh").symlink_to(tmp_path / "outside")
+    code, said = collect(killed)
+    assert code == 1 and f"cannot write {killed}/mesh/" in said
+    assert not list((tmp_path / "outside").iterdir())
+    assert list(stage.rglob("stream.pf")) and list(stage.rglob("mesh.pf"))
+
+
 @only_root
 def test_nothing_is_collected_into_the_run_of_another_user(killed, stage, collect):
     for path in (killed, *killed.rglob("*")):
