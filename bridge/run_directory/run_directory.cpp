@@ -153,6 +153,7 @@ struct Found {
   bool anything = false;
   uid_t owner = 0;        // of a directory
   bool readable = false;  // it holds a run.json of perfield
+  int reason = 0;         // why it or its run.json could not be opened
   RunFacts facts;
 };
 
@@ -161,6 +162,7 @@ Found look_at(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat facts {};
   if (directory < 0) {
+    found.reason = errno;
     if (errno == ENOENT) return found;  // even if another rank has claimed it since
     found.anything = lstat(path.c_str(), &facts) == 0;
     found.owner = facts.st_uid;
@@ -170,7 +172,9 @@ Found look_at(const std::string& path) {
   if (fstat(directory, &facts) == 0) found.owner = facts.st_uid;
   const int file =
       openat(directory, "run.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file >= 0) {
+  if (file < 0) {
+    found.reason = errno;
+  } else {
     found.readable =
         fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && read_run_facts(file, &found.facts);
     close(file);
@@ -224,6 +228,11 @@ bool join_as_told(const std::string& path, RunDirectory* joined) {
   RunDirectory& run = *joined;
   run.path = absolute(path);
   const Found found = look_at(run.path);
+  if (!found.readable && found.reason && found.reason != ENOENT) {
+    run.error =
+        "PERFIELD_RUN is " + path + ", which cannot be read (" + std::strerror(found.reason) + ")";
+    return true;
+  }
   if (!found.readable) {
     run.error = "PERFIELD_RUN is " + path +
                 ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -127,6 +128,62 @@ def test_closed_stderr_pipe_does_not_end_the_program(shell, tmp_path):
     )
     assert result.stdout == "the answer is 42\n7\n"
     assert len(perfield.open(tmp_path / "perfield-run-2")) == 5
+
+
+@pytest.mark.parametrize("limit", [3, 4, 5])
+def test_program_without_free_descriptors_is_not_said_to_have_left_nothing(shell, tmp_path, limit):
+    result = shell(
+        f"""
+      perfield_initialize();
+      {STEPS}
+      struct rlimit none = {{{limit}, {limit}}};
+      if (setrlimit(RLIMIT_NOFILE, &none)) return 8;
+      {STEPS}
+    """,
+        "$PROGRAM",
+        "#include <sys/resource.h>\n",
+    )
+    assert result.returncode == 7, result.stderr
+    assert counts(tmp_path) == [1] * 10
+    assert "nothing was recorded" not in result.stderr
+    has_summary = "steps      10 on 1 rank" in result.stderr
+    says_why = "cannot be read here (Too many open files), so there is no summary" in result.stderr
+    assert has_summary != says_why, result.stderr
+
+
+def test_program_that_starts_without_free_descriptors_says_why_it_is_not_measured(shell, tmp_path):
+    result = shell(
+        f"""
+      struct rlimit none = {{3, 3}};
+      if (setrlimit(RLIMIT_NOFILE, &none)) return 8;
+      perfield_initialize();
+      {STEPS}
+    """,
+        "$PROGRAM",
+        "#include <sys/resource.h>\n",
+    )
+    assert result.returncode == 7, result.stderr
+    assert "Too many open files" in result.stderr
+    assert not list((tmp_path / "perfield-run/stream").glob("*.pf"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the root directory")
+def test_program_in_another_root_directory_is_not_said_to_have_left_nothing(shell, tmp_path):
+    result = shell(
+        f"""
+      perfield_initialize();
+      {STEPS}
+      if (mkdir("jail", 0755) || chroot("jail") || chdir("/")) return 8;
+      {STEPS}
+    """,
+        "$PROGRAM",
+        "#include <sys/stat.h>\n",
+    )
+    assert result.returncode == 7, result.stderr
+    assert counts(tmp_path) == [1] * 10
+    assert "nothing was recorded" not in result.stderr
+    assert "is not there: it was deleted, moved, or hidden by a change of the root" in result.stderr
+    assert not list((tmp_path / "jail").iterdir())
 
 
 def test_file_size_limit_costs_entries_not_the_program(shell, tmp_path):
