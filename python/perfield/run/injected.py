@@ -92,7 +92,14 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
             f"{path} holds {len(values)} latencies, but its first line says {n_series} times {n_messages}; "
             "draw it again with `perfield inject --model FILE`."
         )
-    return values.reshape(n_series, n_messages) * 1e-9, json.loads(line)
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RegimeError(
+            f"{path} has a second line that is no JSON: {error}; draw it again with `perfield inject --model "
+            "FILE`."
+        ) from error
+    return values.reshape(n_series, n_messages) * 1e-9, told
 
 
 def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.ndarray, dict[str, Any]]:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
@@ -62,7 +61,7 @@ def symbols_of(path: str) -> Symbols | None:
             build_id = _build_id(elf)
             tables = [_functions(section) for section in elf.iter_sections() if _is_table(section)]
             starts = _starts(elf)
-    except (OSError, ELFError, ValueError):
+    except Exception:  # pyelftools has many for a damaged file
         return None
     tables += _separate(build_id)
     begin = np.concatenate([np.zeros(0, np.uint64), *(table[0] for table in tables)])
@@ -137,5 +136,5 @@ def _separate(build_id: str) -> list[tuple[np.ndarray, np.ndarray, list[str]]]:
     try:
         with safe_open(path, most=None) as file:
             return [_functions(section) for section in ELFFile(file).iter_sections() if _is_table(section)]
-    except (OSError, ELFError, ValueError):
+    except Exception:
         return []
