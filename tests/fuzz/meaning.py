@@ -231,7 +231,7 @@ def change_json(values: Any, rng: random.Random) -> None:
         if rng.random() < 0.1:
             del at[key]
         else:
-            at[key] = rng.choice(ODD_NUMBERS if rng.random() < 0.3 else ODD_VALUES)
+            at[key] = copy.deepcopy(rng.choice(ODD_NUMBERS if rng.random() < 0.3 else ODD_VALUES))
         return
 
 

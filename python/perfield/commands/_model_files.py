@@ -61,7 +61,7 @@ def topology_table(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise CommandError(f"topology.file = {path} does not exist; name a file beside the config.")
     if path.suffix == ".mtx":
-        from scipy.io import mmread as read
+        read = _read_mtx
     else:
         from scipy.sparse import load_npz as read
     try:
@@ -77,6 +77,16 @@ def topology_table(path: Path) -> dict[str, Any]:
         "sender": of.sender.tolist(),
         "weight": of.weight.tolist(),
     }
+
+
+def _read_mtx(path: str) -> Any:
+    """The matrix of a file. SciPy reads for ever where there is no line of sizes."""
+    from scipy.io import mmread
+
+    _, *lines = Path(path).read_bytes().splitlines() or [b""]
+    if not any(line.strip() and not line.lstrip().startswith((b"%", b"#")) for line in lines):
+        raise ValueError("it has no line of sizes")
+    return mmread(path)
 
 
 def toml(tables: Mapping[str, Any]) -> str:

@@ -78,7 +78,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
     with Path(path).open("rb") as file:
         words = file.readline(200).split()
         line = file.readline(1 << 20)
-        if len(words) != 6 or words[:2] != [START.encode(), str(VERSION).encode()]:
+        is_trace = len(words) == 6 and words[:2] == [START.encode(), str(VERSION).encode()]
+        if not is_trace or not all(word.isdigit() and len(word) <= 18 for word in words[2:5]):
             raise RegimeError(
                 f"{path} is no trace of latencies of version {VERSION}; `perfield inject --model FILE` draws "
                 "one."

@@ -70,7 +70,7 @@ class Machine:
         for name in ("mean_s", "sd_s", "share", "dwell_steps"):
             try:
                 given = [np.inf if each is None else float(each) for each in getattr(self, name)]
-                is_sound = not np.isnan(given).any()
+                is_sound = np.isfinite(given).all() or (name == "dwell_steps" and not np.isnan(given).any())
             except (OverflowError, TypeError, ValueError):
                 is_sound = False
             if not is_sound:

@@ -80,7 +80,9 @@ class Model:
                 "a model has a location that is no number, a scale that is not above 0, or probabilities "
                 "below 0 or that do not add up to 1; fit it again."
             )
-        if self.regime.min() < 0 or set(self.regime.tolist()) != set(range(self.regime.max() + 1)):
+        if not 0 <= self.regime.min() <= self.regime.max() < n or set(self.regime.tolist()) != set(
+            range(self.regime.max() + 1)
+        ):
             raise RegimeError(
                 f"the states of a model are of the regimes {self.regime.tolist()}; expected all numbers "
                 "from 0 on: fit it again."
