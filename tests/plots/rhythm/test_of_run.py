@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_ranks_without_a_step_take_no_room_in_a_large_world(tmp_path):
 
 
 def test_too_many_ranks_for_plots_of_rhythm_are_a_sentence(run, monkeypatch):
-    monkeypatch.setattr("perfield.plots.rhythm.of_run.MOST_PHASES", 100)
+    monkeypatch.setattr(sys.modules[rhythm.measured.__module__], "MOST_PHASES", 100)
     with pytest.raises(PlotError, match="4 ranks are too many for plots of rhythm, expected at most 3"):
         rhythm.measured(run)
 
