@@ -153,7 +153,7 @@ def _whole_numbers(path: Path, axis: str, values: Any) -> np.ndarray:
     import pandas as pd
 
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    wrong = np.flatnonzero(~((np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))))
     if len(wrong):
         told = np.asarray(values)[wrong[0]]
         raise CommandError(f"'{axis}' in {path} holds {told}; expected whole numbers, from 0 on.")
