@@ -152,8 +152,9 @@ bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 faults: test-packages .venv/installed ## break disks, ranks, clocks and files, and print what was lost
 	@$(BIN)/python tests/faults/run_all.py $(FAULTS_ARGS)
 
-fuzz: test-packages .venv/installed ## read absurd runs with every command, and random bytes with C++ (FUZZ_ARGS="--only info")
+fuzz: test-packages .venv/installed ## read absurd runs with every command, damaged files, and random bytes with C++ (FUZZ_ARGS="--only info")
 	@$(BIN)/python tests/fuzz/fuzz_bytes.py
+	@$(BIN)/python tests/fuzz/fuzz_files.py
 	@$(BIN)/python tests/fuzz/fuzz_runs.py $(FUZZ_ARGS)
 
 NPB =

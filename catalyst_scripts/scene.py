@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import paraview.simple as pv
 from colours import TEXT, font_size
 from layouts import LAYOUTS
+from pictures_json import FILE, read_description
 from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
 from processes import on_first
 from safe_open import safe_read
@@ -29,14 +29,17 @@ FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without 
 class Pictures:
     """The pictures of a run: `path` of the directory, `description` from its pictures.json.
 
-    options : of the pipeline that shows them.
+    options : of the pipeline that shows them. Raises OptionError if pictures.json is damaged, or OSError.
     """
 
     options = Options()
 
     def __init__(self, path: Path, options: Options = options):
         self.path, self.options = path, options
-        self.description = json.loads(safe_read(path / "pictures.json", path))
+        try:
+            self.description = read_description(safe_read(path / FILE, path))
+        except ValueError as error:
+            raise OptionError(f"{path / FILE} {error}") from error
         self._readers: dict[str, Any] = {}
 
     @classmethod
@@ -103,11 +106,16 @@ class Pictures:
 
     def first_field(self, layer: str = "") -> str:
         """The field to show first: of the options' fields the first that a layer has (that any has), else
-        what it costs each rank to compute."""
+        what it costs each rank to compute. Raises OptionError if no layer has any of them."""
         known = set(self.arrays(layer)) if layer else self.known()
         asked = [name for name in map(self.array_of, self.options.fields) if name in known]
         known |= self.known()
-        return next(name for name in [*asked, "compute_time_s", "step_time_s", "rank"] if name in known)
+        for name in [*asked, "compute_time_s", "step_time_s", "rank"]:
+            if name in known:
+                return name
+        raise OptionError(
+            f"{self.path / FILE} describes no times and no ranks; `perfield render RUN` writes it again"
+        )
 
     def titles(self, layer: str = "", field: str = "", one_scale: bool = False) -> list[str]:
         """Lines for each step that name the run and the step, and what of a layer is older than the step.

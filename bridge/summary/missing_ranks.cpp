@@ -22,4 +22,15 @@ std::string missing_ranks_line(const RunTotals& run) {
                              "(docs/clusters.md: PERFIELD_RUN_ID)");
 }
 
+std::string not_believed_line(const RunTotals& run) {
+  const NotBelieved& stated = run.not_believed;
+  if (!stated.n) return "";
+  return line("world", text_of_count(stated.n) + " of " + plural(stated.of, "rank") +
+                           (stated.n == 1 ? " states" : " state") + " a world of up to " +
+                           text_of_count(uint64_t(stated.largest)) + " ranks, expected at most " +
+                           text_of_count(uint64_t(stated.bound)) + ", so " +
+                           (run.size ? "the size that others state counts"
+                                     : "only ranks with entries count"));
+}
+
 }  // namespace perfield

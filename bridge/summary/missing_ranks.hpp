@@ -13,4 +13,7 @@ namespace perfield {
 
 std::string missing_ranks_line(const RunTotals& run);  // "" if none is missing
 
+// That some ranks state a world of too many ranks; "" if none does.
+std::string not_believed_line(const RunTotals& run);
+
 }  // namespace perfield

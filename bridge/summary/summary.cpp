@@ -192,7 +192,8 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
     const std::string imbalance = imbalance_line(tables, computing, run.group.size());
     for (const std::string& text :
-         {missing_ranks_line(run),
+         {not_believed_line(run),
+          missing_ranks_line(run),
           injected_line(run),
           uneven.line(!imbalance.empty()),
           uneven.advice_line(),

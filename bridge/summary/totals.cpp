@@ -334,8 +334,14 @@ void RunTotals::take_sizes(const std::map<int32_t, int64_t>& stated) {
   const int64_t most =
       std::min(kMostRanks, std::max(kPlainRanks, int64_t(stated.size()) * kRanksForEach));
   std::map<int64_t, uint64_t> times;
-  for (const auto& [rank, its_size] : stated)
+  not_believed.bound = most;
+  not_believed.of = stated.size();
+  for (const auto& [rank, its_size] : stated) {
     if (its_size > 0 && its_size <= most) ++times[its_size];
+    if (its_size <= most) continue;
+    ++not_believed.n;
+    not_believed.largest = std::max(not_believed.largest, its_size);
+  }
   uint64_t most_often = 0;
   for (const auto& [its_size, n] : times)
     if (n > most_often) {

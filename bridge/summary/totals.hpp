@@ -176,6 +176,11 @@ inline constexpr int64_t kPlainRanks = int64_t{1} << 18;
 inline constexpr int64_t kRanksForEach = 16;                // rank that left an entry
 inline constexpr int32_t kMostUnstated = int32_t{1} << 12;  // ranks where no entry states the size
 
+struct NotBelieved {  // what rank entries state of the world, if that is too many ranks
+  int64_t largest = 0, bound = 0;
+  uint64_t n = 0, of = 0;  // rank entries that state too many; all that state a size
+};
+
 struct RunTotals {
   Totals steps, outside;
   Arrivals arrivals;
@@ -200,6 +205,7 @@ struct RunTotals {
   std::map<int32_t, std::string> cpus;                    // by rank: the newest set of PUs, "0-3,8"
   std::map<int32_t, size_t> n_threads;  // by rank: that compute, where they are several
   int64_t size = 0;                     // of the world, as most rank entries state it
+  NotBelieved not_believed;
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
   uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say

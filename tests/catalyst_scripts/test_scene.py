@@ -53,7 +53,9 @@ def test_titles_show_any_words(tmp_path):
 
 def test_layout_of_pictures_is_never_code(tmp_path):
     evil = 'ring"; open("ran", "w") #'
-    (tmp_path / "pictures.json").write_text(json.dumps({"layout": evil, "layers": {}}))
+    whole = {"steps": [], "run": "", "view": "", "explode": None, "own_fields": {}, "layers": {}}
+    about = {**whole, "places": {"host": [], "core": []}, "layout": evil}
+    (tmp_path / "pictures.json").write_text(json.dumps(about))
     layout, script = in_paraview(LAID_OUT, tmp_path)
     assert layout == "planes" and script.startswith('layout = "planes"  # one of') and "open" not in script
     assert not (tmp_path / "ran").exists()

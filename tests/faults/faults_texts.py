@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from campaign import FOLDER, options, verdict
 from faults_entries import read_run
-from mutations import mutated_bytes, mutated_text, read_mutated
+from mutations import mutated, mutated_bytes, read_mutated
 
 import perfield
 import twin
@@ -31,14 +31,6 @@ flush_seconds = 1.5e-1
 messages = true
 run_directory = 'runs/perfield-run'
 """
-
-
-def mutated(text: str, rng: random.Random) -> bytes:
-    """The text with changes of its words or of its bytes."""
-    data = text.encode()
-    if rng.random() < 0.3:
-        return mutated_bytes(data, rng, data)
-    return mutated_text(text, rng).encode("utf-8", "replace")
 
 
 # --- perfield.toml ------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-HANGS_AFTER_S = 20
+HANGS_AFTER_S = 10  # of processor time
+ENDS = (signal.SIGPROF, signal.SIGALRM)  # of a reader that hangs, by processor time or by the clock
 MEMORY = 6 << 30  # bytes of address space that a child may add, so that an absurd size fails there
 ODD_NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 64) - 1)
 # fmt: off
@@ -80,6 +81,14 @@ def mutated_text(text: str, rng: random.Random) -> str:
         else:
             tokens[at] = tokens[end]
     return "".join(tokens)
+
+
+def mutated(text: str, rng: random.Random) -> bytes:
+    """The text with changes of its words or of its bytes."""
+    data = text.encode()
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng, data)
+    return mutated_text(text, rng).encode("utf-8", "replace")
 
 
 @dataclass
@@ -154,7 +163,7 @@ def read_mutated(
 
 
 def _note_death(findings: Findings, code: int, case: int) -> None:
-    if code == -signal.SIGALRM:
+    if -code in ENDS:
         findings.hangs += 1
     else:
         findings.crashes += 1
@@ -177,7 +186,8 @@ def _read_all(make, read, cases: range, seed: int, allowed, memory: int, present
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()  # tells where a crash was, then dies of it
-    faulthandler.register(signal.SIGALRM, chain=True)
+    for end in ENDS:
+        faulthandler.register(end, chain=True)
     slowest = 0.0
     for case in cases:
         present.value = case
@@ -185,7 +195,8 @@ def _read_all(make, read, cases: range, seed: int, allowed, memory: int, present
             folder = Path(place)
             make(random.Random(f"{seed}/{case}"), folder)
             strange = trace = ""
-            signal.alarm(HANGS_AFTER_S)
+            signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER_S)
+            signal.alarm(100 * HANGS_AFTER_S)  # of a reader that waits; on a busy machine others wait, too
             began = time.process_time()
             try:
                 read(folder)
@@ -196,6 +207,7 @@ def _read_all(make, read, cases: range, seed: int, allowed, memory: int, present
                 strange = f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}"
                 trace = traceback.format_exc()
             seconds = time.process_time() - began
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
         if strange or seconds > slowest:
             slowest = max(slowest, seconds)

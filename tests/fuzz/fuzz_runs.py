@@ -23,6 +23,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "faults")]
 import meaning  # noqa: E402
 from mutations import Findings, read_mutated  # noqa: E402
+from verdicts import told  # noqa: E402
 
 import twin  # noqa: E402
 from perfield import commands  # noqa: E402
@@ -138,16 +139,7 @@ def main() -> int:
         for name in given.only or [name for name in COMMANDS if not (given.quick and name in DRAWING)]:
             began = time.monotonic()
             found = fuzz(name, given.cases, given.seed)
-            is_good = not (found.crashes or found.hangs or found.strange)
-            good = good and is_good
-            rate = given.cases / (time.monotonic() - began)
-            print(
-                f"{'holds' if is_good else 'MISSES'}  {name}: {given.cases:,} runs ({rate:.0f} per s): "
-                f"{found.in_words()}",
-                flush=True,
-            )
-            for strange, count in sorted(found.strange.items(), key=lambda one: -one[1]):
-                print(f"        {count} x {strange}", flush=True)
+            good &= told(name, "runs", given.cases, found, time.monotonic() - began)
     return not good
 
 

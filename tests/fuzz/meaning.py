@@ -62,6 +62,44 @@ def base() -> tuple[dict, list[tuple[str, dict]]]:
         return json.loads((path / "run.json").read_text()), found
 
 
+@cache
+def meshes() -> list[bytes]:
+    """Bodies of mesh entries with small blocks of every kind, with ghosts and fields of points and cells."""
+    points = [x for z in range(2) for y in range(2) for x in range(3) for x in (x, y, z)]
+    extent = {"block": 0, "extent": [0, 2, 0, 1, 0, 1]}
+    of_axes = [
+        {"role": axis, "type": "f8", "values": [0, 1, 2][:n]} for axis, n in (("x", 3), ("y", 2), ("z", 2))
+    ]
+    of_points = [{"role": "points", "type": "f4", "components": 3, "values": points}]
+    hexahedra = [0, 1, 4, 3, 6, 7, 10, 9, 1, 2, 5, 4, 7, 8, 11, 10]
+    of_cells = [
+        {"role": "connectivity", "type": "i8", "values": hexahedra},
+        {"role": "offsets", "type": "i8", "values": [0, 8, 16]},
+        {"role": "types", "type": "u1", "values": [12, 12]},
+    ]
+    others = [
+        {"role": "ghosts", "type": "u1", "association": "cell", "values": [0, 1]},
+        {"role": "field", "type": "f8", "name": "t", "association": "point", "values": range(12)},
+        {
+            "role": "field",
+            "type": "f4",
+            "name": "u",
+            "association": "cell",
+            "components": 3,
+            "values": range(6),
+        },
+    ]
+    return [
+        twin.array_body({**described, "kind": kind}, [*arrays, *others])
+        for kind, described, arrays in (
+            ("image", {**extent, "origin": [0, 0, 0], "spacing": [1, 1, 1]}, []),
+            ("rectilinear", extent, of_axes),
+            ("structured", extent, of_points),
+            ("unstructured", {"block": 0}, [*of_points, *of_cells]),
+        )
+    ]
+
+
 def _with_clock(rank: int, values: dict) -> None:
     values |= {
         "monotonic_ns": 10**12 + rank,
@@ -109,7 +147,7 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
         at = rng.randrange(len(entries))
         entry = entries[at][1]
         if kind < 0.06:
-            _change_json(run, rng)
+            change_json(run, rng)
         elif kind < 0.14:
             field, among = rng.choice(
                 (("rank", ODD_NUMBERS), ("index", ODD_NUMBERS), ("sequence", ODD_NUMBERS),
@@ -138,7 +176,7 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
             row[rng.randrange(2)] = rng.choice(ODD_NUMBERS)
             rows.append(tuple(row))
         else:
-            _change_json(entry["body"], rng)
+            change_json(entry["body"], rng)
         if not entries:
             return base()
     return run, entries
@@ -179,7 +217,7 @@ def _change_step(values: dict, rng: random.Random) -> None:
         _change_number(rng.choice(table), rng)
 
 
-def _change_json(values: Any, rng: random.Random) -> None:
+def change_json(values: Any, rng: random.Random) -> None:
     """Changes a value at any depth of objects and lists."""
     at = values
     while True:
@@ -193,7 +231,7 @@ def _change_json(values: Any, rng: random.Random) -> None:
         if rng.random() < 0.1:
             del at[key]
         else:
-            at[key] = rng.choice(ODD_NUMBERS if rng.random() < 0.3 else ODD_VALUES)
+            at[key] = copy.deepcopy(rng.choice(ODD_NUMBERS if rng.random() < 0.3 else ODD_VALUES))
         return
 
 

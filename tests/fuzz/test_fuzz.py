@@ -12,8 +12,8 @@ import pytest
 FOLDER = Path(__file__).resolve().parent
 
 
-def fuzz_runs(tmp_path: Path, *words: str) -> subprocess.CompletedProcess:
-    words = [sys.executable, str(FOLDER / "fuzz_runs.py"), *words]
+def fuzz_runs(tmp_path: Path, *words: str, by: str = "fuzz_runs.py") -> subprocess.CompletedProcess:
+    words = [sys.executable, str(FOLDER / by), *words]
     return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
 
 
@@ -24,6 +24,23 @@ def test_commands_end_with_a_sentence_whatever_a_run_says(tmp_path, cases):
     result = fuzz_runs(tmp_path, "--cases", str(cases), *([] if cases > 100 else ["--quick"]))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "holds  info: " in result.stdout and "MISSES" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    "cases", [pytest.param(60, id="few"), pytest.param(5000, marks=pytest.mark.long, id="many")]
+)
+def test_damaged_files_cost_a_sentence_that_names_them(tmp_path, cases):
+    result = fuzz_runs(tmp_path, "--cases", str(cases), by="fuzz_files.py")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "holds  model of regimes: " in result.stdout and "MISSES" not in result.stdout
+
+
+def test_fuzzer_of_files_reports_a_reader_that_lets_an_exception_through(tmp_path, monkeypatch):
+    planted = "import perfield.run.injected as i\ni.read_trace = lambda *args: [][0]\n"
+    (tmp_path / "sitecustomize.py").write_text(planted)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = fuzz_runs(tmp_path, "--cases", "4", "--only", "latencies", by="fuzz_files.py")
+    assert result.returncode == 1 and "IndexError in sitecustomize.py:2" in result.stdout
 
 
 def test_fuzzer_reports_an_error_of_perfields_own(tmp_path, monkeypatch):

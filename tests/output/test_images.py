@@ -54,7 +54,9 @@ def test_failed_images_are_counted_and_paraviews_error_is_shown(tmp_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     (tmp_path / "pictures.json").write_text("no JSON")
-    with pytest.raises(ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*JSONDecodeError"):
+    with pytest.raises(
+        ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*pictures.json is no JSON"
+    ):
         draw_images(tmp_path, [IMAGE])
 
 

@@ -28,9 +28,13 @@ def read_tables(path: Path) -> dict[str, Any]:
         )
     if path.suffix in ENDINGS:
         from perfield.analysis.oscillators.configured import tables_of_result
+        from perfield.analysis.oscillators.errors import ModelError
 
-        return tables_of_result(read_result(path))
-    tables = _loaded(path.read_text(encoding="utf-8"), str(path))
+        try:
+            return tables_of_result(read_result(path))
+        except ModelError as error:
+            raise CommandError(f"{path}: {error}") from error
+    tables = _loaded(path.read_text(encoding="utf-8", errors="replace"), str(path))
     named = tables.get("topology", {})
     if isinstance(named, Mapping) and isinstance(named.get("file"), str):
         tables["topology"] = {
@@ -57,10 +61,15 @@ def topology_table(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise CommandError(f"topology.file = {path} does not exist; name a file beside the config.")
     if path.suffix == ".mtx":
-        from scipy.io import mmread as read
+        read = _read_mtx
     else:
         from scipy.sparse import load_npz as read
-    of = from_matrix(read(str(path)))
+    try:
+        of = from_matrix(read(str(path)))
+    except Exception as error:  # SciPy, zipfile and zlib have many for a damaged file
+        raise CommandError(
+            f"topology.file = {path} holds no matrix: {error!s:.300}; write it again."
+        ) from error
     return {
         "kind": "edges",
         "ranks": of.n,
@@ -68,6 +77,16 @@ def topology_table(path: Path) -> dict[str, Any]:
         "sender": of.sender.tolist(),
         "weight": of.weight.tolist(),
     }
+
+
+def _read_mtx(path: str) -> Any:
+    """The matrix of a file. SciPy reads for ever where there is no line of sizes."""
+    from scipy.io import mmread
+
+    _, *lines = Path(path).read_bytes().splitlines() or [b""]
+    if not any(line.strip() and not line.lstrip().startswith((b"%", b"#")) for line in lines):
+        raise ValueError("it has no line of sizes")
+    return mmread(path)
 
 
 def toml(tables: Mapping[str, Any]) -> str:
@@ -92,7 +111,7 @@ def read_result(path: Path) -> xr.Dataset:
         if path.suffix == ".zarr":
             return xr.open_zarr(path, consolidated=False).load()
         return xr.open_dataset(path, engine="scipy").load()
-    except (TypeError, KeyError, ValueError, OSError) as error:
+    except Exception as error:  # SciPy and zarr have many for a damaged file
         raise CommandError(
             f"{path} is no saved result: {error}. Name a file that perfield oscillate --output made."
         ) from error
@@ -105,7 +124,7 @@ def _loaded(text: str, source: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # int() has one, too, for a number of thousands of digits
         raise CommandError(f"{source} is no TOML: {error}.") from error
 
 

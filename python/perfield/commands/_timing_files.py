@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.numpy_files import read_numpy
 from perfield.analysis.words import did_you_mean, in_list
 from perfield.commands import CommandError
 
@@ -31,7 +32,7 @@ def read_timings(path: Path, field: str | None = None) -> xr.Dataset:
     .npy : (n_ranks, n_steps) or (n_steps). .npz : the same under a name; `rank` and `step` may stand beside
     it. .csv, .parquet : columns rank, step and one of times; or one column per rank and one row per step.
     field : the name of the array or column; may be left out where there is one only. Times are seconds,
-    unless the name ends in _ms, _us or _ns. Raises CommandError, RegimeError or OSError.
+    unless the name ends in _ms, _us or _ns. Raises CommandError.
     """
     if not path.exists():
         raise CommandError(f"{path} does not exist; name a run directory or a file of timings.")
@@ -42,18 +43,14 @@ def read_timings(path: Path, field: str | None = None) -> xr.Dataset:
 
 
 def _of_arrays(path: Path, field: str | None) -> xr.Dataset:
-    from perfield.analysis.regimes import timings
-
     try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise CommandError(f"{path} is no NumPy file of numbers: {error}.") from error
-    if isinstance(loaded, np.ndarray):
-        arrays = {name: loaded[name] for name in loaded.dtype.names} if loaded.dtype.names else {}
-        arrays = arrays or {field or "time": loaded}
+        loaded = read_numpy(path)
+    except Exception as error:  # zipfile, zlib and tokenize have many for a damaged file
+        raise CommandError(f"{path} is no NumPy file of numbers: {error!s:.300}.") from error
+    if isinstance(loaded, dict):
+        arrays = loaded
     else:
-        with loaded:
-            arrays = {name: loaded[name] for name in loaded.files}
+        arrays = {name: loaded[name] for name in loaded.dtype.names or ()} or {field or "time": loaded}
     name = _name(path, field, [each for each in arrays if each not in (RANK, STEP)], "array")
     axes = {
         axis: _whole_numbers(path, axis, arrays[axis])
@@ -63,7 +60,7 @@ def _of_arrays(path: Path, field: str | None) -> xr.Dataset:
     values = _numbers(path, name, arrays[name])
     if values.ndim == 1:  # one series
         axes.pop(RANK, None)
-    return timings(values * _unit(name), axes.get(RANK), axes.get(STEP), name)
+    return _timings(path, values * _unit(name), axes.get(RANK), axes.get(STEP), name)
 
 
 def _table(path: Path) -> pd.DataFrame:
@@ -80,9 +77,19 @@ def _table(path: Path) -> pd.DataFrame:
             f"{path} needs the Python package pyarrow, which is not installed; call pip install "
             "'perfield[export]', or give the timings as .csv."
         ) from error
-    except (ValueError, OSError) as error:  # pandas' and pyarrow's errors of parsing are such
-        raise CommandError(f"{path} is no table of timings: {str(error).strip()}.") from error
+    except (ValueError, OSError, MemoryError, OverflowError) as error:  # as pandas and pyarrow have
+        raise CommandError(f"{path} is no table of timings: {str(error).strip():.300}.") from error
     return table
+
+
+def _timings(path: Path, *of: Any) -> xr.Dataset:
+    """`perfield.analysis.regimes.timings`, whose errors name the file."""
+    from perfield.analysis.regimes import RegimeError, timings
+
+    try:
+        return timings(*of)
+    except RegimeError as error:
+        raise CommandError(f"{path}: {error}") from error
 
 
 def _is_data(header: Any) -> bool:
@@ -95,8 +102,6 @@ def _is_data(header: Any) -> bool:
 
 
 def _of_table(path: Path, table: pd.DataFrame, field: str | None) -> xr.Dataset:
-    from perfield.analysis.regimes import timings
-
     table = table.rename(columns=str)
     columns = [name for name in table.columns if name not in (RANK, STEP)]
     if not columns or not len(table):
@@ -117,11 +122,15 @@ def _of_table(path: Path, table: pd.DataFrame, field: str | None) -> xr.Dataset:
         wide = table.assign(**{name: _numbers(path, name, table[name])}).pivot(
             index=RANK, columns=STEP, values=name
         )
-        return timings(wide.to_numpy() * _unit(name), wide.index.to_numpy(), wide.columns.to_numpy(), name)
+        return _timings(
+            path, wide.to_numpy() * _unit(name), wide.index.to_numpy(), wide.columns.to_numpy(), name
+        )
     chosen = columns if field is None else [_name(path, field, columns, "column")]
     values = np.stack([_numbers(path, name, table[name]) * _unit(name) for name in chosen])
     ranks = [int(name) for name in chosen] if all(name.isdigit() for name in chosen) else None
-    return timings(values, ranks, table.get(STEP), field or (chosen[0] if len(chosen) == 1 else "time"))
+    return _timings(
+        path, values, ranks, table.get(STEP), field or (chosen[0] if len(chosen) == 1 else "time")
+    )
 
 
 def _name(path: Path, field: str | None, names: list[str], kind: str) -> str:
@@ -144,7 +153,7 @@ def _whole_numbers(path: Path, axis: str, values: Any) -> np.ndarray:
     import pandas as pd
 
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    wrong = np.flatnonzero(~((np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))))
     if len(wrong):
         told = np.asarray(values)[wrong[0]]
         raise CommandError(f"'{axis}' in {path} holds {told}; expected whole numbers, from 0 on.")

@@ -132,7 +132,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
                 raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
-    model, measured_s = _model(Path(arguments.model))
+    model, measured_s = latency_model(Path(arguments.model))
     latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, told=told)
     for line in sentences(latency_s, model, measured_s, path):
@@ -171,14 +171,14 @@ def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path
         )
 
 
-def _model(path: Path) -> tuple[Model, float]:
+def latency_model(path: Path) -> tuple[Model, float]:
     """A model of regimes, and the mean of the times that it was fitted to, s; NaN if that is unknown."""
     from perfield.analysis.regimes import Model, RegimeError
     from perfield.analysis.regimes.machine import Machine
 
     model = read_saved(path, Model.from_json)
     try:
-        saved = Machine.from_json(path.read_text(encoding="utf-8"))
+        saved = Machine.from_json(path.read_text(encoding="utf-8", errors="replace"))
     except RegimeError:
         return model, float("nan")
     return model, float(saved.share @ saved.mean_s)

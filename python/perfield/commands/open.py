@@ -113,12 +113,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def pictures_of(directory: Path) -> list[str]:
     """The pictures in a directory, according to its pictures.json."""
+    from perfield.catalyst_scripts.pictures_json import FILE, read_description
     from perfield.catalyst_scripts.safe_open import safe_read
-    from perfield.run.json_text import parse_json
 
     try:
-        layers = parse_json(safe_read(directory / "pictures.json", directory).decode("utf-8"))["layers"]
-    except (OSError, ValueError, KeyError, TypeError):
+        layers = read_description(safe_read(directory / FILE, directory))["layers"]
+    except (OSError, ValueError):
         return []
     there = {layer.partition("/")[0] for layer in layers}
     return [name for name in PICTURES if name in there and (directory / f"{name}.pvd").exists()]

@@ -78,7 +78,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
     with Path(path).open("rb") as file:
         words = file.readline(200).split()
         line = file.readline(1 << 20)
-        if len(words) != 6 or words[:2] != [START.encode(), str(VERSION).encode()]:
+        is_trace = len(words) == 6 and words[:2] == [START.encode(), str(VERSION).encode()]
+        if not is_trace or not all(word.isdigit() and len(word) <= 18 for word in words[2:5]):
             raise RegimeError(
                 f"{path} is no trace of latencies of version {VERSION}; `perfield inject --model FILE` draws "
                 "one."
@@ -92,7 +93,14 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
             f"{path} holds {len(values)} latencies, but its first line says {n_series} times {n_messages}; "
             "draw it again with `perfield inject --model FILE`."
         )
-    return values.reshape(n_series, n_messages) * 1e-9, json.loads(line)
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RegimeError(
+            f"{path} has a second line that is no JSON: {error}; draw it again with `perfield inject --model "
+            "FILE`."
+        ) from error
+    return values.reshape(n_series, n_messages) * 1e-9, told
 
 
 def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.ndarray, dict[str, Any]]:

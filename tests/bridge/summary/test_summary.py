@@ -501,6 +501,19 @@ def test_world_that_few_ranks_state_is_not_believed(tmp_path):
     lines = in_little_memory(lines_of, run)
     assert lines["steps"].startswith("3 on 4 ranks")
     assert "missing" not in lines
+    assert lines["world"] == (
+        "4 of 4 ranks state a world of up to 16,777,216 ranks, expected at most 262,144, so only ranks with "
+        "entries count"
+    )
+
+
+def test_one_rank_that_states_too_large_a_world_is_named_beside_the_others(tmp_path):
+    def state(rank, values):
+        values["size"] = 1 << 31 if rank == 2 else 4
+
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, steps=3, change_rank=state))
+    assert lines["world"].startswith("1 of 4 ranks states a world of up to 2,147,483,648 ranks, expected")
+    assert lines["world"].endswith("so the size that others state counts") and "missing" not in lines
 
 
 def test_ranks_that_meet_in_no_step_take_no_room_for_each_step(tmp_path):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,20 @@ def test_measured_phases_know_who_receives_from_whom(run):
     assert phases.attrs["source"] == "run" and phases.sizes["oscillator"] == 4
     assert phases.sizes["edge"] > 0
     assert steps.sizes["step"] == 8
+
+
+def test_ranks_without_a_step_take_no_room_in_a_large_world(tmp_path):
+    path = twin.write_run(
+        tmp_path / "run", ranks=4, steps=8, change_rank=lambda rank, values: values.update(size=1 << 18)
+    )
+    phases, _ = rhythm.measured(perfield.open(path))
+    assert phases["oscillator"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_too_many_ranks_for_plots_of_rhythm_are_a_sentence(run, monkeypatch):
+    monkeypatch.setattr(sys.modules[rhythm.measured.__module__], "MOST_PHASES", 100)
+    with pytest.raises(PlotError, match="4 ranks are too many for plots of rhythm, expected at most 3"):
+        rhythm.measured(run)
 
 
 def test_page_of_a_run_names_it_and_has_its_timeline(run):

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.hiding.errors import HidingError
+from perfield.analysis.numpy_files import read_numpy
 
 TOLD = "study.json"
 SECONDS = ("t_start", "t_in", "t_out", "w_in", "w_out")
@@ -68,10 +69,13 @@ def finest(study: xr.Dataset) -> xr.Dataset:
 
 def _rows(file: Path) -> np.ndarray:
     try:
-        rows = np.load(file, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise HidingError(f"{file} is no NumPy file: {error}. Let the solver write it again.") from error
-    missing = [name for name in FIELDS if name not in (rows.dtype.names or ())]
+        rows = read_numpy(file)
+    except Exception as error:  # tokenize and others have many for a damaged file
+        raise HidingError(
+            f"{file} is no NumPy file: {error!s:.300}. Let the solver write it again."
+        ) from error
+    names = () if isinstance(rows, dict) or rows.ndim != 1 else rows.dtype.names or ()
+    missing = [name for name in FIELDS if name not in names]
     if missing:
         raise HidingError(f"{file} lacks {', '.join(missing)}; let the solver of this perfield write it.")
     return rows
@@ -83,7 +87,7 @@ def _told(folder: Path) -> dict[str, object]:
         raise HidingError(f"{folder} has no {TOLD}, so its method is unknown; let the solver write it again.")
     try:
         told = dict(json.loads(file.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
     plain = {
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)

@@ -316,8 +316,20 @@ def tables_of_result(found: xr.Dataset) -> dict[str, Any]:
     if missing or "parameters" not in found.attrs:
         lacks = in_list(missing or ["the attribute 'parameters'"])
         raise ModelError(f"this Dataset lacks {lacks}, so it is no result of a model; give one of oscillate.")
-    kept = json.loads(found.attrs["parameters"])
-    phase = found["phase"].transpose("oscillator", "time").values
+    try:
+        kept = json.loads(found.attrs["parameters"])
+        phase = found["phase"].transpose("oscillator", "time").values
+        return _of_saved(found, kept, phase)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            f"this Dataset does not hold what a result of a model holds ({type(error).__name__}: "
+            f"{error!s:.200}); save it again."
+        ) from error
+
+
+def _of_saved(found: xr.Dataset, kept: Tables, phase: np.ndarray) -> dict[str, Any]:
     edges = topology(len(phase), *(found[name].values for name in ("receiver", "sender", "weight")))
     return _tables(
         kept,

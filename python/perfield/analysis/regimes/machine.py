@@ -13,7 +13,7 @@ import xarray as xr
 
 from perfield.analysis.plain import plain
 from perfield.analysis.regimes.errors import RegimeError
-from perfield.analysis.regimes.model import Model
+from perfield.analysis.regimes.model import Model, is_list_of_texts
 from perfield.analysis.regimes.statistics import statistics
 from perfield.analysis.regimes.timings import REGIME, TIME
 from perfield.analysis.words import counted, in_list, in_number, in_percent, in_seconds
@@ -52,14 +52,31 @@ class Machine:
 
     def __post_init__(self) -> None:
         """Makes arrays of lists, and checks them. Raises RegimeError."""
+        for name, is_right in (
+            *(
+                (name, isinstance(getattr(self, name), str))
+                for name in ("measured", "command", "field", "reduced")
+            ),
+            *((name, type(getattr(self, name)) is int) for name in ("n_ranks", "n_steps")),
+            ("hosts", is_list_of_texts(self.hosts)),
+        ):
+            if not is_right:
+                raise RegimeError(
+                    f"this pattern of a machine has {name} {getattr(self, name)!r:.40}, expected texts for "
+                    "hosts, measured, command, field and reduced, and whole numbers of ranks and steps; "
+                    "save it again."
+                )
+        object.__setattr__(self, "hosts", tuple(self.hosts))
         for name in ("mean_s", "sd_s", "share", "dwell_steps"):
             try:
                 given = [np.inf if each is None else float(each) for each in getattr(self, name)]
-                object.__setattr__(self, "hosts", tuple(self.hosts))
-            except (TypeError, ValueError):
+                is_sound = np.isfinite(given).all() or (name == "dwell_steps" and not np.isnan(given).any())
+            except (OverflowError, TypeError, ValueError):
+                is_sound = False
+            if not is_sound:
                 raise RegimeError(
-                    f"this pattern of a machine has no list of hosts, or of numbers of {name}; save it again."
-                ) from None
+                    f"this pattern of a machine has no list of numbers of {name}; save it again."
+                )
             object.__setattr__(self, name, np.asarray(given, dtype=np.float64))
             if len(given) != self.model.n_regimes:
                 raise RegimeError(

@@ -15,6 +15,11 @@ VERSION = 1
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")  # the first is the default
 
 
+def is_list_of_texts(value: Any) -> bool:
+    """Whether a value of JSON is one."""
+    return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+
+
 @dataclass(frozen=True)
 class Model:
     """A hidden Markov model: states that follow one another, and how long a step takes in each.
@@ -44,13 +49,18 @@ class Model:
             kind = np.int64 if name == "regime" else np.float64
             try:
                 values = np.asarray(getattr(self, name), dtype=kind)
-            except (TypeError, ValueError):
+            except (OverflowError, TypeError, ValueError):
                 raise RegimeError(
                     f"{name} of a model is no array of numbers, one for each state; fit it again."
                 ) from None
             object.__setattr__(self, name, values)
+        if not isinstance(self.field, str) or not is_list_of_texts(self.told):
+            raise RegimeError(
+                f"a model has field {self.field!r:.40} and told {self.told!r:.40}; expected a text, and a "
+                "list of texts: fit it again."
+            )
         object.__setattr__(self, "told", tuple(self.told))
-        n = len(self.location)
+        n = self.location.size
         shapes = [self.scale.shape, self.start.shape, self.regime.shape, self.transition.shape]
         if self.emission not in EMISSIONS or n == 0 or shapes != [(n,), (n,), (n,), (n, n)]:
             raise RegimeError(
@@ -70,7 +80,9 @@ class Model:
                 "a model has a location that is no number, a scale that is not above 0, or probabilities "
                 "below 0 or that do not add up to 1; fit it again."
             )
-        if self.regime.min() < 0 or set(self.regime.tolist()) != set(range(self.regime.max() + 1)):
+        if not 0 <= self.regime.min() <= self.regime.max() < n or set(self.regime.tolist()) != set(
+            range(self.regime.max() + 1)
+        ):
             raise RegimeError(
                 f"the states of a model are of the regimes {self.regime.tolist()}; expected all numbers "
                 "from 0 on: fit it again."
@@ -100,7 +112,7 @@ class Model:
         try:
             told: dict[str, Any] = json.loads(text)
             version = told.pop("perfield_regimes")
-        except (ValueError, KeyError, AttributeError, TypeError):
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise RegimeError(
                 'this is no model of regimes: it has no "perfield_regimes"; `perfield regimes RUN --save '
                 "FILE` writes one."

@@ -27,19 +27,32 @@ if TYPE_CHECKING:
     from perfield.run import RunDirectory
 
 MOMENTS_PER_STEP, LEAST_MOMENTS = 4, 400
+MOST_PHASES = 1 << 23
+"""Phases of all ranks at all moments, of which the plots hold a dozen copies."""
+FEWEST_MOMENTS = 32  # where there are many ranks
 
 
 def measured(run: RunDirectory, steps: Steps = None) -> tuple[xr.Dataset, xr.Dataset]:
     """Phases of a run's ranks, with its communication topology where messages are known; and its steps.
 
     steps : as `perfield.plots` says; phases are those from the first of them to the last. Raises PlotError if
-    the run has no rhythm: one rank, or fewer than two steps.
+    the run has no rhythm: one rank, or fewer than two steps. Beyond MOST_PHASES, ranks without a step are
+    left out, and there are fewer moments.
     """
     positions = frames_of(run, steps)
     indexes = run.step_indexes[positions]
     moments = int(np.clip(MOMENTS_PER_STEP * len(indexes), LEAST_MOMENTS, MOST_TIMES))
+    ranks = None
+    if run.n_ranks * moments > MOST_PHASES:
+        ranks = np.flatnonzero(run.steps_closed > 0)
+        moments = int(np.clip(MOST_PHASES // max(len(ranks), 1), FEWEST_MOMENTS, moments))
+        if len(ranks) * moments > MOST_PHASES:
+            raise PlotError(
+                f"{counted(len(ranks), 'rank')} are too many for plots of rhythm, expected at most "
+                f"{MOST_PHASES // FEWEST_MOMENTS:,}; `perfield rhythm RUN` has their numbers."
+            )
     try:
-        phases = phases_of_run(run, None, slice(int(indexes[0]), int(indexes[-1])), moments)
+        phases = phases_of_run(run, ranks, slice(int(indexes[0]), int(indexes[-1])), moments)
     except RhythmError as error:
         raise PlotError(str(error)) from error
     return phases, run.steps.isel(step=positions)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the fuzzers print of the cases that they tried."""
+
+from __future__ import annotations
+
+from mutations import Findings
+
+
+def told(name: str, what: str, cases: int, found: Findings, seconds: float) -> bool:
+    """Prints one line, and one for each kind of strange exception; returns whether there was no failure.
+
+    what : the cases are, for the line: "runs".
+    """
+    holds = not (found.crashes or found.hangs or found.strange)
+    print(
+        f"{'holds' if holds else 'MISSES'}  {name}: {cases:,} {what} ({cases / seconds:.1f} per s): "
+        f"{found.in_words()}",
+        flush=True,
+    )
+    for strange, count in sorted(found.strange.items(), key=lambda one: -one[1]):
+        print(f"        {count} x {strange}", flush=True)
+    return holds
