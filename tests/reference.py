@@ -177,7 +177,7 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     for name in ("run_delay_time", "throttled_time", "stolen_time"):
         values[f"{name}_s"] = lost[name] * 1e-9
     in_mpi = mpi_ns if lost["mpi_without_pu"] != lost["mpi_without_pu"] else lost["mpi_without_pu"]
-    delayed = min(max(lost["run_delay_time"] - in_mpi, 0) * 1e-9, computed)
+    delayed = min(max(lost["run_delay_time"] - in_mpi - files["file_time"], 0) * 1e-9, computed)
     known = lost["run_delay_time"] == lost["run_delay_time"] and (mpi or run.size == 1)
     values["delayed_compute_time_s"] = delayed if known else NAN
     computed -= delayed if known else 0

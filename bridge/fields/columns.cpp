@@ -189,10 +189,11 @@ double RankSums::compute_cpu_ns() const {
 
 double RankSums::delayed_ns() const {
   if (!knows(KnownQuantity::run_delay)) return 0;
-  // What a rank waited for a PU in MPI is in its time without one there, at most.
+  // What a rank waited for a PU in MPI is in its time without one there, at most; in files, all.
   const double in_mpi =
       knows(KnownQuantity::mpi_without_pu) ? without_pu(KnownQuantity::mpi_without_pu) : mpi_ns();
-  return std::clamp(without_pu(KnownQuantity::run_delay) - in_mpi, 0.0, outside_calls_ns());
+  return std::clamp(without_pu(KnownQuantity::run_delay) - in_mpi - file_ns, 0.0,
+                    outside_calls_ns());
 }
 
 // --- sums of a region ---------------------------------------------------------------------------
