@@ -375,7 +375,7 @@ def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machi
     broken = json.loads(machine.read_text())
     broken["machine"]["share"] = [1, "half"]
     (tmp_path / "broken.json").write_text(json.dumps(broken))
-    assert "broken.json: this pattern of a machine has no list of hosts, or of numbers of share" in refused(
+    assert "broken.json: this pattern of a machine has no list of numbers of share" in refused(
         run, "--against", tmp_path / "broken.json"
     )
     assert f"{tmp_path} is no file" in refused(run, "--against", tmp_path)
