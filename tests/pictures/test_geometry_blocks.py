@@ -125,7 +125,7 @@ def wrong_blocks():
         (bare, "lacks its types"),
         (uneven, "holds no mesh of kind 'unstructured'"),
         (reversed_extent, r"has the extent \[3, 0, 0, 3, 0, 3\]; expected"),
-        (huge, "expected six numbers of 32 bits"),
+        (huge, "points, on which 8 arrays take"),
         (flat, "has the spacing .*; expected three finite numbers"),
         (short, r"3 y coordinates, but its extent \[0, 3, 0, 3, 0, 3\] needs 4"),
         (curved, r"63 points, but its extent .* needs 64"),

@@ -139,7 +139,8 @@ def test_closing_lines_take_the_size_that_most_ranks_state(tmp_path, size):
     (stream,) = (run / "stream").glob("*.pf")
     expected = _bridge.closing_lines(str(run))
     twin.Writer(stream, 2).add("rank", twin.json_body(twin.rank_values(2, 3, "node0", size=size)))
-    assert _bridge.closing_lines(str(run))[0] == expected[0]
+    lines = [line for line in _bridge.closing_lines(str(run)) if not line.startswith("world ")]
+    assert lines[0] == expected[0]
 
 
 def test_region_row_of_a_quantity_of_the_rank_is_passed_over(tmp_path):
