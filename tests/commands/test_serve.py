@@ -33,9 +33,12 @@ def started(*words, cwd=None, env=None, program=("-m", "perfield.commands"), end
     port = [] if "--socket" in words else ["--port", "0"]
     command = [sys.executable, *program, "serve", *port, *words]
     command += ["--no-browser"] if env is None else []
-    with subprocess.Popen(
+    hup = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's would be inherited
+    process = subprocess.Popen(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    )
+    signal.signal(signal.SIGHUP, hup)
+    with process:
         try:
             for line in process.stdout:
                 if found := re.search(r"the page is at (\S+)(?: after .*)?; Ctrl-C ends it", line):
