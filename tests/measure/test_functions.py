@@ -89,7 +89,7 @@ def package_for(tmp_path_factory):
         include, suffix = told.stdout.split()
         bridge = REPOSITORY / "bridge"
         sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("configuration/*.cpp")]
-        sources.append(bridge / "platform/quoted.cpp")
+        sources += [bridge / "platform" / name for name in ("quoted.cpp", "regular_file.cpp")]
         paths = [f"-I{bridge}", f"-I{bridge / 'include'}", f"-I{include}", f"-L{installed / 'lib'}"]
         command = ["g++", *BUILD_AS, *paths, f"-Wl,-rpath,{installed / 'lib'}", *map(str, sources)]
         subprocess.run([*command, "-lperfield", "-o", package / f"_recorder{suffix}"], check=True)
