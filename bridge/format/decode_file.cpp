@@ -16,21 +16,9 @@
 
 namespace perfield {
 
-namespace {
-
-// The run directory of RUN/ROOM/FILE, or the cache in which an index lies in the same way.
-std::string run_of(const std::string& path) {
-  const size_t file = path.rfind('/');
-  if (file == std::string::npos) return ".";
-  const size_t room = file == 0 ? std::string::npos : path.rfind('/', file - 1);
-  if (room == std::string::npos) return path[0] == '/' ? "/" : ".";
-  return room == 0 ? "/" : path.substr(0, room);
-}
-
-}  // namespace
-
+// The file is RUN/ROOM/FILE, or an index that lies likewise in a cache.
 StreamFile::StreamFile(const std::string& path)
-    : path_(path), descriptor_(open_inside(path.c_str(), run_of(path).c_str())) {
+    : path_(path), descriptor_(open_inside(path.c_str(), folder_of(folder_of(path)).c_str())) {
   refresh_size();
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "platform/open_file.hpp"
 #include "platform/regular_file.hpp"
 
 namespace perfield {
@@ -47,16 +48,11 @@ std::vector<Row> take_rows(const unsigned char** at, uint64_t number) {
 class OwnFolder {
  public:
   explicit OwnFolder(const std::string& index_path)
-      : folder_(open(index_path.substr(0, index_path.rfind('/')).c_str(),
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
+      : folder_(
+            open(folder_of(index_path).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
     struct stat facts {};
-    is_own_ = folder_ >= 0 && fstat(folder_, &facts) == 0 && facts.st_uid == geteuid();
+    is_own_ = fstat(folder_.number(), &facts) == 0 && facts.st_uid == geteuid();
   }
-  ~OwnFolder() {
-    if (folder_ >= 0) close(folder_);
-  }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
 
   bool is_own() const { return is_own_; }
   // The file has its name when it is complete, and replaces an earlier one. mode: the umask leaves
@@ -65,21 +61,21 @@ class OwnFolder {
     uint64_t random = 0;
     if (!is_own_ || getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return false;
     const std::string part = ".perfield-new-" + std::to_string(random);
-    const int made =
-        openat(folder_, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    const int made = openat(folder_.number(), part.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     FILE* const file = made < 0 ? nullptr : fdopen(made, "wb");
     bool good = file && std::fwrite(data.data(), 1, data.size(), file) == data.size();
     if (file)
       good = std::fclose(file) == 0 && good;
     else if (made >= 0)
       close(made);
-    good = good && renameat(folder_, part.c_str(), folder_, name.c_str()) == 0;
-    if (made >= 0 && !good) unlinkat(folder_, part.c_str(), 0);
+    good = good && renameat(folder_.number(), part.c_str(), folder_.number(), name.c_str()) == 0;
+    if (made >= 0 && !good) unlinkat(folder_.number(), part.c_str(), 0);
     return good;
   }
 
  private:
-  const int folder_;
+  const OpenFile folder_;
   bool is_own_ = false;
 };
 
@@ -224,12 +220,11 @@ void StreamIndex::save() {
   header.header_crc = crc32c(&header, offsetof(IndexHeader, header_crc));
   data.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
 
-  const size_t slash = index_path_.rfind('/');
   // Fails if it exists; if it cannot be made, so does the next.
-  mkdir(index_path_.substr(0, slash).c_str(), 0777);
+  mkdir(folder_of(index_path_).c_str(), 0777);
   // Who cannot read the stream must not read the index; a group counts only where all others do.
   const mode_t mode = S_IRUSR | S_IWUSR | readers(stream_path_, gid_t(-1));
-  if (OwnFolder(index_path_).write(index_path_.substr(slash + 1), data, mode))
+  if (OwnFolder(index_path_).write(index_path_.substr(index_path_.rfind('/') + 1), data, mode))
     saved_ = decided_;
   else
     index_path_.clear();  // does not try an unwritable place again

@@ -32,11 +32,6 @@ bool is_regular(const struct stat& facts) noexcept {
   return false;
 }
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // Whether a group is that of this user alone, as many systems give one to each user.
 bool is_own_group(gid_t gid) {
   char of_user[4096], of_group[4096];
@@ -70,6 +65,11 @@ std::string who_else_writes(const std::string& path) {
 }
 
 }  // namespace
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
 
 int open_regular(const char* path) noexcept {
   struct stat facts {};

@@ -25,6 +25,9 @@ int open_inside(const char* path, const char* directory) noexcept;
 bool read_regular(const std::string& path, size_t most, std::string* text,
                   const char* below = nullptr);
 
+// The folder of a path's last part: "." of a name alone, "/" of what lies there.
+std::string folder_of(const std::string& path);
+
 // Why a file that was found by its name alone may be another user's work; "" if it is not. The file
 // and the folders of its name and of what that links to must belong to this user or root, and
 // nobody else may write them: neither all others, but for names in folders with the sticky bit, nor

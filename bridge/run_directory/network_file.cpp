@@ -14,6 +14,7 @@
 #include <exception>
 #include <vector>
 
+#include "platform/open_file.hpp"
 #include "platform/regular_file.hpp"
 #include "run_directory/launchers.hpp"
 
@@ -26,20 +27,6 @@ constexpr size_t kPart = 1 << 20;
 
 const char kRemedy[] =
     "; name a file with the switches in topology_file, or set network_topology = false";
-
-class OpenFile {
- public:
-  explicit OpenFile(int file) : file_(file) {}
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int number() const { return file_; }
-
- private:
-  const int file_;
-};
 
 // Copies to the end, or up to `most` bytes; -1 (errno) if that fails, else the number copied.
 int64_t copy_bytes(int from, int to, uint64_t most) {

@@ -25,6 +25,7 @@
 #include "platform/clock.hpp"
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
+#include "platform/regular_file.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/run_json.hpp"
 
@@ -200,11 +201,6 @@ bool has_entries_of(const std::string& run, int rank, uint64_t run_id) {
   return found;
 }
 
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string of_another_user(uid_t owner) {
   return "belongs to another user (number " + std::to_string(owner) + ")";
 }
@@ -238,7 +234,7 @@ bool join_as_told(const std::string& path, RunDirectory* joined) {
                 ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
     return true;
   }
-  if (!is_ours(parent_of(run.path), found)) {
+  if (!is_ours(folder_of(run.path), found)) {
     run.error = "PERFIELD_RUN is " + path + ", which " + of_another_user(found.owner) +
                 " and is left alone; unset PERFIELD_RUN to make a new run";
     return true;
@@ -277,7 +273,7 @@ class Claim {
 
  private:
   void locate() {
-    parent_ = absolute(parent_of(wanted_));
+    parent_ = absolute(folder_of(wanted_));
     first_ = (parent_ == "/" ? "" : parent_) + "/" + wanted_.substr(wanted_.rfind('/') + 1);
   }
 
@@ -380,7 +376,7 @@ class Claim {
 
 std::string why_not_ours(const std::string& run) {
   const Found found = look_at(run);
-  return is_ours(parent_of(run), found) ? "" : of_another_user(found.owner);
+  return is_ours(folder_of(run), found) ? "" : of_another_user(found.owner);
 }
 
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,

@@ -22,6 +22,7 @@
 
 #include "format/entry.hpp"
 #include "platform/guarded.hpp"
+#include "platform/open_file.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/draft.hpp"
 #include "run_directory/run_directory.hpp"
@@ -59,20 +60,6 @@ std::string draft_of(std::string collected) {
   collected.insert(collected.rfind('/') + 1, ".collecting-").resize(collected.size() - 3);  // .pf
   return collected;
 }
-
-class OpenFile {
- public:
-  explicit OpenFile(int file) : file_(file) {}
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int number() const { return file_; }
-
- private:
-  const int file_;
-};
 
 // The staged files of a node, in their open directory. What others may have put there, or at the
 // place that a note names, is not opened: the directory must be named for the run, belong to this
