@@ -7,6 +7,7 @@
 
 #include "format/calls.h"
 #include "summary/summary.hpp"
+#include "summary/totals.hpp"
 
 namespace py = pybind11;
 
@@ -51,6 +52,9 @@ PYBIND11_MODULE(_bridge, module) {
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");
+  module.def("largest_world", &perfield::largest_world, py::arg("n_ranks"),
+             "The largest size of the world that is believed where so many ranks left an entry.");
+  module.attr("MOST_UNSTATED") = perfield::kMostUnstated;  // ranks where no entry states the size
   module.def(
       "closing_lines",
       [](const std::string& run_path, uint64_t max_bytes) {

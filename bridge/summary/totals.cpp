@@ -329,10 +329,14 @@ void RunTotals::define_lost() {
   n_damaged += !undefined.empty();
 }
 
+int64_t largest_world(uint64_t n_ranks) noexcept {
+  constexpr uint64_t kMost = 1 << 24, kPlain = 1 << 18, kForEach = 16;
+  return int64_t(std::min(kMost, std::max(kPlain, std::min(n_ranks, kMost) * kForEach)));
+}
+
 // Most entries are right about the world: one damaged number must not make millions of ranks.
 void RunTotals::take_sizes(const std::map<int32_t, int64_t>& stated) {
-  const int64_t most =
-      std::min(kMostRanks, std::max(kPlainRanks, int64_t(stated.size()) * kRanksForEach));
+  const int64_t most = largest_world(stated.size());
   std::map<int64_t, uint64_t> times;
   not_believed.bound = most;
   not_believed.of = stated.size();

@@ -169,11 +169,9 @@ struct LongestSpan {
   std::string in_words() const;  // the end of a line, or ""
 };
 
-// Sizes of the world that are believed; RunDirectory does the same in Python. Larger ones than
-// kMostRanks are damaged, as are those above kPlainRanks of which few ranks left an entry.
-inline constexpr int64_t kMostRanks = int64_t{1} << 24;
-inline constexpr int64_t kPlainRanks = int64_t{1} << 18;
-inline constexpr int64_t kRanksForEach = 16;                // rank that left an entry
+// The largest size of the world that is believed where so many ranks left an entry: larger ones are
+// damaged.
+int64_t largest_world(uint64_t n_ranks) noexcept;
 inline constexpr int32_t kMostUnstated = int32_t{1} << 12;  // ranks where no entry states the size
 
 struct NotBelieved {  // what rank entries state of the world, if that is too many ranks

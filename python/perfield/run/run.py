@@ -50,11 +50,8 @@ if TYPE_CHECKING:
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
-# Sizes of the world that are believed; bridge/summary/totals.hpp says why, and does the same.
-_MOST_RANKS, _PLAIN_RANKS, _RANKS_FOR_EACH = 1 << 24, 1 << 18, 16
 _ENTRIES_AT_ONCE = 1 << 15
 _NOTHING: dict = {}
-_MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
 _CALL_ROWS = np.dtype([("step", "i8"), ("rank", "i4"), ("call", "i4"), ("count", "u8"), ("time_s", "f8")])
 
 
@@ -991,13 +988,13 @@ def _size_of_world(streams: Streams) -> int:
     One damaged number must not make room for millions of ranks.
     """
     by_rank = {rank: body.get("size", 0) for rank, body in streams.json("rank")}
-    most = min(_MOST_RANKS, max(_PLAIN_RANKS, _RANKS_FOR_EACH * len(by_rank)))
+    most = _bridge.largest_world(len(by_rank))
     stated = Counter(by_rank.values())
     sizes = [size for size in stated if 0 < size <= most]
     if sizes:
         return min(sizes, key=lambda size: (-stated[size], size))
     ranks = streams.places["rank"]
-    return int(ranks[ranks < _MOST_UNSTATED].max(initial=-1)) + 1
+    return int(ranks[ranks < _bridge.MOST_UNSTATED].max(initial=-1)) + 1
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
