@@ -26,17 +26,12 @@ from vtkmodules.vtkCommonDataModel import (
 from perfield import _bridge
 from perfield.pictures.free_memory import free_bytes
 from perfield.pictures.vtk_arrays import vtk_array
+from perfield.run.mesh import NEEDED
 
 if TYPE_CHECKING:
     from perfield.run import Block
 
 GHOSTS = "vtkGhostType"
-NEEDED = {  # attributes of a block, by its kind
-    "image": ("extent", "origin", "spacing"),
-    "rectilinear": ("extent", "x", "y", "z"),
-    "structured": ("extent", "points"),
-    "unstructured": ("points", "connectivity", "offsets", "types"),
-}
 POLYHEDRON = 42
 MOST = 1 << 31
 _LEAST_ARRAYS = 8  # of float64, which must fit for a block to be made at all
@@ -188,15 +183,14 @@ def _image(block: Block) -> vtkImageData:
 
 
 def _rectilinear(block: Block) -> vtkRectilinearGrid:
-    grid = vtkRectilinearGrid()
-    grid.SetExtent(_extent(block))
-    for axis, letter in enumerate("xyz"):
+    grid, extent = vtkRectilinearGrid(), _extent(block)
+    grid.SetExtent(extent)
+    for letter, expected in zip("xyz", _lengths(extent)):
         values = np.asarray(getattr(block, letter), dtype=np.float64).ravel()
-        expected = _lengths(_extent(block))[axis]
         if len(values) != expected:
             raise MeshError(
                 f"block {block.block} has {len(values)} {letter} coordinates, but its extent "
-                f"{_extent(block)} needs {expected}; check the sizes passed to perfield_mesh_rectilinear."
+                f"{extent} needs {expected}; check the sizes passed to perfield_mesh_rectilinear."
             )
         getattr(grid, f"Set{letter.upper()}Coordinates")(numpy_to_vtk(values, deep=True))
     return grid
@@ -212,13 +206,13 @@ def _points(block: Block) -> vtkPoints:
 
 
 def _structured(block: Block) -> vtkStructuredGrid:
-    grid = vtkStructuredGrid()
-    grid.SetExtent(_extent(block))
+    grid, extent = vtkStructuredGrid(), _extent(block)
+    grid.SetExtent(extent)
     points = _points(block)
-    expected = math.prod(_lengths(_extent(block)))
+    expected = math.prod(_lengths(extent))
     if points.GetNumberOfPoints() != expected:
         raise MeshError(
-            f"block {block.block} has {points.GetNumberOfPoints()} points, but its extent {_extent(block)} "
+            f"block {block.block} has {points.GetNumberOfPoints()} points, but its extent {extent} "
             f"needs {expected}; check the sizes passed to perfield_mesh_structured."
         )
     grid.SetPoints(points)

@@ -57,12 +57,13 @@ class Block:
     ghosts: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-_NEEDED = {
+NEEDED = {
     "image": ("extent", "origin", "spacing"),
     "rectilinear": ("extent", "x", "y", "z"),
     "structured": ("extent", "points"),
-    "unstructured": (),
+    "unstructured": ("points", "connectivity", "offsets", "types"),
 }
+"""Parts of a block by its kind. An unstructured one may be empty, and then needs none."""
 _ROLES = ("x", "y", "z", "points", "connectivity", "offsets", "types")
 
 
@@ -85,7 +86,8 @@ def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) ->
         return replace(known[number], ghosts=known[number].ghosts | ghosts), ""
     if kind is None:
         return None, f"adds ghosts to block {number}, which is not there"
-    lacking = [name for name in _NEEDED.get(kind, ()) if name not in found]
+    needed = NEEDED.get(kind, ()) if kind != "unstructured" else ()
+    lacking = [name for name in needed if name not in found]
     if lacking:
         return None, f"is of kind {kind} and has no {lacking[0]}"
     return Block(rank, version, number, kind, ghosts=ghosts, **found), ""
