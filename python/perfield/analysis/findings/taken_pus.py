@@ -63,13 +63,12 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
         np.nansum(observed.of(name), axis=0, dtype=float) for name in ("throttled_time_s", "run_delay_time_s")
     )
     by_quota = (throttled_s > 0) & (throttled_s >= MOSTLY * waited_s)
-    has_cost = False
-    for part in (by_quota, ~by_quota):
-        for found in _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited):
-            has_cost = True
-            yield found
-    if not has_cost:
-        yield from _ready(observed, is_asked & ~by_quota, waited_s)
+    costly = [
+        found
+        for part in (by_quota, ~by_quota)
+        for found in _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
+    ]
+    yield from costly or _ready(observed, is_asked & ~by_quota, waited_s)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
     yield from _finding(
         observed, np.minimum(stolen_s, np.nan_to_num(observed.of("compute_time_s"))), worth, _stolen
