@@ -83,9 +83,10 @@ def _read_mtx(path: str) -> Any:
     """The matrix of a file. SciPy reads for ever where there is no line of sizes."""
     from scipy.io import mmread
 
-    _, *lines = Path(path).read_bytes().splitlines() or [b""]
-    if not any(line.strip() and not line.lstrip().startswith((b"%", b"#")) for line in lines):
-        raise ValueError("it has no line of sizes")
+    with Path(path).open("rb") as lines:
+        next(lines, b"")  # the header
+        if not any(line.strip() and not line.lstrip().startswith((b"%", b"#")) for line in lines):
+            raise ValueError("it has no line of sizes")
     return mmread(path)
 
 
