@@ -166,9 +166,9 @@ PERFIELD_PROCEDURE(perfield_mesh_structured,
 /* Any VTK cell types. points has 3 components. Cells are stored as in VTK: cell c uses
  * connectivity[offsets[c]] up to but not including connectivity[offsets[c + 1]]; offsets has
  * n_cells + 1 numbers and starts at 0. types holds one VTK cell type number per cell
- * (10 tetrahedron, 12 hexahedron, ...), or one number for all. A block with a cell that has not
- * the points of its type is left out, with a warning. first_number (0 or 1) is the number of the
- * first point in connectivity. */
+ * (10 tetrahedron, 12 hexahedron, ...), or one number for all. perfield leaves out a block,
+ * with a warning, if a cell's number of points does not fit its type. first_number (0 or 1) is the
+ * number of the first point in connectivity. */
 PERFIELD_PROCEDURE(perfield_mesh_unstructured,
                    (int block, perfield_array points, perfield_array connectivity,
                     perfield_array offsets, perfield_array types, int first_number),

@@ -41,7 +41,7 @@ def serve(bases: Mapping[str, Base], port: int, ready: Callable[[str], None]) ->
     Raises PortError if the port is taken.
     """
     settings.resources = "server"
-    getLogger("tornado.access").setLevel(ERROR)  # the terminal is for the user, not for who is refused
+    getLogger("tornado.access").setLevel(ERROR)  # the user need not read who was refused
     application = Application(FunctionHandler(lambda document: Page(bases).show(document)))
     _check(port)
     token = new_token()

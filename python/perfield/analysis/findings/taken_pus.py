@@ -49,8 +49,8 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     """Yields a finding about ranks that waited for a PU, and one about PUs that a hypervisor took.
 
     worth : the least share of the run's time that this must cost. Ranks that share PUs with one another, and
-    keep these busy, are left to the finding about these. Where waiting for a PU may all lie in MPI calls, it
-    is told without a cost.
+    keep these busy, are left to the finding about these. Where waiting for a PU may all lie in MPI calls, its
+    cost is not known.
     """
     delayed_s = np.nan_to_num(observed.of("delayed_compute_time_s").astype(float))
     is_asked = np.ones(len(observed.ranks), dtype=bool)
