@@ -159,6 +159,14 @@ class Observed:
         return self.of("compute_time_s").astype(float) + np.nan_to_num(self.of("delayed_compute_time_s"))
 
     @property
+    def ready_s(self) -> np.ndarray:
+        """How long ranks were ready to run without a PU, in MPI, too: float64 (n_rows, n_columns), s; NaN
+        where the kernel does not count it. The kernel books a wait when it ends, so part of it may belong to
+        earlier steps: at most the whole step counts."""
+        delay_s, step_s = (self.of(name).astype(float) for name in ("run_delay_time_s", "step_time_s"))
+        return np.minimum(delay_s, step_s)
+
+    @property
     def has_delays(self) -> bool:
         """Whether ranks waited for a PU for 1 % of their time outside of calls, or more."""
         delayed = np.nansum(self.of("delayed_compute_time_s"), dtype=float)

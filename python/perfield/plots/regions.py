@@ -22,6 +22,7 @@ MOST_REGIONS = 14
 UNDIVIDED = ""
 PARTS = {  # kind of field -> its words and colour
     COST: ("compute", PALETTE[2]),
+    "delayed_compute_time_s": ("waiting for a PU", (0.75, 0.68, 0.55)),
     "mpi_p2p_time_s": ("point-to-point", PALETTE[5]),
     "mpi_wait_time_s": ("wait", PALETTE[0]),
     "mpi_collective_time_s": ("collective", PALETTE[3]),

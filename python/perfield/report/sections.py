@@ -429,7 +429,9 @@ def _how(report: Report) -> Section:
         "that could be saved at most; what two findings save does not always add up.",
         "Computing is all time of a step outside MPI and files, without waiting for a PU. Waiting is the "
         "time in MPI calls that may wait for other ranks, with what these calls transfer. What balancing "
-        "saves is the largest compute time of a rank minus the mean, added up over the steps.",
+        "saves is the largest compute time of a rank minus the mean, added up over the steps. Findings "
+        "bound it by the CPU time that the PUs of the ranks must supply in any case; charts and regions do "
+        "not.",
         "The imbalance of the run is that largest compute time over the mean, both added up over the steps, "
         "whichever rank it is. A finding that names ranks tells how long these compute in all steps "
         "together, which is less where the slowest rank changes. The plot's median is that of single steps.",

@@ -135,6 +135,14 @@ def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
     )
 
 
+def test_a_wait_that_the_kernel_books_late_is_no_longer_than_the_steps():
+    run = on_places(*CROWD, run_delay_time_s=20.0, delayed_compute_time_s=0)
+    assert (
+        "they waited for one for 60 s (100 %) of their steps"
+        in only(placement_findings(run), "shared cores").words.lower()
+    )
+
+
 def test_device_near_other_pus_is_told():
     gpu, card = (
         Device("GPU", "0000:3b:00.0", ("renderD128",), 8, 16),

@@ -78,7 +78,7 @@ def used_share(observed: Observed, ranks: np.ndarray, ready: bool = False) -> fl
         for pu in placement.bindings[binding]
     }
     if ready:
-        used_s += float(np.nansum(observed.of("run_delay_time_s")[:, here], dtype=float))
+        used_s += float(np.nansum(observed.ready_s[:, here]))
     whole_s = len(pus) * observed.elapsed_s
     return used_s / whole_s if whole_s > 0 else np.nan
 

@@ -90,7 +90,7 @@ def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
     """Whether these ranks waited for one another for 5 % of their steps or of their time outside of calls, or
     the kernel does not tell it."""
     here = np.isin(observed.ranks, ranks)
-    step_s, waited_s = (observed.of(name)[:, here] for name in ("step_time_s", "run_delay_time_s"))
+    step_s, waited_s = observed.of("step_time_s")[:, here], observed.ready_s[:, here]
     is_ready = np.nansum(waited_s, dtype=float) >= DELAYED * np.nansum(step_s, dtype=float) > 0
     if is_ready and used_share(observed, ranks, ready=True) > 1:
         return True
@@ -109,9 +109,10 @@ def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, st
     and leaves its PU to others, so it is only told; what delayed computing is at least known.
     """
     here = np.isin(observed.ranks, ranks)
-    step_s, waited_s, delayed_s, taken = (
+    waited_s = observed.ready_s[:, here]
+    step_s, delayed_s, taken = (
         observed.of(name)[:, here].astype(float)
-        for name in ("step_time_s", "run_delay_time_s", "delayed_compute_time_s", "involuntary_switches")
+        for name in ("step_time_s", "delayed_compute_time_s", "involuntary_switches")
     )
     words = ""
     if (taken > 0).any():

@@ -68,7 +68,7 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
         for part in (by_quota, ~by_quota)
         for found in _finding(observed, np.where(part, delayed_s, 0.0), worth, _waited)
     ]
-    yield from costly or _ready(observed, is_asked & ~by_quota, waited_s)
+    yield from costly or _ready(observed, is_asked & ~by_quota)
     stolen_s = np.nan_to_num(observed.of("stolen_time_s").astype(float))
     yield from _finding(
         observed, np.minimum(stolen_s, np.nan_to_num(observed.of("compute_time_s"))), worth, _stolen
@@ -97,8 +97,9 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iter
     )
 
 
-def _ready(observed: Observed, is_asked: np.ndarray, waited_s: np.ndarray) -> Iterator[Finding]:
+def _ready(observed: Observed, is_asked: np.ndarray) -> Iterator[Finding]:
     """The finding about ranks that were ready to run without a PU, maybe only in MPI calls."""
+    waited_s = np.nansum(observed.ready_s, axis=0)
     step_s = np.nansum(observed.of("step_time_s"), axis=0, dtype=float)
     columns = np.flatnonzero(is_asked & (waited_s >= READY * step_s) & (step_s > 0))
     ranks = observed.ranks[columns]
