@@ -22,6 +22,11 @@ def test_dearest_comes_first_and_what_has_no_known_cost_last():
     assert kinds(*found) == ["imbalance", "output steps", "noise"]
 
 
+def test_taken_pus_hide_no_imbalance_of_work():
+    found = finding("taken PUs", 9.0, 0, 1), finding("imbalance", 4.0, 1), finding("late rank", 4.0, 1)
+    assert kinds(*found) == ["taken PUs", "imbalance"]
+
+
 def test_imbalance_of_ranks_that_share_a_core_is_told_as_sharing():
     assert kinds(finding("shared cores", 3.0, 0, 1), finding("imbalance", 4.0, 1)) == ["shared cores"]
 

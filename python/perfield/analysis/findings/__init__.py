@@ -94,10 +94,14 @@ LATE = ("rank that all wait for", "late rank")
 # Ranks that are slow for one of the causes are told once.
 SLOW = "slow regime"
 TAKEN = "taken PUs"
-CAUSES = frozenset({"shared cores", TAKEN, "far memory", "moved ranks", SLOW})
 CONSEQUENCES = frozenset(
     {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
 )
+# What each cause may explain. Compute time is without waiting for a PU, so taken PUs explain no difference of it.
+EXPLAINED_BY = {
+    TAKEN: frozenset(LATE),
+    **dict.fromkeys(("shared cores", "far memory", "moved ranks", SLOW), CONSEQUENCES),
+}
 # What slow phases, and PUs that others take now and then, look like in all steps together.
 OF_SLOW = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 # A late rank comes behind files that explain it.
@@ -155,7 +159,7 @@ def _explains(cause: Finding, finding: Finding) -> bool:
     of what they cost."""
     if cause.kind in (SLOW, TAKEN) and finding.kind in OF_SLOW:
         return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
-    if cause.kind not in CAUSES or finding.kind not in CONSEQUENCES or not len(finding.ranks):
+    if finding.kind not in EXPLAINED_BY.get(cause.kind, ()) or not len(finding.ranks):
         return False
     return bool(
         np.isin(finding.ranks, cause.ranks).all() and (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
