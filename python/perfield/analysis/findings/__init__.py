@@ -97,7 +97,8 @@ TAKEN = "taken PUs"
 CONSEQUENCES = frozenset(
     {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
 )
-# What each cause may explain. Compute time is without waiting for a PU, so taken PUs explain no difference of it.
+# What each cause may explain. Compute time is without waiting for a PU, so taken PUs explain no difference
+# of it.
 EXPLAINED_BY = {
     TAKEN: frozenset(LATE),
     **dict.fromkeys(("shared cores", "far memory", "moved ranks", SLOW), CONSEQUENCES),
