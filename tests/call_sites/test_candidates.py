@@ -254,11 +254,10 @@ def test_sites_of_one_call_get_as_many_digits_as_tell_them_apart():
     assert [length[known] for known in sites(run_of(rows))] == [5, 5, 4, 4]
 
 
-def test_damaged_entry_is_no_error():
+def test_unknown_modules_and_short_levels_are_left_out():
     run = run_of([site("Allreduce", "a", 10)])
-    run.sites[0]["sites"][0]["callers"] = [[7, 1], ["x", None], [0, 5]]
+    run.sites[0]["sites"][0]["callers"] = [[7, 1], [0, 5]]
     run.sites[0]["sites"][0]["rhythm"].append([1])
-    run.sites[0]["sites"].append({})
     assert found(run) == [("Allreduce", "a", 1)]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import replace
 
 import pytest
@@ -192,10 +193,22 @@ def test_followers_of_several_ranks_are_independent(tmp_path):
         assert [row["inclusive_sum_ns"] for row in step["body"]["regions"]] == [100 * (rank + 1)]
 
 
-def test_unwritable_stream_is_an_error():
+def test_unwritable_stream_is_an_error(tmp_path):
+    follower = _bridge.Follower(RegionChoice(trace(), ["*"], "").tables(), path=str(tmp_path / "stream.pf"))
+    follower.enter(MASTER, 0, MAIN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            follower.end("finalize")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_stream_is_no_device():
     follower = _bridge.Follower(RegionChoice(trace(), ["*"], "").tables(), path="/dev/full")
     follower.enter(MASTER, 0, MAIN)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="Invalid argument: '/dev/full'"):
         follower.end("finalize")
 
 
