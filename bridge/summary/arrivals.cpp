@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// arrivals.cpp - see arrivals.hpp. perfield.run.waits does the same for whole runs.
+// arrivals.cpp - see arrivals.hpp. perfield.derived.waits does the same for whole runs.
 #include "summary/arrivals.hpp"
 
 #include <algorithm>

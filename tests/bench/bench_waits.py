@@ -29,7 +29,7 @@ from perfield.analysis.waits import (
 )
 from perfield.analysis.waits.costs import FOLLOWED
 from perfield.analysis.waits.path import critical_path
-from perfield.run.waits import waits_of_steps
+from perfield.derived.waits import waits_of_steps
 
 LEAST_ENTRIES, MOST_S = 150_000, 5
 SEND, RECEIVE, COLLECTIVE = 0, 1, 2

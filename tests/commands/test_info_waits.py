@@ -12,7 +12,7 @@ from waiting_runs import write_waiting_run
 import perfield
 from perfield import commands
 from perfield.analysis.waits.words import sentences
-from perfield.run.waits import wait_sums
+from perfield.derived.waits import wait_sums
 
 MS = 1_000_000
 

@@ -67,7 +67,7 @@ def test_run_without_stamps_keeps_computing_and_waiting(tmp_path, rendered):
 
 def test_run_with_many_events_says_what_is_left_out_and_how_to_have_it(tmp_path, rendered, monkeypatch):
     path = write_waiting_run(tmp_path / "run", ring())
-    monkeypatch.setattr("perfield.run.event_blocks.EVENTS_AT_ONCE", 40)  # it has 48
+    monkeypatch.setattr("perfield.derived.event_blocks.EVENTS_AT_ONCE", 40)  # it has 48
     description, said = rendered(path)
     assert CAUSED not in description["layers"]["topology/measurements"]["arrays"]
     assert (

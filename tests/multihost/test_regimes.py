@@ -11,7 +11,7 @@ from hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
 from perfield.analysis.regimes import REGIME, classify, fit
-from perfield.run.regimes import timings_of_run
+from perfield.derived.regimes import timings_of_run
 
 HERE = Path(__file__).resolve().parent
 DELAYS_US = (0, 200, 1000)

@@ -14,11 +14,11 @@ from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
 import twin
+from perfield.derived.comparing import mean_by_rank
 from perfield.output.compared import ComparedPictures, share_scales
 from perfield.output.images import draw_images
 from perfield.pictures.compared import Side, compared_mesh
 from perfield.pictures.pieces import choose_pieces
-from perfield.run.comparing import mean_by_rank
 
 FIELD = "compute_time_s"
 

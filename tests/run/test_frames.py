@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import perfield
 import twin
 from perfield import _bridge
+from perfield.derived.observe import observe
+from perfield.derived.per_step import per_step
+from perfield.derived.regimes import timings_of_run
+from perfield.derived.scaling import measured
 from perfield.output.description import step_title
 from perfield.run import RunError
-from perfield.run.observe import observe
-from perfield.run.per_step import per_step
-from perfield.run.regimes import timings_of_run
-from perfield.run.scaling import measured
 from perfield.run.snapshot import Snapshot
 
 MIXED = {0: [1] * 8, 1: [2] * 4, 2: [4, 4], 3: [1, 1, 2, 4]}

@@ -8,8 +8,8 @@ import pytest
 
 import perfield
 import twin
-from perfield.run import tables
-from perfield.run.stacks import stacks_of
+from perfield.derived import tables
+from perfield.derived.stacks import stacks_of
 
 REGIONS = ("main", "solve", "pEqn", "UEqn")
 MAIN, SOLVE, P, U = range(1, 5)

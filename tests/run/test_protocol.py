@@ -104,9 +104,9 @@ def kinds_of(base: type) -> list[type]:
 
 
 def test_changed_frames_hide_nothing_of_the_run():
-    package = importlib.import_module("perfield.run")
-    for module in pkgutil.iter_modules(package.__path__, "perfield.run."):
-        importlib.import_module(module.name)
+    for room in ("perfield.run", "perfield.derived"):
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
+            importlib.import_module(module.name)
     kinds = [kind for kind in kinds_of(ChangedFrames) if kind.__module__.startswith("perfield.")]
     assert {"SampledFrames", "WaitFrames", "PerStep", "RegimeFrames"} <= {kind.__name__ for kind in kinds}
     for kind in (*kinds, ChangedFrames, GatheredRun):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run measured, as arrays in memory: all that findings ask. `perfield.run.observe` reads it."""
+"""What a run measured, as arrays in memory: all that findings ask. `perfield.derived.observe` reads it."""
 
 from __future__ import annotations
 

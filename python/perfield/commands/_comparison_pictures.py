@@ -75,8 +75,8 @@ def _messages(
 
 
 def _side(run: RunDirectory, side: Measured, field: str) -> Side:
+    from perfield.derived.comparing import mean_by_rank, mesh_changes
     from perfield.pictures.compared import Side
-    from perfield.run.comparing import mean_by_rank, mesh_changes
 
     positions = side.positions[side.compared]
     values = mean_by_rank(run, field, positions)

@@ -26,8 +26,8 @@ def compare_by_regimes(arguments: argparse.Namespace) -> int:
     """Prints how much faster the second side is in each regime."""
     import perfield
     from perfield.analysis.comparing.regimes import compare_regimes
-    from perfield.run.matching import check, differences
-    from perfield.run.regimes import timings_of_run
+    from perfield.derived.matching import check, differences
+    from perfield.derived.regimes import timings_of_run
 
     n_regimes = number_of_regimes(arguments.regimes)
     if arguments.images:

@@ -113,8 +113,8 @@ def _sides(
     Raises CommandError, RunError or StepsError.
     """
     import perfield
-    from perfield.run.comparing import measured
-    from perfield.run.matching import check, differences
+    from perfield.derived.comparing import measured
+    from perfield.derived.matching import check, differences
 
     steps = arguments.steps or []
     if len(arguments.runs) > 2:
@@ -144,7 +144,7 @@ def _sides(
 
 
 def _steps_of(run: RunDirectory, steps: list[str]) -> tuple[Measured, Measured]:
-    from perfield.run.comparing import measured
+    from perfield.derived.comparing import measured
 
     chosen = [_positions(run, text) for text in steps]
     if chosen[0] == chosen[1]:

@@ -139,8 +139,8 @@ def _tables(
     run: RunDirectory, arguments: argparse.Namespace
 ) -> tuple[dict[str, list[dict]], dict[str, str], dict[str, str]]:
     """The tables that the options name, the heading above each, and the note below it."""
-    from perfield.run import tables
-    from perfield.run.threads import with_threads
+    from perfield.derived import tables
+    from perfield.derived.threads import with_threads
 
     found, headings, notes = {}, {}, {}
     newest = min(len(run), tables.MOST_FRAMES)
@@ -219,7 +219,7 @@ def _wait_states(
     frames: str,
 ) -> None:
     """Adds the tables of wait states, the sentences above the first, and the notes below each."""
-    from perfield.run import tables
+    from perfield.derived import tables
 
     shown, sentences, numbers, n_pairs = tables.wait_states(run, arguments.waits)
     for name in ("wait_causes", "wait_regions", "waits", "path", "transfers"):
@@ -264,7 +264,7 @@ def _by(
     run: RunDirectory, arguments: argparse.Namespace, notes: dict[str, str], frames: str
 ) -> dict[str, list[dict]]:
     """A table of statistics per field, and the note below each. frames : of the tables, in words."""
-    from perfield.run import statistics_tables
+    from perfield.derived import statistics_tables
 
     found = {}
     for name in words(arguments.fields):

@@ -337,8 +337,8 @@ def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, An
     import perfield
     from perfield.analysis.oscillators import initial
     from perfield.analysis.oscillators.configured import Experiment, tables_of
+    from perfield.derived.oscillators import measured_model, measured_stages
     from perfield.output.steps import choose_steps
-    from perfield.run.oscillators import measured_model, measured_stages
 
     run = perfield.open(arguments.from_run)
     steps = arguments.steps

@@ -108,7 +108,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if value is not None:
             raise CommandError(f"{option} chooses a preview; add --here, or leave {option} out to see a run")
     import perfield
-    from perfield.run.observe import observe
+    from perfield.derived.observe import observe
 
     run = perfield.open(run_path(arguments.run))
     placement = placement_of(run)

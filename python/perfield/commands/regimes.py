@@ -182,7 +182,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     from perfield.analysis.regimes import TIME
     from perfield.analysis.regimes.machine import regime_name
     from perfield.analysis.regimes.recurring import recurs_every
-    from perfield.run.regimes import STEP_TIME
+    from perfield.derived.regimes import STEP_TIME
 
     what = found[TIME].attrs.get("long_name", "time")
     n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
@@ -361,7 +361,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     import perfield
     from perfield.analysis.regimes import largest
     from perfield.commands.rhythm import sharing_of
-    from perfield.run.regimes import timings_of_run
+    from perfield.derived.regimes import timings_of_run
 
     field, reduce = _what(arguments, saved)
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
@@ -463,7 +463,7 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     import perfield
     from perfield.analysis.regimes import Follower
     from perfield.analysis.regimes.machine import misfit
-    from perfield.run.regimes import Arriving
+    from perfield.derived.regimes import Arriving
 
     for option in ("steps", "save", "events", "by"):
         if getattr(arguments, option) is not None:

@@ -127,8 +127,8 @@ def execute(arguments: argparse.Namespace) -> int:
     run = _with_functions(_with_wait_states(run, arguments.fields))
     wants_regimes = arguments.regimes or arguments.regimes_of is not None
     if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
+        from perfield.derived.regimes import regimes_of_run
         from perfield.run.regime_frames import RegimeFrames
-        from perfield.run.regimes import regimes_of_run
 
         classified, fitted = regimes_of_run(run, arguments.regimes_of)
         for sentence in fitted.told:
@@ -144,11 +144,11 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
 
     Raises CommandError, StepsError, MeshError, NotOursError or OutputError; their texts are for the user.
     """
+    from perfield.derived.per_step import per_step
     from perfield.output.picture_series import PictureSeries, human_bytes
     from perfield.output.progress import Progress
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
-    from perfield.run.per_step import per_step
 
     run = per_step(run)
     _tell_unused(arguments)
@@ -208,8 +208,8 @@ def _with_functions(run: Run) -> Run:
 def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:
     """The run with the fields of waiting where `fields` names one, or where nobody chose fields, these take
     no more events than are read at once, and half of the waiting or more is explained."""
+    from perfield.derived.event_blocks import EVENTS_AT_ONCE, events_per_frame
     from perfield.fields.waits import CAUSED, is_of_waits, region_of
-    from perfield.run.event_blocks import EVENTS_AT_ONCE, events_per_frame
 
     wanted = [name for name in words(fields or "") if is_of_waits(name)]
     if not wanted and (fields or not run.tells_arrivals.any()):

@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
     from perfield.analysis.findings import idle_wave
     from perfield.analysis.rhythm import course
-    from perfield.run.rhythm import phases_of_run
+    from perfield.derived.rhythm import phases_of_run
 
     check_target(arguments.output)
     check_new_file(arguments.plot)
@@ -130,7 +130,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def observed_waves(run: RunDirectory) -> Observed | None:
     """What tells of delays that travelled through ranks; None for a single rank or step."""
     from perfield.analysis.findings import idle_wave
-    from perfield.run.observe import observe
+    from perfield.derived.observe import observe
 
     if run.n_ranks < 2 or len(run) < 2:
         return None
@@ -148,7 +148,7 @@ def travelled(run: RunDirectory, observed: Observed) -> list[str]:
 def expected_speed(run: RunDirectory) -> list[str]:
     """A sentence on the speed that the model's formula gives an idle wave, if the run tells what it needs."""
     from perfield.analysis.oscillators import ModelError
-    from perfield.run.oscillators import parameters_of
+    from perfield.derived.oscillators import parameters_of
 
     try:
         found = parameters_of(run)
@@ -171,8 +171,8 @@ def expected_speed(run: RunDirectory) -> list[str]:
 def beside(run: RunDirectory, steps: slice | None) -> list[str]:
     """What the model of the run has from it, and what it predicts from the measured start on."""
     from perfield.analysis.rhythm import order_parameter, spread
+    from perfield.derived.oscillators import measured_model
     from perfield.plots.rhythm.of_run import measured, predicted
-    from perfield.run.oscillators import measured_model
 
     phases, _ = measured(run, steps)
     model, taken = measured_model(run, steps)

@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and tables, or JSON, and draws the plot."""
     import perfield
     from perfield.analysis.scaling_laws import STRONG, WEAK
-    from perfield.run.scaling import scaling_of
+    from perfield.derived.scaling import scaling_of
 
     if arguments.output and Path(arguments.output).suffix.lower() not in FORMATS:
         raise CommandError(

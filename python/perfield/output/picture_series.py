@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
+from perfield.derived.injected import is_injected
 from perfield.output.arrays import Arrays
 from perfield.output.description import ages, describe, step_title, written_at
 from perfield.output.series import Series
@@ -29,7 +30,6 @@ from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces, StoredPieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
-from perfield.run.injected import is_injected
 from perfield.topology import Placement, placement_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlockDataSet
 
+from perfield.derived.comparing import mean_by_rank, measured, mesh_changes
+from perfield.derived.matching import check
 from perfield.output.survey import COMPUTING
 from perfield.paraview.calls import tell
 from perfield.paraview.proxies import Choice, Flag, Proxy, Text
@@ -25,8 +27,6 @@ from perfield.pictures.compared import (
     other_places,
 )
 from perfield.pictures.topology_picture import topology, topology_scene
-from perfield.run.comparing import mean_by_rank, measured, mesh_changes
-from perfield.run.matching import check
 
 RATIO = "_ratio"
 MEAN, SHOWN = range(2)

@@ -27,6 +27,7 @@ from vtkmodules.vtkCommonDataModel import (
 
 import perfield
 from perfield.analysis.words import did_you_mean
+from perfield.derived.per_step import PerStep
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
 from perfield.pictures.blocks import shallow
@@ -37,7 +38,6 @@ from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
-from perfield.run.per_step import PerStep
 from perfield.run.snapshot import Snapshot
 from perfield.topology import Placement, placement_of
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from perfield.derived.stacks import stacks_of
 from perfield.plots.flame import dearest_and_median, flame
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
@@ -16,7 +17,6 @@ from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.source import Source
 from perfield.plots.style import WAITING, Steps, frames_of
 from perfield.plots.timeline import MOST_LANES, wait_timeline
-from perfield.run.stacks import stacks_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -85,7 +85,7 @@ def idle_wave(
 def _longest(run: RunDirectory) -> IdleWave:
     """The wave with the longest delay of a run."""
     from perfield.analysis.findings import idle_wave as question
-    from perfield.run.observe import observe
+    from perfield.derived.observe import observe
 
     found = question.waves(observe(run, [*question.NEEDS, *question.LIKES]))
     if not found:

@@ -9,9 +9,9 @@ import numpy as np
 
 from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
+from perfield.derived.region_sums import COST, TIME
 from perfield.plots.source import Source
 from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, short
-from perfield.run.region_sums import COST, TIME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

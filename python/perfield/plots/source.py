@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.derived.region_sums import RegionSums
 from perfield.plots.style import COMPUTING, WAITING
-from perfield.run.region_sums import RegionSums
 from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:

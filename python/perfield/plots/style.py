@@ -13,9 +13,9 @@ import numpy as np
 from perfield.analysis.words import counted, did_you_mean, printable, shortened
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
+from perfield.derived.dataframes import positions_of
+from perfield.derived.injected import is_injected
 from perfield.output.titles import region_titles, title
-from perfield.run.dataframes import positions_of
-from perfield.run.injected import is_injected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

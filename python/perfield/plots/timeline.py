@@ -12,6 +12,7 @@ from perfield.analysis.waits import KINDS, UNCERTAIN, UNKNOWN, delay_costs
 from perfield.analysis.waits.words import KIND_WORDS
 from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import PALETTE, TEXT, pale
+from perfield.derived.waits import WaitsOfSteps, waits_of_steps
 from perfield.plots.source import Source
 from perfield.plots.style import (
     WAITING,
@@ -26,7 +27,6 @@ from perfield.plots.style import (
 )
 from perfield.run.frame import call_names
 from perfield.run.snapshot import Snapshot
-from perfield.run.waits import WaitsOfSteps, waits_of_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

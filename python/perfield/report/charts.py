@@ -19,8 +19,8 @@ from perfield.report.contents import Report
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from perfield.derived.region_sums import RegionSums
     from perfield.plots.source import Source
-    from perfield.run.region_sums import RegionSums
 
 SMALL = 60_000  # bytes of an SVG that need not be smaller
 SHARPNESS = 1.6  # pixels of a raster image per pixel of the page

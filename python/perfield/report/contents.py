@@ -15,16 +15,17 @@ from perfield import _bridge
 from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
 from perfield.analysis.waits import PathSums
+from perfield.derived import tables
+from perfield.derived.critical_path import path_sums
+from perfield.derived.injected import sentence
+from perfield.derived.matching import program
+from perfield.derived.observe import observe
+from perfield.derived.region_sums import RegionSums
 from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours, with_cells
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.report.regimes import Regimes, regimes
-from perfield.run import RunDirectory, tables
-from perfield.run.critical_path import path_sums
-from perfield.run.injected import sentence
-from perfield.run.matching import program
-from perfield.run.observe import observe
-from perfield.run.region_sums import RegionSums
+from perfield.run import RunDirectory
 from perfield.topology import Placement, placement_of
 
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
@@ -165,7 +166,7 @@ class Report:
 
     @cached_property
     def regions(self) -> tuple[dict[str, Any], ...]:
-        """Rows of `perfield.run.tables.regions`, the region whose balancing would save most first."""
+        """Rows of `perfield.derived.tables.regions`, the region whose balancing would save most first."""
         return tuple(tables.regions(self.run, self.region_sums))
 
     @cached_property

@@ -46,6 +46,7 @@ def pictures(report: Report) -> tuple[list[Image], list[str]]:
 
 
 def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
+    from perfield.derived.per_step import per_step
     from perfield.output.image_plan import plan_images
     from perfield.output.images import draw_images
     from perfield.output.picture_series import PictureSeries
@@ -53,7 +54,6 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.shown_mesh import shown_pieces
     from perfield.pictures.topology_picture import topology_scene
-    from perfield.run.per_step import per_step
 
     run, notes = report.run, []
     kinds = _kinds(report)

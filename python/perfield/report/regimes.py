@@ -12,8 +12,8 @@ import xarray as xr
 from perfield.analysis.regimes import REGIME, RegimeError, statistics
 from perfield.analysis.regimes.longest import longest_classified
 from perfield.analysis.regimes.machine import regime_name
+from perfield.derived.regimes import regimes_of_run
 from perfield.run import RunDirectory
-from perfield.run.regimes import regimes_of_run
 
 MOST_TIMES = 8_000_000  # that a report classifies; of more ranks, some are taken
 

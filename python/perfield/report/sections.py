@@ -21,8 +21,8 @@ from perfield.analysis.words import (
     start,
 )
 from perfield.catalyst_scripts.ticks import unit_for
+from perfield.derived.by_region import names_of_regions
 from perfield.report.contents import Report, Setting
-from perfield.run.by_region import names_of_regions
 from perfield.topology import ranges
 
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables

@@ -273,7 +273,7 @@ def table_of_paths(run: RunDirectory, steps: Steps) -> pd.DataFrame:
     """See `RunDirectory.paths`."""
     import pandas as pd
 
-    from perfield.run.waits import positions_of_steps
+    from perfield.derived.waits import positions_of_steps
 
     positions = positions_of_steps(run, steps)
     rows = run.path_rows(positions)

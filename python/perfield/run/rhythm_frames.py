@@ -10,8 +10,8 @@ import numpy as np
 
 from perfield.analysis.rhythm import RhythmError, order_parameter, phase_gradient, phases
 from perfield.analysis.rhythm.dataset import TURN
+from perfield.derived.rhythm import closed_steps, communication
 from perfield.run.added_fields import AddedFields
-from perfield.run.rhythm import closed_steps, communication
 
 if TYPE_CHECKING:
     import xarray as xr

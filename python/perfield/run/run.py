@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from perfield.derived.samples import Samples
     from perfield.run.sampled_frames import SampledFrames
-    from perfield.run.samples import Samples
     from perfield.run.wait_frames import WaitFrames
 
 Steps = Union[int, slice, Sequence[int], None]
@@ -86,12 +86,12 @@ class RunDirectory:
         return RunDirectory, (str(self.path.absolute()), None, self._span)
 
     def __repr__(self) -> str:
-        from perfield.run import representation
+        from perfield.derived import representation
 
         return representation.in_words(self)
 
     def _repr_html_(self) -> str:
-        from perfield.run.representation import as_html
+        from perfield.derived.representation import as_html
 
         return as_html(self)
 
@@ -233,19 +233,19 @@ class RunDirectory:
 
     @property
     def steps(self) -> xr.Dataset:
-        """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.backend.
+        """All frames as an xarray Dataset with dimensions step, rank and region: `derived.backend`.
 
         Computing reads it, chunk by chunk over steps. It is a snapshot: after `refresh`, take `steps`
         again.
         """
-        from perfield.run.backend import open_steps  # importing xarray is slow
+        from perfield.derived.backend import open_steps  # importing xarray is slow
 
         return open_steps(self)
 
     @property
     def ranks(self) -> pd.DataFrame:
         """A row for each rank: where it ran, how many steps it closed and whether it ended."""
-        from perfield.run.dataframes import ranks
+        from perfield.derived.dataframes import ranks
 
         return ranks(self)
 
@@ -272,7 +272,7 @@ class RunDirectory:
     @property
     def regions(self) -> pd.DataFrame:
         """A row for each region, by the prefix of its fields."""
-        from perfield.run.dataframes import regions
+        from perfield.derived.dataframes import regions
 
         return regions(self)
 
@@ -285,13 +285,13 @@ class RunDirectory:
         -3 unknown), call, count, bytes, empty, largest.
         Raises KeyError if the run has no such step.
         """
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "messages", steps)
 
     def received(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
         """Messages as counted by the receiving ranks; otherwise like `messages`."""
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "received", steps)
 
@@ -300,7 +300,7 @@ class RunDirectory:
 
         steps and result : as for `messages`.
         """
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "waits", steps)
 
@@ -309,7 +309,7 @@ class RunDirectory:
 
         steps and result : as for `messages`. Calls that a rank did not make in a step have no row.
         """
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "calls", steps)
 
@@ -323,8 +323,8 @@ class RunDirectory:
         counts one message. Empty for runs of older versions. docs/waiting.md says more.
         Raises KeyError if the run has no such step.
         """
+        from perfield.derived.waits import positions_of_steps
         from perfield.run.arrivals import in_order, read_arrivals
-        from perfield.run.waits import positions_of_steps
 
         return in_order(read_arrivals(self, positions_of_steps(self, steps)))
 
@@ -337,7 +337,7 @@ class RunDirectory:
         "rendezvous" or "unknown"), time_s, uncertainty_s.
         Raises KeyError if the run has no such step.
         """
-        from perfield.run.waits import table_of_steps
+        from perfield.derived.waits import table_of_steps
 
         return table_of_steps(self, "wait_states", steps)
 
@@ -362,7 +362,7 @@ class RunDirectory:
         region"; or "other reasons": the rank communicated longer, or it is not known why it was late. By
         region it is an estimate (`perfield.analysis.waits.by_region`). steps and result : as for `messages`.
         """
-        from perfield.run.waits import table_of_steps
+        from perfield.derived.waits import table_of_steps
 
         return table_of_steps(self, "caused_waits", steps)
 
@@ -377,8 +377,8 @@ class RunDirectory:
         where fewer than 20 such transfers are known, or the clocks of both ends are too uncertain. steps : as
         for `messages`; None reads all, block by block. Raises KeyError if the run has no such step.
         """
-        from perfield.run.transfers import transfers_table
-        from perfield.run.waits import positions_of_steps
+        from perfield.derived.transfers import transfers_table
+        from perfield.derived.waits import positions_of_steps
 
         return transfers_table(self, positions_of_steps(self, steps))
 
@@ -390,8 +390,8 @@ class RunDirectory:
         the rank's step, since nobody knows when in a step it ran. steps : as for `messages`; those that are
         not logged have no rows. Raises KeyError if the run has no such step.
         """
-        from perfield.run.critical_path import path_table
-        from perfield.run.waits import positions_of_steps
+        from perfield.derived.critical_path import path_table
+        from perfield.derived.waits import positions_of_steps
 
         return path_table(self, positions_of_steps(self, steps))
 
@@ -399,15 +399,15 @@ class RunDirectory:
     def sampled(self) -> Samples:
         """CPU time of each function, as samples tell it (`sample`); empty in runs that took none. Reads all
         samples once, and the program's files, which tell the names."""
-        from perfield.run.samples import read_samples
+        from perfield.derived.samples import read_samples
 
         if self._sampled is None:
             self._sampled = read_samples(self, self._streams)
         return self._sampled
 
     def sampled_calls(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...], float]]:
-        """The calls that samples tell in frames, see `perfield.run.samples.sampled_calls`."""
-        from perfield.run.samples import sampled_calls
+        """The calls that samples tell in frames, see `perfield.derived.samples.sampled_calls`."""
+        from perfield.derived.samples import sampled_calls
 
         return sampled_calls(self, self._streams, np.asarray(positions, np.int64))
 
@@ -431,7 +431,7 @@ class RunDirectory:
         stands for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of
         these steps have no row. Raises KeyError if the run has no such step.
         """
-        from perfield.run.samples import samples_table
+        from perfield.derived.samples import samples_table
 
         return samples_table(self, steps)
 
@@ -455,7 +455,7 @@ class RunDirectory:
         communicator : its name, see `communicators`. bytes_out, bytes_in : what the rank gives and gets.
         Empty for runs of older versions. steps and result : as for `messages`.
         """
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "collectives", steps)
 
@@ -465,7 +465,7 @@ class RunDirectory:
 
         Messages of runs of older versions have no row. steps and result : as for `messages`.
         """
-        from perfield.run.dataframes import rows_of_steps
+        from perfield.derived.dataframes import rows_of_steps
 
         return rows_of_steps(self, "message_sizes", steps)
 

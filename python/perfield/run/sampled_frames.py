@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
+from perfield.derived.samples import OUTSIDE, Samples
 from perfield.fields.functions import PREFIX, UNIT
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.samples import OUTSIDE, Samples
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame

@@ -11,13 +11,13 @@ import numpy as np
 
 from perfield.analysis.waits.states import EXACT, UNCERTAIN
 from perfield.analysis.waits.transfers import Baselines
+from perfield.derived.by_region import without_waiting
+from perfield.derived.critical_path import path_of_steps
+from perfield.derived.event_blocks import blocks_of
+from perfield.derived.transfers import Ways, baselines_of, transfers_of
+from perfield.derived.waits import WaitsOfSteps, caused_by_region, waits_of_steps
 from perfield.fields.waits import CAUSED, CAUSED_IN, OF_KIND, ON_PATH, SLOW_TRANSFER, TRANSFER
-from perfield.run.by_region import without_waiting
 from perfield.run.changed_frames import ChangedFrames
-from perfield.run.critical_path import path_of_steps
-from perfield.run.event_blocks import blocks_of
-from perfield.run.transfers import Ways, baselines_of, transfers_of
-from perfield.run.waits import WaitsOfSteps, caused_by_region, waits_of_steps
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame

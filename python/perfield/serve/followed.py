@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from perfield.derived.injected import sentence
 from perfield.pictures import NEEDS_VTK
 from perfield.run import RunDirectory
-from perfield.run.injected import sentence
 from perfield.serve import inside
 from perfield.serve.frames import Frames
 from perfield.serve.kept import Kept

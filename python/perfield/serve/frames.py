@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from perfield.analysis.steps import StepKinds
+from perfield.derived.injected import is_injected
 from perfield.output.description import step_title
 from perfield.output.survey import Meshes
 from perfield.run import RunDirectory
-from perfield.run.injected import is_injected
 from perfield.serve.ranges import Ranges
 
 

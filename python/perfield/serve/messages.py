@@ -12,7 +12,7 @@ from threading import Lock
 import numpy as np
 
 from perfield.analysis.observed import PAIRS
-from perfield.run.pairs import added_up
+from perfield.derived.pairs import added_up
 from perfield.run.snapshot import Snapshot
 from perfield.serve.followed import View
 from perfield.serve.look import look

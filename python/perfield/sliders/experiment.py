@@ -94,8 +94,8 @@ def base_of_run(run: RunDirectory) -> Base:
 
     Raises ModelError if the run has no messages or too few steps.
     """
-    from perfield.run.oscillators import measured_model
-    from perfield.run.rhythm import phases_of_run
+    from perfield.derived.oscillators import measured_model
+    from perfield.derived.rhythm import phases_of_run
 
     model, taken = measured_model(run)
     n_parameters = len(taken.sentences) - len(taken.remarks)

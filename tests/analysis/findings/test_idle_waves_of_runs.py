@@ -14,7 +14,7 @@ from simulated_waves import T_COMP, chain, simulated
 import perfield
 from perfield.analysis.findings import answers, idle_wave, wavefront
 from perfield.analysis.rhythm import order_parameter, phases, spread
-from perfield.run.observe import observe
+from perfield.derived.observe import observe
 
 DELAY = 2, 11, 60  # rank, step counted from 1, periods: as in delayed_run
 DELAY_S = 1.2

@@ -13,8 +13,8 @@ import perfield
 from perfield.analysis.findings import answers, needs, wait_causes, waited_for
 from perfield.analysis.waits import words
 from perfield.analysis.waits.coverage import ENOUGH
+from perfield.derived.observe import observe
 from perfield.report import report
-from perfield.run.observe import observe
 
 MS = 1_000_000
 

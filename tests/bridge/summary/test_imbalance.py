@@ -16,7 +16,7 @@ import twin
 from perfield import _bridge
 from perfield.analysis.chance import differences
 from perfield.analysis.imbalance import FIELDS, imbalance_of
-from perfield.run.observe import observe
+from perfield.derived.observe import observe
 
 
 def lines_of(path) -> dict[str, str]:

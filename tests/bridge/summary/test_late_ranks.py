@@ -25,7 +25,7 @@ from waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
 from perfield import _bridge
-from perfield.run import waits
+from perfield.derived import waits
 
 MS = 1_000_000
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares two runs, or steps of one run: what changed, and whether by more than chance.
 
-Takes arrays (`Measured`) and returns rows and a sentence; `perfield.run.comparing` reads them from runs.
+Takes arrays (`Measured`) and returns rows and a sentence; `perfield.derived.comparing` reads them from runs.
 """
 
 from __future__ import annotations

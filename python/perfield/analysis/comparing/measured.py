@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one side of a comparison measured, as arrays; `perfield.run.comparing` reads it."""
+"""What one side of a comparison measured, as arrays; `perfield.derived.comparing` reads it."""
 
 from __future__ import annotations
 

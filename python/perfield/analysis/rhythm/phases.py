@@ -17,9 +17,10 @@ _RANKS_AT_ONCE = 64  # their stamps are copied so that those of one rank lie tog
 def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int | None = None) -> xr.Dataset:
     """Phases of ranks: 2 pi times (steps completed + the fraction of the current step).
 
-    steps : `run.steps`, or `perfield.run.rhythm.closed_steps`. It needs begin_s and end_s (step, rank), s on
-    one clock; `step` is the number of an entry's last step, and `span` (step, or step and rank), 1 if absent,
-    how many steps the entry adds up. clock_uncertainty_s (rank, or step and rank) is used where it is there.
+    steps : `run.steps`, or `perfield.derived.rhythm.closed_steps`. It needs begin_s and end_s (step, rank), s
+    on one clock; `step` is the number of an entry's last step, and `span` (step, or step and rank), 1 if
+    absent, how many steps the entry adds up. clock_uncertainty_s (rank, or step and rank) is used where it
+    is there.
     times : s on that clock, ascending. By default `samples` times, or as many as the steps, at equal
     distances from the first rank's first begin to the last rank's last end.
 

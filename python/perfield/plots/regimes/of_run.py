@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from perfield.analysis.regimes import RegimeError
 from perfield.analysis.regimes.longest import longest_classified
+from perfield.derived.injected import is_injected
+from perfield.derived.regimes import regimes_of_run
 from perfield.plots.regimes.cdfs import one_box
 from perfield.plots.regimes.heat_maps import regimes_map, times_map
 from perfield.plots.regimes.series import one_series
@@ -15,8 +17,6 @@ from perfield.plots.regimes.shown import n_regimes, regime_names
 from perfield.plots.regimes.spread import boxes, densities
 from perfield.plots.regimes.sums import cost_of_slow_steps
 from perfield.plots.style import PlotError, Steps, frames_of, new_figure
-from perfield.run.injected import is_injected
-from perfield.run.regimes import regimes_of_run
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,7 +30,7 @@ MOST_IN_ROW = 4  # distributions
 
 
 def classified(run: RunDirectory, steps: Steps = None, field: str | None = None) -> xr.Dataset:
-    """The times of a run with their regimes, as `perfield.run.regimes.regimes_of_run`.
+    """The times of a run with their regimes, as `perfield.derived.regimes.regimes_of_run`.
 
     steps : as `perfield.plots` says, from the first of them to the last. field : a field in seconds; None:
     the time of the step. Raises PlotError if the run has too few steps, or no such times.

@@ -13,11 +13,11 @@ from perfield.analysis.oscillators import ModelError, oscillate
 from perfield.analysis.oscillators.potentials import Tanh
 from perfield.analysis.rhythm import RhythmError
 from perfield.analysis.words import counted
+from perfield.derived.oscillators import measured_model
+from perfield.derived.rhythm import phases_of_run
 from perfield.plots.rhythm.page import page, side_by_side
 from perfield.plots.rhythm.shown import MOST_TIMES
 from perfield.plots.style import PlotError, Steps, frames_of
-from perfield.run.oscillators import measured_model
-from perfield.run.rhythm import phases_of_run
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,7 +86,7 @@ def of_run(
     """Draws the page of a run: its steps (a), then what its phases say (b to i).
 
     words : above all, by default the run's name. order : of the ranks, as for `Shown.arranged`. V(t) is
-    that of tanh(P x), the potential of `perfield.run.oscillators.measured_model`. Raises PlotError as
+    that of tanh(P x), the potential of `perfield.derived.oscillators.measured_model`. Raises PlotError as
     `measured`.
     """
     phases, of_steps = measured(run, steps)

@@ -11,7 +11,7 @@ from c_programs import mpi_program
 
 import perfield
 from perfield.analysis.oscillators import ModelError, Stages, oscillate, topologies
-from perfield.run.oscillators import (
+from perfield.derived.oscillators import (
     measured_model,
     measured_stages,
     model_of,

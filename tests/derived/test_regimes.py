@@ -13,7 +13,7 @@ import regime_runs
 import perfield
 import twin
 from perfield.analysis.regimes import REGIME, TIME, RegimeError, largest
-from perfield.run.regimes import Arriving, regimes_of_run, timings_of_run
+from perfield.derived.regimes import Arriving, regimes_of_run, timings_of_run
 
 TIMES = np.arange(1, 25).reshape(3, 8) * 1e-3
 

@@ -27,9 +27,9 @@ from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import counted, in_list, in_percent
+from perfield.derived.dataframes import positions_of
+from perfield.derived.pairs import added_up
 from perfield.fields.table import CALL_CLASSES, CALL_NAMES
-from perfield.run.dataframes import positions_of
-from perfield.run.pairs import added_up
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of
 

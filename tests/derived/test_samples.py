@@ -10,7 +10,7 @@ from samples_twin import MONOTONIC_NS, PERIOD_NS, module, pack_samples, write_sa
 import perfield
 import twin
 from perfield import _bridge
-from perfield.run.observe import observe
+from perfield.derived.observe import observe
 from perfield.run.sampled_frames import MOST_FUNCTIONS
 from perfield.symbols import functions
 from perfield.symbols.functions import MPI, NO_FILE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.words import counted
-from perfield.run.injected import is_injected, sentence
+from perfield.derived.injected import is_injected, sentence
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.derived.tables import MOST_FRAMES
 from perfield.fields.columns import read_columns
-from perfield.run.tables import MOST_FRAMES
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory

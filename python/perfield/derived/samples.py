@@ -224,7 +224,7 @@ def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
     """See `RunDirectory.samples`."""
     import pandas as pd
 
-    from perfield.run.waits import positions_of_steps
+    from perfield.derived.waits import positions_of_steps
 
     found = run.sampled
     table = found.table[np.isin(found.table["frame"], positions_of_steps(run, steps))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from perfield.run import tables
+from perfield.derived import tables
 from perfield.run.collectives import COLLECTIVES, SIZES
 from perfield.run.frame import CALLS, MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot

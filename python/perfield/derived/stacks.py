@@ -117,7 +117,7 @@ def _add(found: dict[Stack, np.ndarray], stack: Stack, time_s: np.ndarray) -> No
 def _functions(run: RunDirectory, positions: np.ndarray) -> dict[int, dict[Stack, np.ndarray]]:
     """Sampled seconds of each rank in functions that are not MPI's, by path (or _NO_PATH) and by stack: in
     runs without regions the calls that lead there, as far as they are known, else the function alone."""
-    from perfield.run.samples import IN_NO_REGION, NOT_KNOWN
+    from perfield.derived.samples import IN_NO_REGION, NOT_KNOWN
     from perfield.symbols.functions import MPI as OF_MPI
     from perfield.symbols.functions import PERFIELD
 

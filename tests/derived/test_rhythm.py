@@ -10,7 +10,7 @@ import rhythm_runs
 import perfield
 import twin
 from perfield.analysis.rhythm import RhythmError
-from perfield.run.rhythm import closed_steps, phases_of_run
+from perfield.derived.rhythm import closed_steps, phases_of_run
 
 TURN = 2 * np.pi
 

@@ -17,10 +17,10 @@ from perfield.analysis.waits.transfers import (
     slow_ns,
     ways_of,
 )
+from perfield.derived.event_blocks import CROSSED, Blocks, blocks_of, places_in, window_of
 from perfield.fields.table import CALL_NAMES
 from perfield.run.arrivals import read_arrivals
 from perfield.run.collectives import SIZE_WORDS
-from perfield.run.event_blocks import CROSSED, Blocks, blocks_of, places_in, window_of
 from perfield.topology import placement_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from uneven_runs import uneven_run
 import perfield
 import twin
 from perfield.analysis.findings import answers, needs
+from perfield.derived import observe as observing
 from perfield.fields.columns import Columns
-from perfield.run import observe as observing
 
 NAMES = ("compute_time_s", "resident_bytes", "sent_count", "<region>_time_s", "no_such_field")
 
@@ -178,7 +178,7 @@ def test_workers_of_a_cluster_read_the_run(run, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(f"""
 import distributed, perfield
-from perfield.run.observe import observe
+from perfield.derived.observe import observe
 
 if __name__ == "__main__":
     options = dict(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None)

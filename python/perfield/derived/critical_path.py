@@ -14,8 +14,8 @@ from perfield.analysis.waits.coverage import ENOUGH
 from perfield.analysis.waits.path import critical_path, with_marks
 from perfield.analysis.waits.path_sums import PathSums, StepMeans, Stretch, path_by_region
 from perfield.analysis.waits.states import Waits, find_wait_states
+from perfield.derived.by_region import table_by_region, without_waiting
 from perfield.run.arrivals import read_arrivals
-from perfield.run.by_region import table_by_region, without_waiting
 from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.run import representation
+from perfield.derived import representation
 
 
 def test_run_shows_name_state_ranks_steps_and_imbalance(tmp_path):

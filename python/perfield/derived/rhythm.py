@@ -12,8 +12,8 @@ import xarray as xr
 from perfield.analysis.oscillators import ModelError, Topology
 from perfield.analysis.rhythm import RhythmError, phases
 from perfield.analysis.rhythm.dataset import with_edges
-from perfield.run.dataframes import placement
-from perfield.run.oscillators import topology_of
+from perfield.derived.dataframes import placement
+from perfield.derived.oscillators import topology_of
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory

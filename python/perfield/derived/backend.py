@@ -18,7 +18,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from perfield.analysis import accessor  # noqa: F401  # gives Datasets their `.perfield`
-from perfield.run.dataframes import placement
+from perfield.derived.dataframes import placement
 from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot

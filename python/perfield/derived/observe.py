@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed, SampledFunctions
-from perfield.run.by_region import in_functions
-from perfield.run.pairs import added_up
+from perfield.derived.by_region import in_functions
+from perfield.derived.pairs import added_up
+from perfield.derived.waits import wait_sums
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
-from perfield.run.waits import wait_sums
 from perfield.topology import placement_of, used_devices
 
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.statistics import STATISTICS
+from perfield.derived.tables import MOST_FRAMES
 from perfield.run.errors import RunError
-from perfield.run.tables import MOST_FRAMES
 
 if TYPE_CHECKING:
     import xarray as xr

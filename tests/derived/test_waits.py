@@ -29,6 +29,8 @@ from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
 import perfield
 import twin
 from perfield.analysis.waits import words
+from perfield.derived import event_blocks, samples, waits
+from perfield.derived.per_step import per_step
 from perfield.fields.waits import (
     CAUSED,
     COLLECTIVE,
@@ -38,9 +40,8 @@ from perfield.fields.waits import (
     WAIT_NAMES,
     region_of,
 )
-from perfield.run import event_blocks, samples, wait_frames, waits
+from perfield.run import wait_frames
 from perfield.run.collectives import communicators_of
-from perfield.run.per_step import per_step
 from perfield.symbols.functions import MPI
 
 MS = 1_000_000

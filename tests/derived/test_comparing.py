@@ -9,8 +9,8 @@ import pytest
 
 import perfield
 import twin
+from perfield.derived.comparing import mean_by_rank, measured, mesh_changes
 from perfield.run import RunError
-from perfield.run.comparing import mean_by_rank, measured, mesh_changes
 
 
 def test_numbers_per_step_are_those_of_the_dataset(tmp_path):

@@ -8,8 +8,8 @@ from simulated_waits import Network, collective, compute, recv, send, simulate, 
 from waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
+from perfield.derived import event_blocks
 from perfield.fields.waits import SLOW_TRANSFER, TRANSFER
-from perfield.run import event_blocks
 
 US, MS = 1_000, 1_000_000
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.words import in_seconds
-from perfield.run import pairs
-from perfield.run.region_sums import COST, TIME, RegionSums
+from perfield.derived import pairs
+from perfield.derived.region_sums import COST, TIME, RegionSums
 
 if TYPE_CHECKING:
     from perfield.analysis.waits.path_sums import PathSums
@@ -190,10 +190,10 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     each kind of wait as plain numbers; and how many pairs there are."""
     from perfield.analysis.waits import IN_MPI, words
     from perfield.analysis.waits.sums import by_kind
-    from perfield.run.by_region import names_of_regions
-    from perfield.run.critical_path import path_sums
-    from perfield.run.transfers import rows_of_sums
-    from perfield.run.waits import wait_sums
+    from perfield.derived.by_region import names_of_regions
+    from perfield.derived.critical_path import path_sums
+    from perfield.derived.transfers import rows_of_sums
+    from perfield.derived.waits import wait_sums
 
     newest = np.array(_newest(run), dtype=np.int64)
     sums, path = wait_sums(run, newest), path_sums(run, newest)
@@ -266,7 +266,7 @@ def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
     Columns: region ("solve < pEqn", "no region"), function, time_s, share (of the region's samples), error
     (of the share), of_all (of all samples), count. At most so many rows, and MOST_IN_REGION of each region.
     """
-    from perfield.run.samples import NOT_KNOWN, words_of_paths
+    from perfield.derived.samples import NOT_KNOWN, words_of_paths
 
     found = run.sampled
     rows = found.table[found.table["frame"] >= 0]

@@ -8,9 +8,9 @@ from waiting_runs import write_waiting_run
 
 import perfield
 from perfield.analysis.waits import IN_MPI, NO_REGION, words
+from perfield.derived import critical_path
+from perfield.derived.critical_path import path_sums
 from perfield.fields.waits import ON_PATH
-from perfield.run import critical_path
-from perfield.run.critical_path import path_sums
 
 MS = 1_000_000
 

@@ -35,11 +35,17 @@ from perfield.analysis.waits.sums import (
     late_rows,
 )
 from perfield.analysis.waits.transfers import TransferSums
+from perfield.derived.by_region import (
+    computing,
+    in_pieces,
+    names_of_regions,
+    table_by_region,
+    without_waiting,
+)
+from perfield.derived.event_blocks import CROSSED, blocks_of, places_in, window_of
+from perfield.derived.transfers import Ways, transfers_of
 from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
-from perfield.run.by_region import computing, in_pieces, names_of_regions, table_by_region, without_waiting
-from perfield.run.event_blocks import CROSSED, blocks_of, places_in, window_of
 from perfield.run.frame import call_names
-from perfield.run.transfers import Ways, transfers_of
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -230,7 +236,7 @@ def positions_of_steps(run: RunDirectory, steps: Steps) -> np.ndarray:
 
     Raises KeyError if the run has no such step.
     """
-    from perfield.run.dataframes import positions_of
+    from perfield.derived.dataframes import positions_of
 
     return np.arange(len(run)) if steps is None else np.unique(positions_of(run, steps))
 

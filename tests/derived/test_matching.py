@@ -9,8 +9,8 @@ import pytest
 
 import perfield
 import twin
+from perfield.derived.matching import check, differences, program
 from perfield.run import RunError
-from perfield.run.matching import check, differences, program
 
 NAMES = ("A", "B")
 

@@ -11,8 +11,8 @@ from conftest import kill_session, start_command
 
 import perfield
 from perfield.analysis.rhythm import course, drift, phases
+from perfield.derived.rhythm import phases_of_run
 from perfield.run import RunError
-from perfield.run.rhythm import phases_of_run
 
 TURN = 2 * np.pi
 

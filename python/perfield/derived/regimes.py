@@ -12,7 +12,7 @@ import xarray as xr
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import counted, did_you_mean
-from perfield.run.injected import is_injected
+from perfield.derived.injected import is_injected
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, Snapshot
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import perfield
 import twin
 from perfield.analysis.scaling_laws import ScalingError
-from perfield.run.scaling import measured, scaling_of
+from perfield.derived.scaling import measured, scaling_of
 
 
 def opened(tmp_path, **words):

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rooms of python/perfield import downwards only, and no files import each other in a circle.
+
+Imports inside functions and for types count, too. `python tests/test_rooms.py` prints what is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PACKAGES = {"perfield": REPOSITORY / "python/perfield", "perfield.topology": REPOSITORY / "topology"}
+COMPILED = {"_bridge", "_recorder"}
+# The lowest first, as in docs/design.md: a room imports from itself and from lower rooms.
+ROOMS = (
+    *(
+        "topology",
+        "symbols",
+        "fields",
+        "run",
+        "analysis",
+        "derived",
+        "call_sites",
+        "traces",
+        "pictures",
+        "output",
+    ),
+    *("plots", "balance", "serve", "sliders", "report", "measure", "catalyst", "follow", "paraview"),
+    "commands",
+)
+# What is still wrong; nothing may join it.
+UPWARD = {
+    *("perfield.fields.columns", "perfield.run.paths", "perfield.run.regime_frames"),
+    *("perfield.run.rhythm_frames", "perfield.run.run", "perfield.run.sampled_frames"),
+    "perfield.run.wait_frames",
+}
+CIRCLE = 24  # files of the largest circle
+
+
+def imports() -> dict[str, set[str]]:
+    """By name of each module of perfield, the modules of perfield that it imports."""
+    modules = {
+        ".".join((package, *path.relative_to(folder).with_suffix("").parts)): path
+        for package, folder in PACKAGES.items()
+        for path in sorted(folder.rglob("*.py"))
+    }
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    return {name: set(imported(path, modules)) - {name} for name, path in modules.items()}
+
+
+def imported(path: Path, modules: dict[str, Path]) -> Iterator[str]:
+    """The modules that a file imports, wherever the statement is."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module in modules:
+            names = (f"{node.module}.{alias.name}" for alias in node.names if alias.name not in COMPILED)
+            yield from (name if name in modules else node.module for name in names)
+
+
+def room(module: str) -> str:
+    """The room of a module; "" for files beside the rooms."""
+    name = [*module.split("."), ""][1]
+    return name if name in ROOMS else ""
+
+
+def upward(known: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """Imports from a higher room: which module, and what it imports."""
+    return {
+        (module, other)
+        for module, others in known.items()
+        for other in others
+        if room(module) and room(other) and ROOMS.index(room(other)) > ROOMS.index(room(module))
+    }
+
+
+def circles(known: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that import each other, by way of others or not; the largest first."""
+    reached = {name: set(others) for name, others in known.items()}
+    for middle in known:
+        for name in known:
+            if middle in reached[name]:
+                reached[name] |= reached[middle]
+    found = {frozenset(other for other in reached[name] if name in reached[other]) for name in known}
+    return sorted((set(circle) for circle in found if circle), key=len, reverse=True)
+
+
+def test_each_room_has_its_place():
+    assert {path.parent.name for path in PACKAGES["perfield"].glob("*/__init__.py")} | {"topology"} == set(
+        ROOMS
+    )
+
+
+def test_rooms_import_downwards_only():
+    assert {module for module, _ in upward(imports())} == UPWARD
+
+
+def test_no_files_import_each_other_in_a_circle():
+    found = circles(imports())
+    assert len(found[0] if found else ()) == CIRCLE, found[0]
+
+
+def test_circles_are_found():
+    known = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}
+    assert circles(known) == [{"a", "b", "c"}]
+
+
+if __name__ == "__main__":
+    known = imports()
+    sys.stdout.writelines(f"{module} imports {other}\n" for module, other in sorted(upward(known)))
+    sys.stdout.writelines(f"{len(circle)} in a circle: {sorted(circle)}\n" for circle in circles(known))
