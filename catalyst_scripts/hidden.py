@@ -3,6 +3,7 @@
 
 Each piece is drawn in a colour of its own, into memory, and its pixels are counted and compared with the
 area that the box around the piece would cover. A rank is hidden if it shows less than SHOWN of that.
+Geometry alone could not tell, since this depends on the camera.
 """
 
 from __future__ import annotations

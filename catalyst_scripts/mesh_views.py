@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chooses how an image shows the mesh so that no rank hides: plain, exploded, or the dearest ranks opaque."""
+"""Chooses how an image shows the mesh so that no rank hides: plain, exploded, or the dearest ranks opaque.
+
+Opaque pieces are moved towards the camera: in parallel projection they stay in place on the screen, and
+nothing veils their colours.
+"""
 
 from __future__ import annotations
 

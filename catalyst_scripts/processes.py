@@ -2,7 +2,9 @@
 """Lets a pipeline draw in several processes of ParaView: `mpirun -n 4 pvbatch`, or a pvserver.
 
 The script itself runs in the first process, or in the client. The pieces of the mesh lie in all processes,
-and all else that is drawn in the first one, as it is small.
+and all else that is drawn in the first one, as it is small. What the script decides by is fetched: the
+surfaces of all pieces. Lines to names come from a source with a script, since objects that a script makes
+exist in its own process only.
 """
 
 from __future__ import annotations

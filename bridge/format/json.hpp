@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // json.hpp - writes one JSON object, key by key, for rare entries. Keys are perfield's own and need
-// no escaping; values are quoted like the configuration's. Off the hot path; may allocate.
+// no escaping; values are quoted like the configuration's. Any tool reads JSON, and it grows
+// without a new version of the format; only frequent entries are binary. Off the hot path; may
+// allocate.
 #pragma once
 
 #include <cstdint>

@@ -233,7 +233,8 @@ std::vector<std::pair<std::string, std::string>> tool_variables() {
   struct Tool {
     const char *variable, *earlier_name, *library;
   };
-  // Kokkos ends a program that sets both of its variables to different values.
+  // Always set, as other programs ignore them. Kokkos ends a program that sets both of its
+  // variables to different values.
   constexpr Tool kTools[] = {
       {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY", "libperfield_kokkos.so"},
       {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built if CUPTI is installed

@@ -2,7 +2,7 @@
 //
 // recorder_functions.hpp - Python functions as regions: the interface between choosing them
 // (recorder_functions.cpp) and following their calls (recorder_monitoring.cpp,
-// recorder_profile.cpp).
+// recorder_profile.cpp). Each function is looked at once; the answer stays with its code object.
 #pragma once
 
 #include "recorder_module.hpp"

@@ -16,7 +16,8 @@ struct Standing {
 
 Standing standing_of_rank();
 
-// What the launcher calls this launch, equal on all nodes; "" if no known launcher tells.
+// What the launcher calls this launch, equal on all nodes; "" if no known launcher tells. The
+// number of a batch job is none, since a job may start several programs.
 std::string launch_id();
 
 // The value of a variable, "" if it is not set.

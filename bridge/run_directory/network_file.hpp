@@ -2,7 +2,9 @@
 //
 // network_file.hpp - writes machine/network.txt, the switches of the cluster as the user's file or
 // Slurm describes them, once per run: the process that claimed the run directory does it. Slurm is
-// asked while the caller does something else, and for kSlurmPatienceMs at most.
+// asked while the caller does something else, and for kSlurmPatienceMs at most: a thousand nodes
+// that ask at once would hurt its controller. The answer is kept as text, which Python reads later
+// (topology/network/) and a user can correct.
 #pragma once
 
 #include <memory>

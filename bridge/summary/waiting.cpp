@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for others, see
-// RankSums::waiting_ns(). Stamps of messages tell for whom; without them, the status of a wait may.
+// RankSums::waiting_ns(); a wrapper cannot see where in a receive or a fence waiting ends and the
+// transfer begins. Stamps of messages tell for whom; without them, the status of a wait may.
 #include "summary/waiting.hpp"
 
 #include <algorithm>

@@ -13,8 +13,9 @@
 
 namespace perfield::waits {
 
-// Others' waiting that began on a rank in a step, by who waited for it. That rank's own waiting is
-// a part of it, and so is what others waited for that rank meanwhile.
+// Others' waiting that began on a rank in a step, by who waited for it: a rank is compared with the
+// one that waited, not with the mean of all, as coupled codes work in different regions. That
+// rank's own waiting is a part of it, and so is what others waited for that rank meanwhile.
 struct Cost {
   int64_t step;
   int32_t rank;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fabric that was discovered: switches and adapters by their GUIDs, and cables whose ends are equal.
 
-Nothing in it tells which switch is above another. A host is known by the descriptions of its adapters, which
-begin with its name: `n1 HCA-1`, `n1 mlx5_0`, `n1 hfi1_0`.
+Nothing in it tells which switch is above another, so a switch's level is its distance from the run's nodes,
+and a run uses the switches on all shortest ways between these. A host is known by the descriptions of its
+adapters, which begin with its name: `n1 HCA-1`, `n1 mlx5_0`, `n1 hfi1_0`.
 """
 
 from __future__ import annotations

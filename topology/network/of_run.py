@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds the network of a run: its file, then the addresses that Slurm gave its ranks, then its node names."""
+"""Finds the network of a run: its file, then the addresses that Slurm gave its ranks, then its node names.
+
+Each of these adds only the hosts that the earlier ones lack, and a wrong line becomes a note: what is known
+is always drawn.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 //
 // legacy.cpp - the Catalyst of ParaView 5 before Catalyst 2: an adaptor of the program gives VTK
 // grids to vtkCPProcessor::CoProcess. The hook adds perfield's arrays to these grids, calls the
-// real function, and takes them away again. Tables of virtual functions are bound by name, so the
-// hooks see calls from C, C++, Fortran and Python.
+// real function, and takes them away again, since adaptors keep grids over steps and count their
+// arrays. Tables of virtual functions are bound by name, so the hooks see calls from C, C++,
+// Fortran and Python.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // wanted.hpp - which of this rank's values the program's pipelines get, and where they sit: as the
-// settings say, and as the pipelines name them. One thread at a time.
+// settings say, and as the pipelines name them. Not all: forty more arrays in each grid would
+// change the files that the program writes, and slow what is measured. Before a step has closed,
+// values are NaN: those of the setup would be the largest of the run in its first picture. One
+// thread at a time.
 #pragma once
 
 #include "include/perfield.h"

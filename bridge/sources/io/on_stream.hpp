@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // on_stream.hpp - counts a call on a stream of the C library. Most calls only touch the stream's
-// buffer: they are counted with their bytes, and no clock is read. The C library's own reads and
-// writes do not pass through descriptors.cpp, so nothing is counted twice.
+// buffer: they are counted with their bytes, and no clock is read, which would take longer than
+// they do. The C library's own reads and writes do not pass through descriptors.cpp, so nothing is
+// counted twice.
 #pragma once
 
 #include <stdio.h>

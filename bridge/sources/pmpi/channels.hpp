@@ -17,8 +17,14 @@
 // Therefore no end must know what the other one does, and no history is ever forgotten: the sum of
 // hashes that stands for it keeps the messages of freed communicators, too.
 //
+// Dropping the count of a channel would be worse. If it counted from 1 again, messages would match
+// wrong ones unless both ends drop it at the same message, and they see channels in different
+// orders. The price of bundles: a message that is never received costs its bundle, 1/kBundles of
+// the pair's channels, all later matches.
+//
 // One table of fixed size; under MPI_THREAD_MULTIPLE a lock guards it, and a channel or bundle that
-// several threads use has no numbers. Any thread.
+// several threads use has no numbers: nobody knows in which order MPI saw them. The first one or
+// two, before the second thread is seen, may be wrong. Any thread.
 #pragma once
 
 #include <cstdint>

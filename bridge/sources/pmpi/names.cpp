@@ -37,7 +37,8 @@ uint64_t mixed(uint64_t hash, uint64_t next) noexcept {
 }
 
 // Which ranks these are. All of them, where they are in line or few; a sample of others, since MPIs
-// search a group for each rank. 0: a rank of another world is among them.
+// search a group for each rank; so large groups that share the sample may get one name. 0: a rank
+// of another world is among them.
 uint64_t hash_of_ranks(const Peers& peers) noexcept {
   uint64_t hash = mixed(1, uint64_t(peers.size));
   if (peers.in_line()) {

@@ -3,7 +3,8 @@
 // names.hpp - names communicators by numbers that are equal on all their ranks, without messages:
 // a name follows from the ranks of a communicator and from how many with these ranks this process
 // has made before, which all its ranks know alike. A communicator is named when it is made and
-// described when it is first used, a Cartesian one already when it is made. A duplicate has a name
+// described when it is first used, a Cartesian one already when it is made: most programs only ask
+// it for neighbours, and send on another communicator. A duplicate has a name
 // of its own. A window's name follows from that of its communicator. Any thread, under a lock.
 #pragma once
 

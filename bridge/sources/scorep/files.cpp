@@ -115,6 +115,7 @@ void cancel(Location* location, uint64_t, Handle, uint32_t mode, uint64_t) {
 }
 
 // --- Score-P's own trace, if its memory does not hold it until the end --------------------------
+// A thread is not measured while Score-P flushes it.
 __thread bool is_writing_trace __attribute__((tls_model("initial-exec"))) = false;
 
 void begin_flush(Location*, uint64_t, Handle, uint64_t*) {

@@ -77,7 +77,7 @@ void change(Location* location, uint64_t, Handle, uint32_t, uint32_t, uint64_t b
 void end_collective(Location* location, uint64_t, Handle communicator, int, uint32_t,
                     uint64_t bytes_sent, uint64_t bytes_received) {
   if (is_initializing.load(relaxed) && is_initializing.exchange(false))
-    world.store(communicator, relaxed);
+    world.store(communicator, relaxed);  // the collective that ends MPI_Init
   if (!counts(location)) return;
   open_call.bytes_out += bytes_sent;
   open_call.bytes_in += bytes_received;

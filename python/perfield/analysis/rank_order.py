@@ -5,6 +5,8 @@ KaHIP (https://github.com/KaHIP/KaHIP) divides the graph of messages, first amon
 nodes of each switch, then among the packages of each node. It may miss the sizes of the parts by a little, so
 surplus ranks then move to where they cost least, and pairs of ranks swap their places while that helps
 (Kernighan and Lin, Bell System Technical Journal 49, 1970).
+
+Ranks only swap the places that the run had: so a launcher can follow the order, and the prediction is exact.
 """
 
 from __future__ import annotations

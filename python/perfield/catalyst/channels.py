@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the datasets for pipelines: the channels "geometry" and "topology".
 
-Both have the same arrays that `perfield render` writes.
+Both have the same arrays that `perfield render` writes. They are multiblocks: of a partitioned dataset a live
+connection shows only the part of the first rank.
 """
 
 from __future__ import annotations

@@ -43,6 +43,14 @@ what arrived from f by receive calls, maybe in a later step. They are NaN where 
 program itself (`perfield_values`, `attach`), each rank gives those that it counts alone: what it sent, put,
 fetched and received. It does not know what f fetched from it, so its `sent_..._to_<f>` do not contain that.
 
+A region's name becomes a field name by one rule (`bridge/fields/fields.cpp`), for the program and for Python:
+- Every character that is not a letter, digit or underscore becomes `_`. A leading digit gets `_` before it.
+- A name that perfield uses itself gets `region_` before it.
+- Two regions whose names become the same get `_2`, `_3`.
+
+The array keeps the original name beside the new one. The simulation's own fields follow the same rule
+(`alpha.water` is the array `alpha_water`), with `own_` before a name that perfield uses itself.
+
 The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, declare
 that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`.
 The words in the columns of the table only describe what that code does. Then regenerate this page:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shows the frames of a run in ParaView's pipelines, in a process of its own.
 
-It reads the run directory and nothing else, so it cannot disturb the program. `perfield follow` starts it.
+It reads the run directory and nothing else, so it cannot disturb the program. `perfield follow` starts it, as
+a process of its own and without MPI: a client that pauses the live connection keeps ParaView in its own code,
+where only another process can end it, and MPI cannot be started on every login node.
 """
 
 from __future__ import annotations

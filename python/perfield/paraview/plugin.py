@@ -3,6 +3,10 @@
 
 ParaView's own class for scripts does the work, so the file needs no Python to load. The scripts import
 perfield from where it was when the file was written.
+
+Plugins in Python do not load in Debian's ParaView 5.11: its loader needs `inspect.getargspec`, which Python
+3.11 no longer has. A bare ParaView cannot import classes that an XML file names; a script names the path
+first. But a script cannot fill ParaView's list of boxes for arrays: a choice and a line of names replace it.
 """
 
 from __future__ import annotations
@@ -120,7 +124,8 @@ def _hidden(proxy: Element, kind: str, name: str, value: str) -> None:
 
 
 def _file_and_times(proxy: Element) -> None:
-    # The one setter of this class that keeps any text as it is, and that nothing else uses.
+    # The one setter of this class that keeps any text as it is, and that nothing else uses: ParaView writes
+    # other texts between apostrophes into a script, unescaped.
     name = SubElement(proxy, "StringVectorProperty", name="FileName", command="SetCheckNeedsUpdateScript")
     name.attrib.update(number_of_elements="1", animateable="0", panel_visibility="never")
     SubElement(name, "FileListDomain", name="files")

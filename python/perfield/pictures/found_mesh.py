@@ -3,7 +3,7 @@
 
 Only what is certain counts: a file that was written during the run, in the directory in which the program
 started or in one of its folders, with a piece for each rank, or with an array of a usual name that holds the
-numbers of all ranks and no others.
+numbers of all ranks and no others. A wrong picture is worse than boxes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 """Mesh files that VTK does not read, by meshio: Gmsh, MED, Abaqus, SU2, Medit and others.
 
 A partitioned file of Gmsh (MSH 4.1) gets the array `gmsh:partition`, which meshio itself does not read.
+
+meshio writes a `.vtu`, which VTK reads. That is slower than to convert its arrays, but uses only its public
+interface.
 """
 
 from __future__ import annotations

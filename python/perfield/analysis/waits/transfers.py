@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What messages and collective operations themselves take, once nobody is late: how fast like ones were at
-best, and what others took beyond that. `bridge/waits/transfers.cpp` measures each call."""
+best, and what others took beyond that. `bridge/waits/transfers.cpp` measures each call. Like ones are those
+of the same run: a benchmark would measure the network of other nodes, on another day."""
 
 from __future__ import annotations
 
