@@ -20,10 +20,11 @@ constexpr uintptr_t kLowestAddress = 65536;
 void close_step(const int32_t* step, const double* time) {
   const auto number = reinterpret_cast<uintptr_t>(step);
   if (number >= kLowestAddress) return perfield_step(*step, *time);
-  perfield_source_tell("cat_sco",
-                       "cat_sco_run_ was called with a number where Fortran passes an address: the "
-                       "step is closed, but its time is unknown; C and C++ programs must include "
-                       "simulation_interface.h, which passes both");
+  perfield_warn_once_per_node(
+      "cat_sco",
+      "cat_sco_run_ was called with a number where Fortran passes an address: the "
+      "step is closed, but its time is unknown; C and C++ programs must include "
+      "simulation_interface.h, which passes both");
   perfield_step(static_cast<int32_t>(number), std::nan(""));
 }
 

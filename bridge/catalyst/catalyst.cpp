@@ -34,7 +34,7 @@ class Lock {
 };
 
 void tell(const std::string& sentence) noexcept {
-  perfield_source_tell("catalyst", sentence.c_str());
+  perfield_warn_once_per_node("catalyst", sentence.c_str());
 }
 
 // The text of Python's current error; clears the error.
@@ -64,7 +64,7 @@ bool succeeded(PyObject* result) {
 PyObject* python_tell(PyObject*, PyObject* arguments) {
   const char *topic, *sentence;
   if (!PyArg_ParseTuple(arguments, "ss", &topic, &sentence)) return nullptr;
-  perfield_source_tell(topic, sentence);
+  perfield_warn_once_per_node(topic, sentence);
   Py_RETURN_NONE;
 }
 

@@ -118,7 +118,7 @@ void begin() noexcept {
     char sentence[4400];
     snprintf(sentence, sizeof sentence, "no latencies are injected: the trace %s %s", trace,
              trouble);
-    perfield_source_tell("injected latencies", sentence);
+    perfield_warn_once_per_node("injected latencies", sentence);
     return;
   }
   me = rank;

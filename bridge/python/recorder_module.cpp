@@ -71,7 +71,7 @@ uintptr_t calling_place() {
 }
 
 PyObject* pipeline_next(PyObject*, PyObject*) {
-  if (!perfield_source_awake || !perfield_source_awake()) Py_RETURN_NONE;
+  if (!perfield_source_is_started || !perfield_source_is_started()) Py_RETURN_NONE;
   perfield_pipeline_next_at(calling_place());
   Py_RETURN_NONE;
 }

@@ -14,10 +14,11 @@
 
 // Declared in source.h. Weak like perfield.h, because perfield-exec may have preloaded the
 // libperfield.so of another installation.
-extern "C" int perfield_source_awake() __attribute__((weak));
+extern "C" int perfield_source_is_started() __attribute__((weak));
 extern "C" void perfield_source_present(const char* name) __attribute__((weak));
 extern "C" void perfield_source_function_passed(const char* name) __attribute__((weak));
-extern "C" void perfield_source_tell(const char* topic, const char* sentence) __attribute__((weak));
+extern "C" void perfield_warn_once_per_node(const char* topic, const char* sentence)
+    __attribute__((weak));
 
 namespace perfield::python {
 
@@ -26,7 +27,7 @@ namespace perfield::python {
 extern thread_local int32_t open_regions __attribute__((tls_model("initial-exec")));
 
 inline void enter(perfield_region region, int block) noexcept {
-  if (!perfield_source_awake || !perfield_source_awake()) return;
+  if (!perfield_source_is_started || !perfield_source_is_started()) return;
   ++open_regions;
   perfield_region_begin_on(region, block);  // negative: no block
 }

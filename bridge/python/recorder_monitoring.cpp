@@ -75,10 +75,11 @@ bool take_tool() {
     }
     PyErr_Clear();
   }
-  if (perfield_source_tell)
-    perfield_source_tell("functions",
-                         "other tools use all of sys.monitoring, so the Python functions named in "
-                         "`regions` are not measured");
+  if (perfield_warn_once_per_node)
+    perfield_warn_once_per_node(
+        "functions",
+        "other tools use all of sys.monitoring, so the Python functions named in "
+        "`regions` are not measured");
   return false;
 }
 

@@ -74,26 +74,18 @@ inline bool is_inside_call(Shard& s, const void* frame) noexcept {
 [[gnu::noinline]] uint64_t read_slow_clock() noexcept { return perfield::monotonic_ns(); }
 
 // Apart from the usual case, which so needs no room on the stack.
-[[gnu::noinline]] void leave_inside(perfield_call call, uint64_t entered, uint64_t left,
+[[gnu::noinline]] void leave_inside(perfield_call call, uint64_t entered, uint64_t exited,
                                     uint64_t bytes_out, uint64_t bytes_in) noexcept {
   Shard* s = this_shard;
-  if (!left) left = s->activity->by_counter ? perfield::read_counter() : read_slow_clock();
-  s->leave_call(call, entered, left, bytes_out, bytes_in);
+  if (!exited) exited = s->activity->by_counter ? perfield::read_counter() : read_slow_clock();
+  s->leave_call(call, entered, exited, bytes_out, bytes_in);
 }
 
 [[gnu::noinline]] void unanswered_unusual(perfield_call call, uint64_t entered) noexcept {
   const uint64_t before = this_shard->polled;
-  const uint64_t left = this_shard->activity->ticks();
-  leave_inside(call, entered, left, 0, 0);
-  this_shard->polled = before + perfield::growth(left, entered);
-}
-
-[[gnu::noinline]] uint64_t awaited_elsewhere(Shard& s, int32_t peer, uint64_t bytes,
-                                             uint64_t entered) noexcept {
-  s.count_message(PERFIELD_CALL_recv, peer, bytes);
-  const uint64_t now = s.activity->by_counter ? perfield::read_counter() : read_slow_clock();
-  s.count_wait(peer, now - entered);
-  return now;
+  const uint64_t exited = this_shard->activity->ticks();
+  leave_inside(call, entered, exited, 0, 0);
+  this_shard->polled = before + perfield::growth(exited, entered);
 }
 
 uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
@@ -124,42 +116,41 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
 
 // A send of a new peer, or of a logged step.
 [[gnu::noinline]] uint32_t begin_unusual(perfield_call call, int32_t peer, uint64_t bytes,
-                                         uint64_t begun, perfield_place place) noexcept {
+                                         uint64_t begun, perfield_message_id id) noexcept {
   Shard& s = *this_shard;
   if (!s.activity->counts_messages()) return 0;
   const uint32_t row = s.row_of_message(call, peer);
-  s.add_message(s.messages[row], row, bytes, begun, place, s.activity->short_period());
+  s.add_message(s.messages[row], row, bytes, begun, id, s.activity->short_period());
   s.messages[row].open.add(1);
   s.touched_message(row);
   if (!s.activity->logs()) return s.token_of(row, s.activity->short_period());
-  return log_event(s, {begun, 0, 0, bytes, place.channel, place.number, peer, call,
-                       uint8_t(EventKind::send), 0});
+  return log_event(
+      s, {begun, 0, 0, bytes, id.channel, id.number, peer, call, uint8_t(EventKind::send), 0});
 }
 
 [[gnu::noinline]] uint64_t sent_unusual(perfield_call call, int32_t peer, uint64_t bytes,
                                         uint64_t begun, uint64_t wait_end,
-                                        perfield_place place) noexcept {
-  const uint32_t token = perfield_send_begun(call, peer, bytes, begun, place);
-  return perfield_send_ended(call, peer, token, begun, wait_end);
+                                        perfield_message_id id) noexcept {
+  const uint32_t token = perfield_msg_send(call, peer, bytes, begun, id);
+  return perfield_msg_send_complete(call, peer, token, begun, wait_end);
 }
 
-[[gnu::noinline]] uint64_t arrived_unusual(const perfield_arrival* arrival) noexcept {
+[[gnu::noinline]] uint64_t arrived_unusual(const perfield_msg_recv* received) noexcept {
   Shard& s = *this_shard;
-  const perfield_arrival& a = *arrival;
+  const perfield_msg_recv& a = *received;
   if (!s.activity->counts_messages()) return a.wait_end;
   const uint64_t wait_end = a.wait_end ? a.wait_end : s.activity->ticks();
   const uint32_t row = s.row_of_message(PERFIELD_CALL_recv, a.peer);
   s.messages[row].add_awaited(a.wait_begin, wait_end);
-  s.add_message(s.messages[row], row, a.bytes, a.posted, a.place, s.activity->short_period());
+  s.add_message(s.messages[row], row, a.bytes, a.posted, a.id, s.activity->short_period());
   s.touched_message(row);
-  if (a.flags & PERFIELD_ARRIVAL_BLOCKING)
+  if (a.flags & PERFIELD_RECV_BLOCKING)
     s.count_wait(a.peer, wait_end - a.wait_begin);
   else
     s.in_one_call[row].add(a.wait_begin);
   if (!s.activity->logs()) return wait_end;
-  const unsigned flags =
-      a.flags & PERFIELD_ARRIVAL_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
-  log_event(s, {a.posted, a.wait_begin, wait_end, a.bytes, a.place.channel, a.place.number, a.peer,
+  const unsigned flags = a.flags & PERFIELD_RECV_WILDCARD ? unsigned{perfield::kEventWildcard} : 0;
+  log_event(s, {a.posted, a.wait_begin, wait_end, a.bytes, a.id.channel, a.id.number, a.peer,
                 PERFIELD_CALL_recv, uint8_t(unsigned(EventKind::receive) | flags << 2), 0});
   return wait_end;
 }
@@ -178,10 +169,10 @@ uint32_t log_event(Shard& s, const perfield::LoggedEvent& event) noexcept {
 }
 
 [[gnu::noinline]] void log_synchronisation(Shard& s, const perfield_synchronisation& d,
-                                           uint64_t left) noexcept {
+                                           uint64_t exited) noexcept {
   const unsigned flags =
       d.flags & PERFIELD_LOCK_EXCLUSIVE ? unsigned{perfield::kEventExclusive} : 0;
-  log_event(s, {d.entered, d.entered, left, 0, d.place.channel, d.place.number, d.peer, d.call,
+  log_event(s, {d.entered, d.entered, exited, 0, d.id.channel, d.id.number, d.peer, d.call,
                 uint8_t(unsigned(EventKind::synchronisation) | flags << 2), 0});
 }
 
@@ -202,37 +193,32 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   return {now, 0};
 }
 
-void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
-                            uint64_t bytes_in) noexcept {
-  if (this_shard) leave_inside(call, entered, left, bytes_out, bytes_in);
+void perfield_call_exit_bytes(perfield_call call, uint64_t entered, uint64_t exited,
+                              uint64_t bytes_out, uint64_t bytes_in) noexcept {
+  if (this_shard) leave_inside(call, entered, exited, bytes_out, bytes_in);
 }
 
-void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept {
+void perfield_call_exit(perfield_call call, uint64_t entered, uint64_t exited) noexcept {
   Shard* s = this_shard;
   if (!s) return;
-  if (s->is_in_region()) return leave_inside(call, entered, left, 0, 0);
-  if (!left) {
-    if (!s->activity->by_counter) return leave_inside(call, entered, left, 0, 0);
-    left = perfield::read_counter();
+  if (s->is_in_region()) return leave_inside(call, entered, exited, 0, 0);
+  if (!exited) {
+    if (!s->activity->by_counter) return leave_inside(call, entered, exited, 0, 0);
+    exited = perfield::read_counter();
   }
-  s->leave_call(call, entered, left);
+  s->leave_call(call, entered, exited);
 }
 
 void perfield_call_unanswered(perfield_call call, uint64_t entered) noexcept {
   Shard* s = this_shard;
   if (!s) return;
   if (s->is_in_region() || !s->activity->by_counter) return unanswered_unusual(call, entered);
-  const uint64_t left = perfield::read_counter(), before = s->polled;
-  s->leave_call(call, entered, left);
-  s->polled = before + perfield::growth(left, entered);
+  const uint64_t exited = perfield::read_counter(), before = s->polled;
+  s->leave_call(call, entered, exited);
+  s->polled = before + perfield::growth(exited, entered);
 }
 
 uint64_t perfield_polled() noexcept { return this_shard ? this_shard->polled : 0; }
-
-void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
-                         uint64_t bytes_in) noexcept {
-  perfield_call_leave_at(call, entered, 0, bytes_out, bytes_in);
-}
 
 void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept {
   if (Shard* s = counting_shard()) s->count_call(call, 0, bytes_out, bytes_in, 0);
@@ -243,51 +229,24 @@ void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept
   if (s && s->activity->counts_messages()) s->count_message(call, peer, bytes);
 }
 
-void perfield_received(int32_t peer, uint64_t bytes) noexcept {
-  perfield_message(PERFIELD_CALL_recv, peer, bytes);
-}
-
-uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept {
-  Shard* s = this_shard;
-  if (!s || !s->activity->counts_messages()) return 0;
-  const uint64_t now =
-      __builtin_expect(s->activity->by_counter, 1) ? perfield::read_counter() : read_slow_clock();
-  s->count_wait(peer, now - entered);
-  return now;
-}
-
-uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept {
-  Shard* s = this_shard;
-  if (!s || !s->activity->counts_messages()) return 0;
-  // Nearly always, one look finds both rows.
-  const uint32_t row = s->usual_row(PERFIELD_CALL_recv, peer);
-  if (__builtin_expect(
-          row == 0 || !Shard::waits_beside(s->messages[row]) || !s->activity->by_counter, 0))
-    return awaited_elsewhere(*s, peer, bytes, entered);
-  s->count_message_in(row, bytes);
-  const uint64_t now = perfield::read_counter();
-  s->count_wait_in(row + 1, now - entered);
-  return now;
-}
-
-uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
-                             perfield_place place) noexcept {
+uint32_t perfield_msg_send(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                           perfield_message_id id) noexcept {
   Shard* s = this_shard;
   if (!s) return 0;
   const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(call, peer);
   if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
-    return begin_unusual(call, peer, bytes, begun, place);
+    return begin_unusual(call, peer, bytes, begun, id);
   Message& m = s->messages[row];
   const uint32_t period = activity.short_period();
-  s->add_message(m, row, bytes, begun, place, period);
+  s->add_message(m, row, bytes, begun, id, period);
   m.open.add(1);
   s->touched_message(row);
   return s->token_of(row, period);
 }
 
-uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, uint64_t wait_begin,
-                             uint64_t wait_end) noexcept {
+uint64_t perfield_msg_send_complete(perfield_call call, int32_t peer, uint32_t token,
+                                    uint64_t wait_begin, uint64_t wait_end) noexcept {
   Shard* s = this_shard;
   const uint32_t row = s ? s->row_of(token, call, peer) : 0;
   if (__builtin_expect(row == 0 || s->activity->messages.load(std::memory_order_relaxed) ||
@@ -302,37 +261,38 @@ uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t token, u
   return wait_end;
 }
 
-uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
-                       uint64_t wait_end, perfield_place place) noexcept {
+uint64_t perfield_msg_send_blocking(perfield_call call, int32_t peer, uint64_t bytes,
+                                    uint64_t begun, uint64_t wait_end,
+                                    perfield_message_id id) noexcept {
   Shard* s = this_shard;
   if (!s) return wait_end;
   const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(call, peer);
   if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
-    return sent_unusual(call, peer, bytes, begun, wait_end, place);
+    return sent_unusual(call, peer, bytes, begun, wait_end, id);
   if (!wait_end) wait_end = perfield::read_counter();
   Message& m = s->messages[row];
   m.add_awaited(begun, wait_end);
-  s->add_message(m, row, bytes, begun, place, activity.short_period());
+  s->add_message(m, row, bytes, begun, id, activity.short_period());
   s->touched_message(row);
   return wait_end;
 }
 
-uint64_t perfield_arrived(const perfield_arrival* arrival) noexcept {
+uint64_t perfield_msg_recv_complete(const perfield_msg_recv* received) noexcept {
   Shard* s = this_shard;
-  const perfield_arrival& a = *arrival;
+  const perfield_msg_recv& a = *received;
   if (!s) return a.wait_end;
   // Nearly always, one look finds both rows.
   const Activity& activity = *s->activity;
   const uint32_t row = s->usual_row(PERFIELD_CALL_recv, a.peer);
   if (__builtin_expect(row == 0 || activity.messages.load(std::memory_order_relaxed), 0))
-    return arrived_unusual(arrival);
+    return arrived_unusual(received);
   Message& m = s->messages[row];
   const uint64_t wait_begin = a.wait_begin;
   const uint64_t wait_end = a.wait_end ? a.wait_end : perfield::read_counter();
   m.add_awaited(wait_begin, wait_end);
-  s->add_message(m, row, a.bytes, a.posted, a.place, activity.short_period());
-  if (a.flags & PERFIELD_ARRIVAL_BLOCKING) {
+  s->add_message(m, row, a.bytes, a.posted, a.id, activity.short_period());
+  if (a.flags & PERFIELD_RECV_BLOCKING) {
     if (__builtin_expect(!Shard::waits_beside(m), 0)) {
       s->touched_message(row);
       return awaited_beside_others(*s, a.peer, wait_begin, wait_end);
@@ -359,18 +319,18 @@ uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
 uint64_t perfield_synchronised(const perfield_synchronisation* done) noexcept {
   Shard* s = this_shard;
   const perfield_synchronisation& d = *done;
-  if (!s || !s->activity->counts_messages()) return d.left;
+  if (!s || !s->activity->counts_messages()) return d.exited;
   const bool has_row = perfield::synchronises(d.call), is_logged = s->activity->logs();
-  if (!has_row && !is_logged) return d.left;
-  const uint64_t left = d.left ? d.left : s->activity->ticks();
+  if (!has_row && !is_logged) return d.exited;
+  const uint64_t exited = d.exited ? d.exited : s->activity->ticks();
   if (has_row) {
     const uint32_t row = s->row_of_message(d.call, d.peer);
-    s->messages[row].add_awaited(d.entered, left);
-    s->messages[row].add(0, d.entered, d.place, s->activity->short_period());
+    s->messages[row].add_awaited(d.entered, exited);
+    s->messages[row].add(0, d.entered, d.id, s->activity->short_period());
     s->touched_message(row);
   }
-  if (__builtin_expect(is_logged, 0)) log_synchronisation(*s, d, left);
-  return left;
+  if (__builtin_expect(is_logged, 0)) log_synchronisation(*s, d, exited);
+  return exited;
 }
 
 perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
@@ -389,7 +349,7 @@ void perfield_quantity_set(perfield_quantity quantity, uint64_t value) noexcept 
   if (s) s->set(quantity, value);
 }
 
-void perfield_quantity_stands(perfield_quantity quantity, uint64_t value) noexcept {
+void perfield_quantity_reading(perfield_quantity quantity, uint64_t value) noexcept {
   Shard* s = perfield::is_quantity(quantity) ? recorder().shard() : nullptr;
   if (s) s->stands(quantity, value);
 }

@@ -125,14 +125,14 @@ struct alignas(64) Message {
   }
   // A message with the stamp of its begin. period: see Activity. Returns whether it is the first of
   // the period.
-  bool add(uint64_t size, uint64_t begin, perfield_place last, uint32_t period) noexcept;
+  bool add(uint64_t size, uint64_t begin, perfield_message_id last, uint32_t period) noexcept;
   // A message without stamps.
   bool add(uint64_t size, uint32_t period) noexcept;
 
   uint64_t key;                         // peer and call, see key_of
   Counter count, bytes;                 // of waits: ticks
   Counter begun, wait_begin, wait_end;  // sums of stamps
-  Counter place;                        // number and channel of the last one, see place_word
+  Counter last_id;                      // of the last one, see word_of
   Counter largest;                      // in the period
   ShortCounter largest_period;          // ... whose number has this lower half
   ShortCounter unknown;                 // without their begin or wait
@@ -160,12 +160,12 @@ struct alignas(64) MessageCarry {
 };
 static_assert(sizeof(MessageCarry) == 128);
 
-// A place as one word: the channel in its lower half, as it lies in memory.
-inline uint64_t place_word(perfield_place place) noexcept {
-  return place.channel | uint64_t(place.number) << 32;
+// A message id as one word: the channel in its lower half, as it lies in memory.
+inline uint64_t word_of(perfield_message_id id) noexcept {
+  return id.channel | uint64_t(id.number) << 32;
 }
 
-inline perfield_place place_in(uint64_t word) noexcept {
+inline perfield_message_id id_in(uint64_t word) noexcept {
   return {uint32_t(word), uint32_t(word >> 32)};
 }
 
@@ -200,11 +200,11 @@ inline bool Message::add(uint64_t size, uint32_t period) noexcept {
   return false;
 }
 
-inline bool Message::add(uint64_t size, uint64_t begin, perfield_place last,
+inline bool Message::add(uint64_t size, uint64_t begin, perfield_message_id last,
                          uint32_t period) noexcept {
   begun.add(begin);
   if (__builtin_expect(begin == 0, 0)) unknown.add(1);
-  place.set(place_word(last));
+  last_id.set(word_of(last));
   return add(size, period);
 }
 
@@ -404,8 +404,8 @@ class Shard {
   }
   // Counts a message that began then in its row.
   void add_message(Message& of_row, uint32_t row, uint64_t bytes, uint64_t begun,
-                   perfield_place place, uint32_t period) noexcept {
-    if (__builtin_expect(of_row.add(bytes, begun, place, period), 0)) in_one_call[row].most.set(0);
+                   perfield_message_id id, uint32_t period) noexcept {
+    if (__builtin_expect(of_row.add(bytes, begun, id, period), 0)) in_one_call[row].most.set(0);
   }
   void count_message_in(uint32_t row, uint64_t bytes) noexcept {
     Message& m = messages[row];

@@ -22,22 +22,22 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// --- waking and ending (not on the hot path) ----------------------------------------------------
+// --- starting and ending (not on the hot path) ---------------------------------------------------
 // Starts measuring in this process. `mpi` names the MPI library ("Open MPI 4.1.4"); it is ""
 // without MPI. Does nothing if this process is measured already.
-void perfield_source_wake(int rank, int size, const char* mpi) noexcept;
+void perfield_source_start(int rank, int size, const char* mpi) noexcept;
 // Closes teardown, writes the `end` entry and stops measuring for good. reason: "finalize", "exit"
 // or "abort".
 void perfield_source_end(const char* reason) noexcept;
-// Rank 0 prints the closing lines of the run on stderr, if the configuration wants them. Call it
+// Rank 0 prints the summary of the run on stderr, if the configuration wants them. Call it
 // after the next MPI_Finalize has returned.
 void perfield_source_summary() noexcept;
 // The switch of MPI_Pcontrol: pauses measuring (0) or ends that pause (1). A repeated call does
-// nothing. perfield_pause is another pause, and measuring goes on when both have ended.
+// nothing. perfield_pause is another pause; measuring resumes when both have ended.
 void perfield_source_control(int measures) noexcept;
-// Returns 1 from waking to the end of the measurement, also while counting is paused; else 0.
-int perfield_source_awake() noexcept;
-// The same as an atomic, for sources that look at each event: 0 asleep, 1 awake, 2 counting.
+// Returns 1 from the start of the measurement to its end, also while it is paused; else 0.
+int perfield_source_is_started() noexcept;
+// The same as an atomic, for sources that look at each event: 0 inactive, 1 paused, 2 counting.
 const std::atomic<uint32_t>* perfield_source_state() noexcept;
 // Writes a `clock` entry: a stamp m of CLOCK_MONOTONIC here is m + offset_ns + drift_ppb * 1e-9 *
 // (m - monotonic_ns) on the node of the reference rank. See docs/stream.md for the rest.
@@ -54,16 +54,16 @@ struct perfield_clock {
 void perfield_source_clock(const struct perfield_clock* clock) noexcept;
 // Registers `function`. perfield calls it in perfield_source_end("finalize"), after the entry of
 // the last step, so its time belongs to none. If it returns 1, perfield writes what it left in
-// `clock`. It must not call perfield, except to tell the user something.
+// `clock`. It must not call perfield, except to warn the user.
 void perfield_source_before_end(int (*function)(struct perfield_clock* clock)) noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a string literal.
 void perfield_source_present(const char* name) noexcept;
 // Copies the text of a configuration key to `value`, in the form that the environment uses. The
-// text is "" before waking and for an unknown key. It is cut to `room` bytes, the final 0 included.
-// Not on the hot path.
+// text is "" before the start and for an unknown key. It is cut to `room` bytes, the final 0
+// included. Not on the hot path.
 void perfield_source_setting(const char* key, char* value, size_t room) noexcept;
 // Returns 1 for one rank of each node, the first that asks with this topic; else 0. For sources
-// that measure the node as a whole. Ask once, while awake.
+// that measure the node as a whole. Ask once, after the start.
 int perfield_source_first_on_node(const char* topic) noexcept;
 // Returns 1 if a source of that name is present; another source then leaves these facts to it.
 int perfield_source_is_present(const char* name) noexcept;
@@ -78,7 +78,7 @@ void perfield_source_hook_hit(const char* name) noexcept;
 void perfield_source_counts_dropped(const char* kind, const char* sentence,
                                     const std::atomic<uint64_t>* count) noexcept;
 // Prints "perfield: <sentence>" on stderr, at most once per node for each `topic`.
-void perfield_source_tell(const char* topic, const char* sentence) noexcept;
+void perfield_warn_once_per_node(const char* topic, const char* sentence) noexcept;
 
 // --- regions of sources that see more functions than are to be measured ------------------------
 // Returns 1 if this thread has armed its next region (perfield_pipeline_next), else 0.
@@ -87,32 +87,30 @@ int perfield_source_armed() noexcept;
 // perfield's clock. With 0, perfield reads the clock.
 void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept;
 void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept;
-// Reads that clock. Call it while awake.
+// Reads that clock. Call it after the start.
 uint64_t perfield_source_ticks() noexcept;
 
 // --- calls of MPI ------------------------------------------------------------------------------
 // Enters an MPI call that the program makes at `caller` (a return address; NULL: not known).
 // `frame` is the wrapper's own frame. `stamp` is a time stamp, or 0 if the call is not measured
-// (asleep, paused, inside another call or inside perfield). `frame` tells when an exception or
-// longjmp has left a call; NULL: not known. With stamp 0, call none of the
-// functions below except perfield_call_after. If `after` is not 0, pass it to perfield_call_after
-// once all else is done, even where stamp is 0.
+// (inactive, paused, inside another call or inside perfield). `frame` shows when an exception or
+// longjmp has left a call; NULL: not known. With stamp 0, call none of the functions below except
+// perfield_call_after. If `after` is not 0, pass it to perfield_call_after once all else is done,
+// even where stamp is 0.
 struct perfield_entered {
   uint64_t stamp, after;
 };
 struct perfield_entered perfield_call_enter(perfield_call call, const void* caller,
                                             const void* frame) noexcept;
-// Leaves the call: counts one call of that kind and its time. bytes_*: what the call itself wrote
-// to and read from files (perfield_message reports messages to peers).
-void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
-                         uint64_t bytes_in) noexcept;
-// The same where the stamp `left` of the return is known; with 0, perfield reads the clock.
-void perfield_call_leave_at(perfield_call call, uint64_t entered, uint64_t left, uint64_t bytes_out,
-                            uint64_t bytes_in) noexcept;
-// The same of a call that moved no bytes itself.
-void perfield_call_left(perfield_call call, uint64_t entered, uint64_t left) noexcept;
-// The same of a test or probe that found nothing. Its time counts as waiting for what ends the
-// polling: the next test or probe that finds something, if this thread leaves no other call before.
+// Exits the call: counts one call of that kind and its time. exited: stamp of the return; with 0,
+// perfield reads the clock.
+void perfield_call_exit(perfield_call call, uint64_t entered, uint64_t exited) noexcept;
+// The same for a call that itself wrote bytes_out to files and read bytes_in from them.
+// perfield_message reports messages to peers.
+void perfield_call_exit_bytes(perfield_call call, uint64_t entered, uint64_t exited,
+                              uint64_t bytes_out, uint64_t bytes_in) noexcept;
+// Exits a test or probe that found nothing. Its time counts as waiting for what ends the
+// polling: the next test or probe that finds something, if this thread exits no other call before.
 void perfield_call_unanswered(perfield_call call, uint64_t entered) noexcept;
 // How long this thread has polled so.
 uint64_t perfield_polled() noexcept;
@@ -125,61 +123,54 @@ void perfield_call_after(uint64_t after) noexcept;
 // pauses and resumes; what it counts while nothing is measured is dropped. It must not block.
 void perfield_source_before_close(void (*function)()) noexcept;
 // Registers `function`, which perfield calls once, when it has started to measure; as above.
-void perfield_source_on_wake(void (*function)()) noexcept;
+void perfield_source_on_start(void (*function)()) noexcept;
 // Calls `function` also where no step closes for half a second: on a thread of perfield's own, as
-// perfield's own work. Call this once, in a function of perfield_source_on_wake.
+// perfield's own work. Call this once, in a function of perfield_source_on_start.
 void perfield_source_between_closes(void (*function)()) noexcept;
 // Counts a message to world rank `peer` (calls that send) or from it (calls that receive or get).
-// `bytes` 0 counts as an empty message. Call it between enter and leave, if enter gave a stamp.
+// `bytes` 0 counts as an empty message. Call it between enter and exit, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;
-// Counts a message that has arrived, by its sender.
-void perfield_received(int32_t peer, uint64_t bytes) noexcept;
-// Counts the time from `entered` till now as waiting for `peer`. Returns the stamp of now, 0 if
-// nothing is counted.
-uint64_t perfield_waited(int32_t peer, uint64_t entered) noexcept;
-// Both at once: counts a message that has arrived, and the time from `entered` till now as waiting
-// for its sender.
-uint64_t perfield_awaited(int32_t peer, uint64_t bytes, uint64_t entered) noexcept;
 
 // --- messages and collective operations with their stamps ---------------------------------------
 // Stamps are ticks of perfield's clock, as perfield_call_enter and perfield_source_ticks give them;
-// 0: not known. The functions below count what perfield_message, perfield_received and
-// perfield_awaited count, and add the stamps up. In logged steps (`arrivals_every`) they keep each
-// event as well. Call them between enter and leave, if enter gave a stamp.
+// 0: not known. The functions below count what perfield_message counts, and add the stamps up. In
+// logged steps (`arrivals_every`) they keep each event as well. Call them between enter and exit,
+// if enter gave a stamp.
 // Identifies a message: `number` counts the messages of (sender, receiver, channel) over the whole
 // run, from 1; `channel` is a hash of communicator and tag, the same at both ends. {0, 0}: unknown.
-struct perfield_place {
+struct perfield_message_id {
   uint32_t channel, number;
 };
 // Counts a message that this rank sends, puts or fetches, at its start. begun: stamp of the call's
-// entry. Returns a token for perfield_send_ended; 0: call that not.
-uint32_t perfield_send_begun(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
-                             struct perfield_place place) noexcept;
-// The program has waited for that message from wait_begin to wait_end (0: now). logged: what
-// perfield_send_begun has returned. Call it at most once for each message, on any thread. Returns
+// entry. Returns a token for perfield_msg_send_complete; 0: do not call that.
+uint32_t perfield_msg_send(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
+                           struct perfield_message_id id) noexcept;
+// The program has waited for that message from wait_begin to wait_end (0: now). token: what
+// perfield_msg_send has returned. Call it at most once for each message, on any thread. Returns
 // wait_end.
-uint64_t perfield_send_ended(perfield_call call, int32_t peer, uint32_t logged, uint64_t wait_begin,
-                             uint64_t wait_end) noexcept;
-// Both at once, of a send for which the program has waited since `begun`. Returns wait_end.
-uint64_t perfield_sent(perfield_call call, int32_t peer, uint64_t bytes, uint64_t begun,
-                       uint64_t wait_end, struct perfield_place place) noexcept;
-// A message that has arrived.
+uint64_t perfield_msg_send_complete(perfield_call call, int32_t peer, uint32_t token,
+                                    uint64_t wait_begin, uint64_t wait_end) noexcept;
+// Both at once, for a send that the program has waited for since `begun`. Returns wait_end.
+uint64_t perfield_msg_send_blocking(perfield_call call, int32_t peer, uint64_t bytes,
+                                    uint64_t begun, uint64_t wait_end,
+                                    struct perfield_message_id id) noexcept;
+// A receive that is complete.
 enum : uint32_t {
-  PERFIELD_ARRIVAL_BLOCKING = 1,  // its call completed it alone, and counts as waiting for the peer
-  PERFIELD_ARRIVAL_WILDCARD = 2   // posted for any sender or any tag
+  PERFIELD_RECV_BLOCKING = 1,  // its call completed it alone, and counts as waiting for the peer
+  PERFIELD_RECV_WILDCARD = 2   // posted for any sender or any tag
 };
-struct perfield_arrival {
+struct perfield_msg_recv {
   int32_t peer;
   uint32_t flags;
   uint64_t bytes;
   uint64_t posted;                // the receive was posted
-  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
-  struct perfield_place place;
+  uint64_t wait_begin, wait_end;  // entry and exit (0: now) of the call that completed it
+  struct perfield_message_id id;
 };
 // Returns wait_end.
-uint64_t perfield_arrived(const struct perfield_arrival* arrival) noexcept;
-// A collective operation that this rank has completed. perfield_call_leave counts the call, its
-// time and its bytes; this counts the operation by its communicator.
+uint64_t perfield_msg_recv_complete(const struct perfield_msg_recv* received) noexcept;
+// A collective operation that this rank has completed. perfield_call_exit counts the call
+// and its time; this counts the operation by its communicator.
 enum : uint32_t { PERFIELD_COLLECTIVE_ROOT = 1 };  // this rank was the root
 struct perfield_collective {
   perfield_call call;
@@ -188,25 +179,25 @@ struct perfield_collective {
   uint32_t flags;
   uint64_t bytes_out, bytes_in;
   uint64_t begun;                 // the operation was started
-  uint64_t wait_begin, wait_end;  // the call that completed it was entered, was left (0: now)
+  uint64_t wait_begin, wait_end;  // entry and exit (0: now) of the call that completed it
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
 // A synchronisation of one-sided transfers, or a probe that has found a message.
-// perfield_call_leave counts the call and its time; this counts for whom the rank may have waited
-// in it. Of locks nothing counts but in logged steps.
+// perfield_call_exit counts the call and its time; this counts whom the rank may have waited for in
+// it. Locks count in logged steps only.
 enum : uint32_t { PERFIELD_LOCK_EXCLUSIVE = 1 };
 struct perfield_synchronisation {
   // win_post, win_start, win_complete, win_wait, lock, flush or unlock; probe or iprobe
   perfield_call call;
-  int32_t peer;  // the other side; of locks whose window it is, kEveryPeer: all ranks'
+  int32_t peer;  // the other side; of a lock the rank whose window it is, kEveryPeer: all ranks
   uint32_t flags;
   // channel: the window, the same on all its ranks. number: the nth epoch from this origin to this
-  // target, from 1; of locks 0. Of a probe: that of the message.
-  struct perfield_place place;
-  uint64_t entered, left;  // stamps of the call; left 0: now
+  // target, from 1; of locks 0. For a probe: that of the message.
+  struct perfield_message_id id;
+  uint64_t entered, exited;  // stamps of the call; exited 0: now
 };
-// Returns `left`, which stays 0 if nothing is counted.
+// Returns `exited`, which stays 0 if nothing is counted.
 uint64_t perfield_synchronised(const struct perfield_synchronisation* done) noexcept;
 // A communicator, as this rank sees it. label: what MPI_Comm_get_name says, or "". is_used: not
 // only made. A Cartesian one has n_dims > 0 lengths of axes, and whether each is periodic.
@@ -268,7 +259,7 @@ enum perfield_over_threads : uint8_t {
 };
 
 // Defines a quantity. Returns 0 if it is refused, with a warning, or if perfield itself reads the
-// same counter from the kernel. Locks; call it once, best before waking.
+// same counter from the kernel. Locks; call it once, best before the start.
 // unit: of the whole numbers that are added: "1", "B" (bytes), "ticks" (of perfield's clock) and
 // "ns" (both shown in s), "uJ" (shown in J), "ppm" (a share, shown as a number up to 1). help: one
 // sentence, or NULL. The field's name joins the region (if any), the name and the shown unit:
@@ -286,8 +277,8 @@ void perfield_quantity_add(perfield_quantity quantity, uint64_t amount) noexcept
 void perfield_quantity_set(perfield_quantity quantity, uint64_t value) noexcept;
 // Reports the reading of a counter of this thread that only grows. Call it right before the begin
 // or end of a region: the region gets the growth since the last report.
-void perfield_quantity_stands(perfield_quantity quantity, uint64_t value) noexcept;
-// Converts nanoseconds to ticks, for quantities in ticks. Call it while awake.
+void perfield_quantity_reading(perfield_quantity quantity, uint64_t value) noexcept;
+// Converts nanoseconds to ticks, for quantities in ticks. Call it after the start.
 uint64_t perfield_source_ticks_of_ns(uint64_t ns) noexcept;
 
 // --- operations ---------------------------------------------------------------------------------
@@ -314,7 +305,7 @@ int perfield_source_follows_functions() noexcept;
 // `step_region` has it; NULL if the configuration does not choose it. The caller frees the text.
 char* perfield_source_function(const char* symbol) noexcept;
 // For a source that chooses functions itself: this one is not chosen. Where an entry of `regions`
-// chooses nothing, the user is told the nearest name.
+// chooses nothing, perfield prints the nearest name.
 void perfield_source_function_passed(const char* name) noexcept;
 // Returns the handle of that region, at its first entry. Also starts measuring, in a program in
 // which no wrapped MPI_Init will.
@@ -322,7 +313,7 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 // Returns the region of a function for perfield_region_begin; defines it if it is new. For a tool
 // that reports functions while they run and whose user has chosen them already. Returns 0 if
 // neither `regions` (where a lone "*" chooses all) nor `step_region` names it and this thread has
-// not armed its next region. Ask once per function, while awake. Locks.
+// not armed its next region. Ask once per function, after the start. Locks.
 // name: the readable name, with or without arguments. symbol: the name in the program file, or
 // NULL. file: may be NULL.
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
@@ -347,9 +338,9 @@ void perfield_own_end() noexcept;
 // Returns 1 between the two on this thread.
 int perfield_own_work() noexcept;
 // The same for long work in the middle of a step: it belongs to no step (perfield_time_s has it).
-// Meanwhile no thread is counted. Locks; pairs do not nest.
-void perfield_aside_begin() noexcept;
-void perfield_aside_end() noexcept;
+// No thread is counted meanwhile. Locks; pairs do not nest.
+void perfield_exclude_begin() noexcept;
+void perfield_exclude_end() noexcept;
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -240,7 +240,7 @@ class StampSums {
   const MessageTotals &seen = carried.seen, &written = carried.written;
   const uint64_t count = seen.count - written.count, bytes = seen.bytes - written.bytes;
   const uint64_t largest = m.carry_largest;
-  const perfield_place last = is_known ? place_in(m.place.get()) : perfield_place{};
+  const perfield_message_id last = is_known ? id_in(m.last_id.get()) : perfield_message_id{};
   row->peer = peer_in(key);
   row->call = call_in(key);
   row->zero = 0;

@@ -11,14 +11,14 @@ using perfield::session;
 
 extern "C" {
 
-void perfield_source_wake(int rank, int size, const char* mpi) noexcept {
+void perfield_source_start(int rank, int size, const char* mpi) noexcept {
   session().wake(rank, size, mpi);
 }
 
 void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
 void perfield_source_control(int measures) noexcept { session().control(measures != 0); }
-int perfield_source_awake() noexcept { return session().awake(); }
+int perfield_source_is_started() noexcept { return session().awake(); }
 void perfield_source_clock(const perfield_clock* clock) noexcept { session().compared(*clock); }
 void perfield_source_communicator(const perfield_communicator* communicator) noexcept {
   session().communicator(*communicator);
@@ -38,8 +38,8 @@ void perfield_source_step_offered(int64_t step, double time) noexcept {
   session().step_offered(step, time);
 }
 int perfield_source_has_mesh() noexcept { return session().has_mesh(); }
-void perfield_aside_begin() noexcept { session().stand_aside(); }
-void perfield_aside_end() noexcept { session().go_on(); }
+void perfield_exclude_begin() noexcept { session().stand_aside(); }
+void perfield_exclude_end() noexcept { session().go_on(); }
 int perfield_source_is_ending() noexcept { return session().is_ending(); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
   session().before_end(function);
@@ -52,7 +52,7 @@ void perfield_source_hook_expected(const char* name, const char* sentence) noexc
 void perfield_source_hook_hit(const char* name) noexcept {
   session().note([=](Notices& notices) { notices.hook_hit(name); });
 }
-void perfield_source_on_wake(void (*function)()) noexcept { session().on_wake(function); }
+void perfield_source_on_start(void (*function)()) noexcept { session().on_wake(function); }
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
 void perfield_source_between_closes(void (*function)()) noexcept {
   session().between_closes(function);
@@ -67,7 +67,7 @@ void perfield_source_setting(const char* key, char* value, size_t room) noexcept
 int perfield_source_first_on_node(const char* topic) noexcept {
   return perfield::first_on_node(topic);
 }
-void perfield_source_tell(const char* topic, const char* sentence) noexcept {
+void perfield_warn_once_per_node(const char* topic, const char* sentence) noexcept {
   perfield::tell(topic, sentence);
 }
 

@@ -141,7 +141,7 @@ void tell_unknown(const Conduit& conduit, const Topology& t) noexcept {
            "a topology of the program's Blueprint mesh is of a kind that perfield does not know "
            "(%.80s); it is left out of perfield's pictures",
            kind ? kind : "none");
-  perfield_source_tell("adaptor-mesh-kind", sentence);
+  perfield_warn_once_per_node("adaptor-mesh-kind", sentence);
 }
 
 // --- has it changed? ----------------------------------------------------------------------------
@@ -253,9 +253,10 @@ class Block {
   bool cells(Rows<int64_t>* numbers, Rows<int64_t>* offsets, Rows<unsigned char>* types) noexcept;
   perfield_array reals(const Numbers& numbers, Rows<double>* copy) noexcept;
   static void tell_memory() noexcept {
-    perfield_source_tell("adaptor-mesh-memory",
-                         "a block of the program's mesh found no memory to be kept in; it is left "
-                         "out of perfield's pictures");
+    perfield_warn_once_per_node(
+        "adaptor-mesh-memory",
+        "a block of the program's mesh found no memory to be kept in; it is left "
+        "out of perfield's pictures");
   }
 
   const Conduit& conduit_;
@@ -464,9 +465,10 @@ bool MeshKeeper::is_switched_on() noexcept {
 bool MeshKeeper::has_time() noexcept {
   constexpr uint64_t kShare = 50;
   if (!spent_ns_ || kShare * spent_ns_ <= now_ns() - begun_ns_) return true;
-  perfield_source_tell("adaptor-mesh-changes",
-                       "the program's mesh changes so often that keeping each state would take "
-                       "more than 2 % of the time; some steps are shown on the mesh kept before");
+  perfield_warn_once_per_node(
+      "adaptor-mesh-changes",
+      "the program's mesh changes so often that keeping each state would take "
+      "more than 2 % of the time; some steps are shown on the mesh kept before");
   return false;
 }
 

@@ -28,10 +28,10 @@ bool has_label = false;
 
 bool is_awake(const char* source, bool has_data) noexcept {
   static std::atomic<bool> tried{false};
-  if (perfield_source_awake()) return true;
+  if (perfield_source_is_started()) return true;
   if (!has_data || tried.exchange(true)) return false;
   perfield_source_function_entered(source);
-  return perfield_source_awake();
+  return perfield_source_is_started();
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void Call::begin() noexcept {
   perfield_region_begin(outermost.region);
 }
 
-Aside::Aside() noexcept { perfield_aside_begin(); }
-Aside::~Aside() { perfield_aside_end(); }
+Aside::Aside() noexcept { perfield_exclude_begin(); }
+Aside::~Aside() { perfield_exclude_end(); }
 
 }  // namespace perfield::adaptors

@@ -88,9 +88,9 @@ int perfield_adaptor_execute(const conduit_node* params, CatalystFunction* next,
   call.begin();
   const int status = next(given);
   if (status != kCatalystOk)
-    perfield_source_tell("adaptor-failed",
-                         "Catalyst refused what the program gave it, or a pipeline failed "
-                         "(catalyst_execute returned an error); the program goes on");
+    perfield_warn_once_per_node("adaptor-failed",
+                                "Catalyst refused what the program gave it, or a pipeline failed "
+                                "(catalyst_execute returned an error); the program goes on");
   passed_on.it.settle();
   return status;
 }

@@ -81,13 +81,13 @@ int64_t Numbers::whole(int64_t at) const noexcept {
 const Conduit* Conduit::found(Conduit* conduit, int* state, void* near, const char* prefix,
                               const char* of) noexcept {
   if (!*state) *state = conduit->find_all(near, prefix) ? 1 : 2;  // 1: usable, 2: not
-  if (*state == 1 || !perfield_source_awake()) return *state == 1 ? conduit : nullptr;
+  if (*state == 1 || !perfield_source_is_started()) return *state == 1 ? conduit : nullptr;
   char sentence[256];
   snprintf(sentence, sizeof sentence,
            "perfield does not know the Conduit of this program's %s, so everything is passed on "
            "as it is: no fields are added, and the mesh is not kept",
            of);
-  perfield_source_tell("adaptor-conduit", sentence);
+  perfield_warn_once_per_node("adaptor-conduit", sentence);
   return nullptr;
 }
 

@@ -104,7 +104,7 @@ int load(const conduit_node* params) noexcept {
              "catalyst_implementation = %s: libcatalyst-%s.so is not found, or is no Catalyst "
              "library; name its folder in CATALYST_IMPLEMENTATION_PATHS",
              name, name);
-    perfield_source_tell("adaptor-implementation", sentence);
+    perfield_warn_once_per_node("adaptor-implementation", sentence);
     return library ? kCatalystNotCatalyst : kCatalystNotFound;
   }
   if (found->version != kVersion) return kCatalystUnsupportedVersion;

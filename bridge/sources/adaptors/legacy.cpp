@@ -131,9 +131,10 @@ void Grids::collect(const Vtk& vtk, Description* description) noexcept {
     all = vtk.each_grid(object, [this](VtkDataSet* grid) { sets.push(grid); }) && all;
   }
   if (!all)
-    perfield_source_tell("adaptor-composite",
-                         "the program gives Catalyst a kind of composite grid that perfield does "
-                         "not know (as AMR); its fields are not added there");
+    perfield_warn_once_per_node(
+        "adaptor-composite",
+        "the program gives Catalyst a kind of composite grid that perfield does "
+        "not know (as AMR); its fields are not added there");
 }
 
 void Grids::tell_size(const Vtk& vtk) noexcept {
@@ -161,9 +162,10 @@ void Grids::attach(const Vtk& vtk) noexcept {
   }
   for (const perfield_value& value : values) {
     if (added.size() + sets.size() > kMostArrays) {
-      perfield_source_tell("adaptor-arrays",
-                           "the program gives Catalyst so many grids that adding all fields would "
-                           "take long; some fields are left out (name fewer)");
+      perfield_warn_once_per_node(
+          "adaptor-arrays",
+          "the program gives Catalyst so many grids that adding all fields would "
+          "take long; some fields are left out (name fewer)");
       break;
     }
     attach(vtk, value, where, most);
@@ -246,9 +248,10 @@ int co_process(Processor* self, Description* description) {
   call.begin();
   const int good = real(self, description);
   if (!good)
-    perfield_source_tell("adaptor-failed",
-                         "a Catalyst pipeline of the program failed (CoProcess returned 0); the "
-                         "program goes on");
+    perfield_warn_once_per_node(
+        "adaptor-failed",
+        "a Catalyst pipeline of the program failed (CoProcess returned 0); the "
+        "program goes on");
   detach();
   return good;
 }

@@ -21,9 +21,10 @@ const Vtk* Vtk::of(void* near) noexcept {
   if (!state) {
     state = vtk.find_all(near) && vtk.works() ? 1 : 2;
     if (state == 2)
-      perfield_source_tell("adaptor-vtk",
-                           "perfield does not know this VTK, so the program's Catalyst pipelines "
-                           "get none of its fields; everything else is as usual");
+      perfield_warn_once_per_node(
+          "adaptor-vtk",
+          "perfield does not know this VTK, so the program's Catalyst pipelines "
+          "get none of its fields; everything else is as usual");
   }
   return state == 1 ? &vtk : nullptr;
 }

@@ -88,7 +88,7 @@ void Wanted::add_absent(Rows<perfield_value>* rows) noexcept {
              "catalyst_fields names %s, which a rank has not measured; its array holds NaN there "
              "until it has (perfield fields lists the names of a run)",
              name);
-    perfield_source_tell("adaptor-fields", sentence);
+    perfield_warn_once_per_node("adaptor-fields", sentence);
   }
 }
 

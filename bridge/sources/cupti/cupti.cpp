@@ -132,7 +132,7 @@ void finish() {
              "CUPTI gave no records of the last kernels and copies (%s); the device_ fields of "
              "this run miss them",
              words_of(answer));
-    perfield_source_tell("cupti-ended", sentence);
+    perfield_warn_once_per_node("cupti-ended", sentence);
   }
   const uint64_t lost = dropped.load();
   if (!lost) return;
@@ -140,7 +140,7 @@ void finish() {
            "CUPTI dropped %llu records of kernels and copies for lack of memory; the device_ "
            "fields of this run miss them",
            static_cast<unsigned long long>(lost));
-  perfield_source_tell("cupti-dropped", sentence);
+  perfield_warn_once_per_node("cupti-dropped", sentence);
 }
 
 // --- starting -----------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ void leave_out(const char* what, const char* reason) noexcept {
   snprintf(sentence, sizeof sentence,
            "kernels and copies of the device are not measured: %s (%s); the program runs on", what,
            reason);
-  perfield_source_tell("cupti", sentence);
+  perfield_warn_once_per_node("cupti", sentence);
 }
 
 bool start() noexcept {
@@ -170,7 +170,7 @@ bool start() noexcept {
 // A rank's child process inherits the variable, but must not be measured.
 bool is_switched_off() noexcept {
   const char* enabled = getenv("PERFIELD_ENABLED");
-  return !perfield_source_awake() && enabled && strcmp(enabled, "false") == 0;
+  return !perfield_source_is_started() && enabled && strcmp(enabled, "false") == 0;
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void add_zone(const char* folder, const char* zone) noexcept {
              "the energy of this node is not measured: %s cannot be read (%s); let its "
              "administrator allow it, or leave out `energy`",
              package.counter, strerror(errno));
-    perfield_source_tell(kSource, sentence);
+    perfield_warn_once_per_node(kSource, sentence);
     package.file.close();  // the next zone is to open its own
     return;
   }
@@ -102,7 +102,7 @@ void find_packages() noexcept {
            "the energy of this node is not measured: its kernel has no counters in %s, as on "
            "most virtual machines; leave out `energy` there",
            folder);
-  perfield_source_tell(kSource, sentence);
+  perfield_warn_once_per_node(kSource, sentence);
 }
 
 void read_packages() noexcept {

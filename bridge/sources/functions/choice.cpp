@@ -133,9 +133,10 @@ void FunctionChoice::add(const LoadedFile& file, bool later) noexcept {
   }
   if (room) return;
   end();
-  perfield_source_tell("functions-memory",
-                       "no memory is left to tell functions apart; from now on functions are not "
-                       "measured as regions");
+  perfield_warn_once_per_node(
+      "functions-memory",
+      "no memory is left to tell functions apart; from now on functions are not "
+      "measured as regions");
 }
 
 void FunctionChoice::list(LaterFile* file) noexcept {

@@ -66,7 +66,7 @@ __attribute__((destructor)) void say_if_nothing_was_measured() {
   if (in_child || !std::getenv("PERFIELD_RUN") || dlsym(RTLD_DEFAULT, "PMPI_Init") ||
       !perfield::FunctionChoice::program_has_hooks())
     return;
-  perfield_source_tell(
+  perfield_warn_once_per_node(
       "functions-none",
       "nothing was measured: this program does not use MPI, and it entered no function that "
       "`regions` or `step_region` names (a lone * names none); name some, for example "

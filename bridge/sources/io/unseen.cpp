@@ -30,14 +30,16 @@ bool is_of_mpi(const char* path) noexcept {
 
 void tell_of_mapping(const char* path, unsigned long bytes) noexcept {
   if (strncmp(path, "anon_inode:[io_uring]", 21) == 0)
-    return perfield_source_tell("unseen io_uring",
-                                "this program uses io_uring; what it reads and writes so is not "
-                                "counted among its files (docs/io.md)");
+    return perfield_warn_once_per_node(
+        "unseen io_uring",
+        "this program uses io_uring; what it reads and writes so is not "
+        "counted among its files (docs/io.md)");
   if (strncmp(path, "/[aio]", 6) == 0)
-    return perfield_source_tell("unseen aio",
-                                "this program uses the kernel's asynchronous I/O (io_submit); what "
-                                "it reads and writes so is not counted among its files "
-                                "(docs/io.md)");
+    return perfield_warn_once_per_node(
+        "unseen aio",
+        "this program uses the kernel's asynchronous I/O (io_submit); what "
+        "it reads and writes so is not counted among its files "
+        "(docs/io.md)");
   const size_t length = strlen(path);
   const bool is_deleted = length > 10 && strcmp(path + length - 10, " (deleted)") == 0;
   if (path[0] != '/' || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
@@ -49,7 +51,7 @@ void tell_of_mapping(const char* path, unsigned long bytes) noexcept {
            "this program maps files into its memory (as %.200s); what it reads and writes there is "
            "not counted among its files (docs/io.md)",
            slash + 1);
-  perfield_source_tell("unseen mapping", sentence);
+  perfield_warn_once_per_node("unseen mapping", sentence);
 }
 
 // A line of the list: "55d0-55e0 rw-s 00000000 fe:00 1234    /path".

@@ -39,7 +39,7 @@ void leave_out(const char* device, const char* reason) noexcept {
   snprintf(sentence, sizeof sentence,
            "memory and utilisation of the device%s%s are not measured: %s; the program runs on",
            *device ? " " : "", device, reason);
-  perfield_source_tell(topic, sentence);
+  perfield_warn_once_per_node(topic, sentence);
 }
 
 bool open_nvml() noexcept {

@@ -71,10 +71,11 @@ void add(KernelThread* thread) noexcept {
         "CPU time of this thread of the process (told by the kernel, at most every ms)");
     thread->number = n_numbers++;
     if (n_numbers == 2)
-      perfield_source_tell("libgomp",
-                           "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield "
-                           "sees the CPU time "
-                           "of threads, not what they do; LLVM's libomp tells that, too");
+      perfield_warn_once_per_node(
+          "libgomp",
+          "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield "
+          "sees the CPU time "
+          "of threads, not what they do; LLVM's libomp tells that, too");
   }
   perfield_own_end();
   perfield_quantity_add(cpu_time[thread->number], used);

@@ -122,7 +122,7 @@ void thread_begin(int type, Data*) {
     if (t.is_used.load(relaxed) || t.is_used.exchange(true, std::memory_order_acquire)) continue;
     t.outside = type == kThreadWorker ? kIdle : kSerial;
     t.depth = 0;
-    t.was_early = !perfield_source_awake();
+    t.was_early = !perfield_source_is_started();
     int known = n_threads.load(relaxed);
     while (known <= i && !n_threads.compare_exchange_weak(known, i + 1)) {
     }
@@ -270,7 +270,7 @@ void count_threads() noexcept {
 }
 
 void tell_of_other_tool() noexcept {
-  perfield_source_tell(
+  perfield_warn_once_per_node(
       "other OMPT tool",
       "this program brings or names an OMPT tool of its own, so perfield leaves the "
       "threads of OpenMP to it; unset OMP_TOOL_LIBRARIES to let perfield see them");

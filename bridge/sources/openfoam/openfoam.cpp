@@ -87,7 +87,7 @@ __attribute__((constructor)) void announce() { perfield_source_present(kSource);
 // A serial program without steps never wakes perfield, which then cannot warn at its own end.
 __attribute__((destructor)) void tell_if_never_hit() {
   if (!steps.clock && advances.before_run > kFewAdvances)
-    perfield_source_tell("hook-openfoam", kNeverHit);
+    perfield_warn_once_per_node("hook-openfoam", kNeverHit);
 }
 
 // --- regions ------------------------------------------------------------------------------------

@@ -73,9 +73,9 @@ class Call {
   }
   [[gnu::always_inline]] void leave() const noexcept {
     if (bytes_out | bytes_in)
-      perfield_call_leave_at(kind, entered, left, bytes_out, bytes_in);
+      perfield_call_exit_bytes(kind, entered, left, bytes_out, bytes_in);
     else
-      perfield_call_left(kind, entered, left);
+      perfield_call_exit(kind, entered, left);
   }
   [[gnu::always_inline]] Call(perfield_call kind, perfield_entered begun) noexcept
       : entered(begun.stamp), kind(kind), after_(begun.after) {}

@@ -189,7 +189,7 @@ void Channels::remove_wildcard(Peers& peers, uint32_t at) noexcept {
   if (first_ == end_) first_ = end_ = 0;
 }
 
-perfield_place Channels::probed(Peers& peers, int32_t peer, uint32_t channel) noexcept {
+perfield_message_id Channels::probed(Peers& peers, int32_t peer, uint32_t channel) noexcept {
   if (peers.name == 0 || peer < 0) return {channel, 0};
   Locked locked(lock_);
   if (any_matches(end_, peers, peer, channel)) return {channel, 0};
@@ -215,7 +215,7 @@ uint32_t Channels::post_wildcard(Peers& peers, int32_t peer, int tag) noexcept {
   return order;
 }
 
-perfield_place Channels::next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept {
+perfield_message_id Channels::next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept {
   if (Channel* counted = find_or_add(key_of(channel, Side::received, peer), peers)) {
     count(*counted, channel);
     counted->doubtful = ++order_;
@@ -223,8 +223,8 @@ perfield_place Channels::next_doubtful(Peers& peers, int32_t peer, uint32_t chan
   return {channel, 0};
 }
 
-perfield_place Channels::next_among_wildcards(Peers& peers, int32_t peer,
-                                              uint32_t channel) noexcept {
+perfield_message_id Channels::next_among_wildcards(Peers& peers, int32_t peer,
+                                                   uint32_t channel) noexcept {
   if (peers.name == 0 || peer < 0) return {channel, 0};
   Locked locked(lock_);
   if (any_matches(end_, peers, peer, channel)) return next_doubtful(peers, peer, channel);
@@ -232,8 +232,8 @@ perfield_place Channels::next_among_wildcards(Peers& peers, int32_t peer,
   return {channel, counted ? count(*counted, channel) : 0};
 }
 
-perfield_place Channels::end_wildcard(Peers& peers, uint32_t order, int32_t peer,
-                                      uint32_t channel) noexcept {
+perfield_message_id Channels::end_wildcard(Peers& peers, uint32_t order, int32_t peer,
+                                           uint32_t channel) noexcept {
   Locked locked(lock_);
   const uint32_t own = find_wildcard(order);
   const bool is_doubtful = any_matches(own, peers, peer, channel);
@@ -254,19 +254,19 @@ void Channels::cancel_wildcard(Peers& peers, uint32_t order) noexcept {
 }
 
 // --- cancelled receives --------------------------------------------------------------------------
-void Channels::cancelling(perfield_place place, int32_t peer) noexcept {
+void Channels::cancelling(perfield_message_id id, int32_t peer) noexcept {
   Locked locked(lock_);
-  Channel* counted = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
+  Channel* counted = id.channel ? find(key_of(id.channel, Side::received, peer)) : nullptr;
   if (!counted) return;
   ++counted->n_cancelling;
   counted->key |= kUnusual;
 }
 
-void Channels::cancelled(perfield_place place, int32_t peer, bool has_come) noexcept {
+void Channels::cancelled(perfield_message_id id, int32_t peer, bool has_come) noexcept {
   Locked locked(lock_);
-  Channel* counted = place.channel ? find(key_of(place.channel, Side::received, peer)) : nullptr;
+  Channel* counted = id.channel ? find(key_of(id.channel, Side::received, peer)) : nullptr;
   if (!counted || !counted->n_cancelling) return;
-  if (!has_come && is_bundle(counted->key)) counted->history -= hash_of(place.channel);
+  if (!has_come && is_bundle(counted->key)) counted->history -= hash_of(id.channel);
   if (!has_come && !is_bundle(counted->key)) --counted->counted.number;
   counted->doubtful = ++order_;
   if (--counted->n_cancelling == 0 && !library.concurrent) counted->key &= ~kUnusual;

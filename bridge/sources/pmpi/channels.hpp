@@ -47,10 +47,10 @@ constexpr int tag_in_parts(int tag) noexcept { return -2 - tag; }
 
 class Channels {
  public:
-  // The place of the next message to or from that world rank. peer: below 0: not known, and so
+  // The id of the next message to or from that world rank. peer: below 0: not known, and so
   // without a number.
-  [[gnu::always_inline]] perfield_place next(Peers& peers, Side side, int32_t peer,
-                                             uint32_t channel) noexcept {
+  [[gnu::always_inline]] perfield_message_id next(Peers& peers, Side side, int32_t peer,
+                                                  uint32_t channel) noexcept {
     // Peers without a world rank, and communicators without a name, are not in the table.
     const uint64_t key = key_of(channel, side, peer);
     Channel& slot = slots_[home(key)];
@@ -58,32 +58,32 @@ class Channels {
     return {channel, ++slot.counted.number};
   }
   // The same for a receive with that source and tag, when it is posted or, if it blocks, complete.
-  [[gnu::always_inline]] perfield_place next_received(Peers& peers, int32_t peer,
-                                                      uint32_t channel) noexcept {
+  [[gnu::always_inline]] perfield_message_id next_received(Peers& peers, int32_t peer,
+                                                           uint32_t channel) noexcept {
     if (__builtin_expect(peers.n_wildcards.load(std::memory_order_relaxed) != 0, 0))
       return next_among_wildcards(peers, peer, channel);
     return next(peers, Side::received, peer, channel);
   }
 
   // The same of a message that a probe has found, which the next receive will get.
-  perfield_place probed(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  perfield_message_id probed(Peers& peers, int32_t peer, uint32_t channel) noexcept;
 
   // A wildcard is posted; peer, tag: kAnyPeer, MPI_ANY_TAG or what it asks for. Returns its order
   // among all.
   static constexpr int32_t kAnyPeer = INT32_MIN;
   uint32_t post_wildcard(Peers& peers, int32_t peer, int tag) noexcept;
   // The wildcard of that order has received this message.
-  perfield_place end_wildcard(Peers& peers, uint32_t order, int32_t peer,
-                              uint32_t channel) noexcept;
+  perfield_message_id end_wildcard(Peers& peers, uint32_t order, int32_t peer,
+                                   uint32_t channel) noexcept;
   // It was cancelled.
   void cancel_wildcard(Peers& peers, uint32_t order) noexcept;
 
-  // The program has asked to cancel a receive at this place: receives posted from now on have no
+  // The program has asked to cancel a receive with this id: receives posted from now on have no
   // number until it is known whether a message had come.
-  void cancelling(perfield_place place, int32_t peer) noexcept;
-  void cancelled(perfield_place place, int32_t peer, bool has_come) noexcept;
+  void cancelling(perfield_message_id id, int32_t peer) noexcept;
+  void cancelled(perfield_message_id id, int32_t peer, bool has_come) noexcept;
   // Whether that receive may have been posted after the other one on its channel.
-  static bool may_follow(perfield_place one, perfield_place other) noexcept {
+  static bool may_follow(perfield_message_id one, perfield_message_id other) noexcept {
     return ((one.number | other.number) & kNumberOfHistory) || one.number > other.number;
   }
 
@@ -138,8 +138,8 @@ class Channels {
   static bool is_of_window(uint64_t key) noexcept { return (key >> 32) % 4 == 2; }
   static bool is_bundle(uint64_t key) noexcept { return key && (key >> 32) % 4 == 0; }
   uint32_t next_elsewhere(Peers& peers, uint64_t key) noexcept;
-  perfield_place next_among_wildcards(Peers& peers, int32_t peer, uint32_t channel) noexcept;
-  perfield_place next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  perfield_message_id next_among_wildcards(Peers& peers, int32_t peer, uint32_t channel) noexcept;
+  perfield_message_id next_doubtful(Peers& peers, int32_t peer, uint32_t channel) noexcept;
   // The slot of that key, or the empty one where it would be.
   uint32_t slot_of(uint64_t key) const noexcept;
   Channel* add(uint64_t key) noexcept;  // has room, and no such key
@@ -155,7 +155,7 @@ class Channels {
   bool make_room() noexcept;
   static uint32_t number_of_next(const Channel& counted) noexcept;
   uint32_t count(Channel& counted, uint32_t channel) noexcept;
-  // Whether one of the wildcards before that place may receive from that peer on that channel.
+  // Whether one of the wildcards before `end` may receive from that peer on that channel.
   bool any_matches(uint32_t end, const Peers& peers, int32_t peer, uint32_t channel) const noexcept;
   uint32_t find_wildcard(uint32_t order) const noexcept;
   void remove_wildcard(Peers& peers, uint32_t at) noexcept;

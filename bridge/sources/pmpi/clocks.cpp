@@ -361,7 +361,7 @@ void meet(int64_t to_meet_ns) noexcept {
 }
 
 void tell_trouble() noexcept {
-  if (trouble[0]) perfield_source_tell("clocks", trouble);
+  if (trouble[0]) perfield_warn_once_per_node("clocks", trouble);
   trouble[0] = '\0';
 }
 

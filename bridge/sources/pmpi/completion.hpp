@@ -84,7 +84,7 @@ template <typename Status>
                                             const Status* status) noexcept {
   if (!succeeded) return let_go(taken);
   const MPI_Status& in_c = *status;  // a copy, of one of Fortran
-  count_ended(call, taken, &in_c, PERFIELD_ARRIVAL_BLOCKING);
+  count_ended(call, taken, &in_c, PERFIELD_RECV_BLOCKING);
 }
 
 // All requests that a call waits for, in the same way.
@@ -155,15 +155,13 @@ inline void started(Call& call, Handle handle) noexcept {
     Peers& peers = *slot.peers;
     if (slot.kind == Pending::kept_send) {
       if (call.entered) slot.flags |= Pending::counted;
-      const perfield_place place = channels.next(peers, Side::sent, slot.peer, slot.place.channel);
-      slot.place.number =
-          call.entered ? perfield_send_begun(call.kind, slot.peer, slot.bytes, call.entered, place)
-                       : 0;
+      const perfield_message_id id = channels.next(peers, Side::sent, slot.peer, slot.id.channel);
+      slot.id.number =
+          call.entered ? perfield_msg_send(call.kind, slot.peer, slot.bytes, call.entered, id) : 0;
     } else if (slot.is(Pending::wildcard)) {
-      slot.place.number =
-          channels.post_wildcard(peers, slot.peer, static_cast<int>(slot.place.channel));
+      slot.id.number = channels.post_wildcard(peers, slot.peer, static_cast<int>(slot.id.channel));
     } else {
-      slot.place = channels.next_received(peers, slot.peer, slot.place.channel);
+      slot.id = channels.next_received(peers, slot.peer, slot.id.channel);
     }
   });
   if (call.entered && kept.kind == Pending::none && requests.was_full())

@@ -229,7 +229,7 @@ inline void remember_collective(Call& call, Peers& peers, uint32_t flags, MPI_Re
   pending.handle = request;
   pending.kind = Pending::collective;
   pending.call = static_cast<uint16_t>(call.kind);
-  pending.place = {peers.name, peers.name ? number : 0};
+  pending.id = {peers.name, peers.name ? number : 0};
   pending.peer = static_cast<int32_t>(flags);
   pending.bytes = call.bytes_out;
   pending.bytes_in = call.bytes_in;

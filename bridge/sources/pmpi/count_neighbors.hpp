@@ -35,7 +35,7 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   const uint32_t channel = peers->name ? channel_of(peers->name, kNeighborTag) : 0;
   const int n = all->n_sources + all->n_destinations;
   const Neighbors::Repeats* repeats = all->repeats();
-  const auto place = [&](int i) -> perfield_place {
+  const auto id = [&](int i) -> perfield_message_id {
     const Neighbors::Repeats& of_this = repeats[i];
     return {channel, channel && of_this.times ? (operation - 1) * of_this.times + of_this.nth : 0};
   };
@@ -43,18 +43,19 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
     if (all->ranks[i] == kNoNeighbor) continue;
     const uint64_t bytes = out(i - all->n_sources);
     if (waits)
-      call.left = perfield_sent(call.kind, all->ranks[i], bytes, call.entered, call.left, place(i));
+      call.left = perfield_msg_send_blocking(call.kind, all->ranks[i], bytes, call.entered,
+                                             call.left, id(i));
     else
-      perfield_send_begun(call.kind, all->ranks[i], bytes, call.entered, place(i));
+      perfield_msg_send(call.kind, all->ranks[i], bytes, call.entered, id(i));
   }
   for (int i = 0; i < all->n_sources; ++i) {
     if (all->ranks[i] == kNoNeighbor) continue;
-    const perfield_arrival arrival{all->ranks[i], 0,         in(i),   call.entered,
-                                   call.entered,  call.left, place(i)};
+    const perfield_msg_recv arrival{all->ranks[i], 0,         in(i), call.entered,
+                                    call.entered,  call.left, id(i)};
     if (waits)
-      call.left = perfield_arrived(&arrival);
+      call.left = perfield_msg_recv_complete(&arrival);
     else
-      perfield_received(arrival.peer, arrival.bytes);
+      perfield_message(PERFIELD_CALL_recv, arrival.peer, arrival.bytes);
   }
 }
 

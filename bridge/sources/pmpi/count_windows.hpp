@@ -31,8 +31,9 @@ inline void count_transfer(Call& call, int target, MPI_Count count, Type type, M
   if (target == MPI_PROC_NULL) return;
   Peers* peers = peers_of_window(window);
   const int32_t peer = peers ? peers->world_rank(target) : kPeerUnknown;
-  const perfield_place place{peers ? peers->name : 0, 0};
-  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
+  const perfield_message_id id{peers ? peers->name : 0, 0};
+  call.left = perfield_msg_send_blocking(call.kind, peer, bytes_of(count, type), call.entered,
+                                         call.left, id);
 }
 
 template <typename Type>

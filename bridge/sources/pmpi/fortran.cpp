@@ -73,9 +73,10 @@ void open_hidden_fortran() {
 
 // Called if a program finds one of our functions by its name although its MPI has none.
 void absent() noexcept {
-  perfield_source_tell("absent fortran",
-                       "the program calls a Fortran function that its MPI does not have; the call "
-                       "does nothing.");
+  perfield_warn_once_per_node(
+      "absent fortran",
+      "the program calls a Fortran function that its MPI does not have; the call "
+      "does nothing.");
 }
 
 void* find(void* where, const char* name) {

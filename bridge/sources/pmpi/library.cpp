@@ -72,11 +72,12 @@ __attribute__((constructor)) void look_who_is_called() {
   const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
   dlerror();  // hides a failed look-up from the program
   if (of_mpi && in_one_object(of_mpi, dlsym(RTLD_DEFAULT, "MPI_Init")))
-    perfield_source_tell("linked behind MPI",
-                         "this program is linked with perfield's MPI wrappers behind its MPI, so "
-                         "they see none of its calls. Put the words of `perfield paths --libs "
-                         "--mpi` before those of MPI on the link line, or start the program with "
-                         "perfield-exec");
+    perfield_warn_once_per_node(
+        "linked behind MPI",
+        "this program is linked with perfield's MPI wrappers behind its MPI, so "
+        "they see none of its calls. Put the words of `perfield paths --libs "
+        "--mpi` before those of MPI on the link line, or start the program with "
+        "perfield-exec");
 }
 
 int absent() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }

@@ -67,13 +67,13 @@ void Requests::cancel(Handle handle) noexcept {
   if (!asked.receives() || asked.is(Pending::cancelled)) return;
   asked.flags |= Pending::cancelled;
   if (asked.is(Pending::wildcard)) return;
-  channels.cancelling(asked.place, asked.peer);
+  channels.cancelling(asked.id, asked.peer);
   // Those posted after it on its channel would move up.
   for (Pending& later : slots_) {
     if (!later.receives() || later.is(Pending::wildcard) || later.peer != asked.peer) continue;
-    if (&later != &asked && later.place.channel == asked.place.channel &&
-        Channels::may_follow(later.place, asked.place))
-      later.place.number = 0;
+    if (&later != &asked && later.id.channel == asked.id.channel &&
+        Channels::may_follow(later.id, asked.id))
+      later.id.number = 0;
   }
 }
 
@@ -92,16 +92,15 @@ bool identify(Pending& pending, const MPI_Status& status) noexcept {
   const bool was_cancelled = is_cancelled(status);
   if (pending.is(Pending::wildcard)) {
     if (was_cancelled) {
-      channels.cancel_wildcard(*pending.peers, pending.place.number);
+      channels.cancel_wildcard(*pending.peers, pending.id.number);
     } else {
       pending.peer = pending.peers->world_rank(status.MPI_SOURCE);
       const uint32_t channel = channel_of(pending.peers->name, status.MPI_TAG);
-      pending.place =
-          channels.end_wildcard(*pending.peers, pending.place.number, pending.peer, channel);
+      pending.id = channels.end_wildcard(*pending.peers, pending.id.number, pending.peer, channel);
     }
     let_go(pending);
   } else if (pending.is(Pending::cancelled)) {
-    channels.cancelled(pending.place, pending.peer, !was_cancelled);
+    channels.cancelled(pending.id, pending.peer, !was_cancelled);
   }
   return !was_cancelled;
 }
@@ -120,7 +119,7 @@ void count_freed(Call& call, MPI_Request request) noexcept {
     }
     const uint64_t bytes =
         done && !pending.is(Pending::in_parts) ? bytes_of(status) : pending.bytes;
-    if (call.entered && arrives) perfield_received(pending.peer, bytes);
+    if (call.entered && arrives) perfield_message(PERFIELD_CALL_recv, pending.peer, bytes);
   }
   if (kept) kept->let_go();
 }
@@ -129,26 +128,21 @@ uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
                              const MPI_Status* status, uint32_t flags) noexcept {
   if (pending.receives()) {
     if (!identify(pending, *status) || !entered) return left;
-    if (pending.is(Pending::wildcard)) flags |= PERFIELD_ARRIVAL_WILDCARD;
+    if (pending.is(Pending::wildcard)) flags |= PERFIELD_RECV_WILDCARD;
     const uint64_t bytes = pending.is(Pending::in_parts) ? pending.bytes : bytes_of(*status);
-    const perfield_arrival arrival{pending.peer, flags, bytes,        pending.begun,
-                                   entered,      left,  pending.place};
-    return perfield_arrived(&arrival);
+    const perfield_msg_recv arrival{pending.peer, flags, bytes,     pending.begun,
+                                    entered,      left,  pending.id};
+    return perfield_msg_recv_complete(&arrival);
   }
   if (!entered) return left;
   const auto call = static_cast<perfield_call>(pending.call);
-  if (pending.kind == Pending::send || (pending.is(Pending::counted) && pending.place.number))
-    return perfield_send_ended(call, pending.peer, pending.place.number, entered, left);
+  if (pending.kind == Pending::send || (pending.is(Pending::counted) && pending.id.number))
+    return perfield_msg_send_complete(call, pending.peer, pending.id.number, entered, left);
   if (pending.kind != Pending::collective) return left;
-  const perfield_collective done{call,
-                                 pending.place.channel,
-                                 pending.place.number,
-                                 static_cast<uint32_t>(pending.peer),
-                                 pending.bytes,
-                                 pending.bytes_in,
-                                 pending.begun,
-                                 entered,
-                                 left};
+  const perfield_collective done{
+      call,          pending.id.channel, pending.id.number, static_cast<uint32_t>(pending.peer),
+      pending.bytes, pending.bytes_in,   pending.begun,     entered,
+      left};
   return perfield_collective_done(&done);
 }
 

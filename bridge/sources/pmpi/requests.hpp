@@ -34,7 +34,7 @@ struct Pending {
   int32_t peer = 0;    // world rank of the other side, if known at the start
   // Of a receive. Wildcard: its tag and order. Send: its channel, and where the log keeps it.
   // Collective: the communicator's name, and its number.
-  perfield_place place{};
+  perfield_message_id id{};
   uint16_t call = 0;  // of a send or collective
   Kind kind = none;
   uint8_t flags = 0;
@@ -184,13 +184,12 @@ inline bool counts_usually(const Call& call) noexcept {
   if (!usually || pending.flags) {
     call.left = count_ended_unusual(since, call.left, pending, status, flags);
   } else if (pending.kind == Pending::send) {
-    call.left = perfield_send_ended(static_cast<perfield_call>(pending.call), pending.peer,
-                                    pending.place.number, since, call.left);
+    call.left = perfield_msg_send_complete(static_cast<perfield_call>(pending.call), pending.peer,
+                                           pending.id.number, since, call.left);
   } else if (pending.kind == Pending::receive && !was_cancelled(*status)) {
-    const perfield_arrival arrival{pending.peer,  flags, received_bytes(*status),
-                                   pending.begun, since, call.left,
-                                   pending.place};
-    call.left = perfield_arrived(&arrival);
+    const perfield_msg_recv arrival{
+        pending.peer, flags, received_bytes(*status), pending.begun, since, call.left, pending.id};
+    call.left = perfield_msg_recv_complete(&arrival);
   } else {
     call.left = count_ended_unusual(since, call.left, pending, status, flags);
   }

@@ -30,10 +30,11 @@ template <typename Type>
                                                Type type, Peers* peers) {
   if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
-  const perfield_place place =
+  const perfield_message_id id =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
-  call.left = perfield_sent(call.kind, peer, bytes_of(count, type), call.entered, call.left, place);
+  call.left = perfield_msg_send_blocking(call.kind, peer, bytes_of(count, type), call.entered,
+                                         call.left, id);
 }
 
 template <typename Type>
@@ -53,18 +54,18 @@ template <typename Type>
   Peers* peers = peers_of(comm);
   if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
-  const perfield_place place =
+  const perfield_message_id id =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
   if (!call.entered) return;
   const uint32_t logged =
-      perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
+      perfield_msg_send(call.kind, peer, bytes_of(count, type), call.entered, id);
   if (!logged) return;
   requests.add(*request, [&](Pending& slot) {
     slot.kind = Pending::send;
     slot.flags = 0;
     slot.call = static_cast<uint16_t>(call.kind);
     slot.peer = peer;
-    slot.place.number = logged;
+    slot.id.number = logged;
   });
 }
 
@@ -76,10 +77,9 @@ inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, T
   Peers* peers = peers_of(comm);
   if (!peers) return count_send_unknown(call.kind, call.entered, count, type);
   const int32_t peer = peers->world_rank(dest);
-  const perfield_place place =
+  const perfield_message_id id =
       channels.next(*peers, Side::sent, peer, channel_of(peers->name, tag));
-  if (call.entered)
-    perfield_send_begun(call.kind, peer, bytes_of(count, type), call.entered, place);
+  if (call.entered) perfield_msg_send(call.kind, peer, bytes_of(count, type), call.entered, id);
 }
 
 // The message that the call has received from one of those peers.
@@ -87,27 +87,27 @@ inline void follow_send_beside(Call& call, int dest, int tag, MPI_Count count, T
                                                    const MPI_Status& status, Peers* peers,
                                                    uint32_t blocking) {
   int32_t peer = kPeerUnknown;
-  perfield_place place{0, 0};
+  perfield_message_id id{0, 0};
   if (__builtin_expect(peers != nullptr, 1)) {
     peer = peers->world_rank(status.MPI_SOURCE);
-    place = channels.next_received(*peers, peer, channel_of(peers->name, status.MPI_TAG));
+    id = channels.next_received(*peers, peer, channel_of(peers->name, status.MPI_TAG));
   }
   if (!call.entered) return;
   const bool wildcard = source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG;
-  const perfield_arrival arrival{peer,
-                                 blocking | (wildcard ? uint32_t{PERFIELD_ARRIVAL_WILDCARD} : 0),
-                                 bytes_of(status),
-                                 call.entered,
-                                 call.entered,
-                                 call.left,
-                                 place};
-  call.left = perfield_arrived(&arrival);
+  const perfield_msg_recv arrival{peer,
+                                  blocking | (wildcard ? uint32_t{PERFIELD_RECV_WILDCARD} : 0),
+                                  bytes_of(status),
+                                  call.entered,
+                                  call.entered,
+                                  call.left,
+                                  id};
+  call.left = perfield_msg_recv_complete(&arrival);
 }
 
 [[gnu::always_inline]] inline void follow_receive(Call& call, int source, int tag,
                                                   const MPI_Status* status, MPI_Comm comm) {
   if (status->MPI_SOURCE != MPI_PROC_NULL)
-    follow_received(call, source, tag, *status, peers_of(comm), PERFIELD_ARRIVAL_BLOCKING);
+    follow_received(call, source, tag, *status, peers_of(comm), PERFIELD_RECV_BLOCKING);
 }
 
 // A message sent and one received, by the same call.
@@ -123,7 +123,7 @@ template <typename Type>
 }
 
 // --- requests that will receive, and persistent ones ---------------------------------------------
-// What to remember of a receive, but for its place.
+// What to remember of a receive, but for its id.
 inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, Peers* peers,
                                MPI_Request request) {
   Pending pending;
@@ -141,7 +141,7 @@ inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, Pe
 inline void remember_receive(const Pending& pending) {
   if (__builtin_expect(requests.add(pending), 1)) return;
   let_go(pending);
-  if (pending.begun) perfield_received(kPeerUnknown, pending.bytes);
+  if (pending.begun) perfield_message(PERFIELD_CALL_recv, kPeerUnknown, pending.bytes);
 }
 
 // A wildcard, or a receive on a communicator that MPI does not tell us of.
@@ -153,7 +153,7 @@ inline void remember_receive(const Pending& pending) {
     peers->keep();
     pending.peers = peers;
     pending.flags = Pending::wildcard;
-    pending.place = {static_cast<uint32_t>(tag), channels.post_wildcard(*peers, pending.peer, tag)};
+    pending.id = {static_cast<uint32_t>(tag), channels.post_wildcard(*peers, pending.peer, tag)};
   } else {
     pending.peer = kPeerUnknown;
   }
@@ -170,16 +170,17 @@ template <typename Type>
   if (__builtin_expect(!peers || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG, 0))
     return post_unusual(call.entered, source, tag, room, peers, *request);
   const int32_t peer = peers->world_rank(source);
-  const perfield_place place = channels.next_received(*peers, peer, channel_of(peers->name, tag));
+  const perfield_message_id id = channels.next_received(*peers, peer, channel_of(peers->name, tag));
   const bool has_room = requests.add(*request, [&](Pending& slot) {
     slot.kind = Pending::receive;
     slot.flags = 0;
     slot.bytes = room;
     slot.begun = call.entered;
     slot.peer = peer;
-    slot.place = place;
+    slot.id = id;
   });
-  if (__builtin_expect(!has_room && call.entered, 0)) perfield_received(kPeerUnknown, room);
+  if (__builtin_expect(!has_room && call.entered, 0))
+    perfield_message(PERFIELD_CALL_recv, kPeerUnknown, room);
 }
 
 inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Request request) {
@@ -192,7 +193,7 @@ inline void keep_send(int dest, int tag, uint64_t bytes, MPI_Comm comm, MPI_Requ
   pending.bytes = bytes;
   pending.peer = peers->world_rank(dest);
   pending.peers = peers;
-  pending.place.channel = channel_of(peers->name, tag);
+  pending.id.channel = channel_of(peers->name, tag);
   if (requests.add(pending)) peers->keep();
 }
 
@@ -211,9 +212,9 @@ inline void keep_receive(int source, int tag, uint64_t room, MPI_Comm comm, MPI_
   pending.peers = peers;
   if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
     pending.flags |= Pending::wildcard;
-    pending.place.channel = static_cast<uint32_t>(tag);
+    pending.id.channel = static_cast<uint32_t>(tag);
   } else {
-    pending.place.channel = channel_of(peers->name, tag);
+    pending.id.channel = channel_of(peers->name, tag);
   }
   if (requests.add(pending)) peers->keep();
 }
@@ -244,9 +245,9 @@ inline void follow_cancel(Call&, const MPI_Request* request) { requests.cancel(*
 
 // --- probes --------------------------------------------------------------------------------------
 // Another call must not read that as a message: it has only been found.
-inline void count_found(Call& call, int32_t peer, perfield_place place) {
+inline void count_found(Call& call, int32_t peer, perfield_message_id id) {
   if (!call.entered) return;
-  const perfield_synchronisation found{call.kind, peer, 0, place, call.polled_since(), call.left};
+  const perfield_synchronisation found{call.kind, peer, 0, id, call.polled_since(), call.left};
   call.left = perfield_synchronised(&found);
 }
 
@@ -279,7 +280,7 @@ inline void count_found(Call& call, int32_t peer, perfield_place place) {
 inline void count_looked(Call& call) { call.leave_unanswered(); }
 
 // --- matched messages ----------------------------------------------------------------------------
-// It has its place from now on. Its receive names neither source nor tag.
+// It has its id from now on. Its receive names neither source nor tag.
 inline void follow_match(Call& call, const MPI_Message* message, const MPI_Status* status,
                          MPI_Comm comm) {
   if (status->MPI_SOURCE == MPI_PROC_NULL) return;
@@ -289,11 +290,11 @@ inline void follow_match(Call& call, const MPI_Message* message, const MPI_Statu
   pending.peer = kPeerUnknown;
   if (Peers* peers = peers_of(comm)) {
     pending.peer = peers->world_rank(status->MPI_SOURCE);
-    pending.place =
+    pending.id =
         channels.next_received(*peers, pending.peer, channel_of(peers->name, status->MPI_TAG));
   }
   requests.add(pending);
-  count_found(call, pending.peer, pending.place);
+  count_found(call, pending.peer, pending.id);
 }
 
 inline void follow_match_if(Call& call, const int* flag, const MPI_Message* message,
@@ -319,7 +320,7 @@ inline void count_receive_taken(Call& call, Pending taken, const MPI_Status* sta
   if (taken.kind != Pending::message) return;
   taken.kind = Pending::receive;
   taken.begun = call.entered;
-  count_ended(call, taken, status, PERFIELD_ARRIVAL_BLOCKING);
+  count_ended(call, taken, status, PERFIELD_RECV_BLOCKING);
 }
 
 template <typename Type>

@@ -208,7 +208,7 @@ __attribute__((destructor)) void look_why_nothing_was_seen() {
              "this program has called MPI by pointers that it did not get from dlsym, or in a "
              "namespace of its own (dlmopen), so perfield saw none of its MPI calls; link it with "
              "perfield's wrappers (`perfield paths --libs --mpi`) to measure them");
-  perfield_source_tell("unseen", sentence);
+  perfield_warn_once_per_node("unseen", sentence);
 }
 
 }  // namespace
@@ -234,26 +234,27 @@ void tell_of_unseen_functions() noexcept {
     own.list(sentence, sizeof sentence,
              "this program has %s of its own, as a PMPI tool that is linked into it, so perfield "
              "does not see these calls; link the program without that tool to count them");
-    perfield_source_tell("own wrappers", sentence);
+    perfield_warn_once_per_node("own wrappers", sentence);
   }
   if (unwrapped.left_out.n) {
     unwrapped.left_out.list(
         sentence, sizeof sentence,
         "this program may call %s, and perfield does not count these calls, as it could not know "
         "the program's MPI when it started; set PERFIELD_MPI to openmpi or mpich to count them");
-    perfield_source_tell("functions of MPI 4", sentence);
+    perfield_warn_once_per_node("functions of MPI 4", sentence);
   } else if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c")) {  // what is opened later may use them
-    perfield_source_tell("functions of MPI 4",
-                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
-                         "perfield could not know in advance which MPI this program loads. Set "
-                         "PERFIELD_MPI to openmpi or mpich");
+    perfield_warn_once_per_node(
+        "functions of MPI 4",
+        "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
+        "perfield could not know in advance which MPI this program loads. Set "
+        "PERFIELD_MPI to openmpi or mpich");
   }
   if (unwrapped.unknown.n) {
     unwrapped.unknown.list(
         sentence, sizeof sentence,
         "this program uses %s, for which perfield has no wrappers: their time counts as "
         "computing, and what they send is not counted");
-    perfield_source_tell("unknown functions", sentence);
+    perfield_warn_once_per_node("unknown functions", sentence);
   }
 }
 

@@ -30,7 +30,7 @@ void tell_of_another_mpi() noexcept {
            "its own MPI and with perfield-exec, which chooses the wrappers; if the program loads "
            "its MPI late, set PERFIELD_MPI to openmpi or mpich",
            name, reason);
-  perfield_source_tell("other mpi", sentence);
+  perfield_warn_once_per_node("other mpi", sentence);
 }
 
 // The request of sends that MPI completes at once, as these to nobody are. Several are active at a
@@ -68,7 +68,7 @@ void begin() noexcept {
   char name[256];
   name_of_library(name, sizeof name);
   perfield_source_present("pmpi");
-  perfield_source_wake(rank, size, name);
+  perfield_source_start(rank, size, name);
   prepare_channels();
   library.awake = true;
   report_clocks();
@@ -108,9 +108,10 @@ PERFIELD_WRAPPER(MPI_Session_init,
                  (Wide<MPI_Info> info, Wide<MPI_Errhandler> errhandler, MPI_Session* session)) {
   const int result = next().Session_init(info, errhandler, session);
   if (!library.awake)
-    perfield_source_tell("session",
-                         "this program starts MPI with a session (MPI_Session_init); perfield "
-                         "measures MPI calls only after MPI_Init");
+    perfield_warn_once_per_node(
+        "session",
+        "this program starts MPI with a session (MPI_Session_init); perfield "
+        "measures MPI calls only after MPI_Init");
   return result;
 }
 #endif

@@ -81,9 +81,10 @@ void tell_made_functions() noexcept {
   }
   close(file);
   if (told >= kMostBytes)
-    perfield_source_tell("made-functions",
-                         "a compiler in this program lists more functions than perfield keeps "
-                         "(2 MiB of /tmp/perf-PID.map); later ones have no names in samples");
+    perfield_warn_once_per_node(
+        "made-functions",
+        "a compiler in this program lists more functions than perfield keeps "
+        "(2 MiB of /tmp/perf-PID.map); later ones have no names in samples");
   if (!text.used) return;
   text.add("]}");
   perfield_source_modules(text.at);

@@ -58,7 +58,7 @@ void tell_refusal(int error) noexcept {
   else
     snprintf(sentence, sizeof sentence, "functions are not sampled: perf_event_open fails (%s)",
              strerror(error));
-  perfield_source_tell(kSource, sentence);
+  perfield_warn_once_per_node(kSource, sentence);
 }
 
 void take_longer_periods() noexcept {
@@ -106,7 +106,7 @@ void follow() noexcept {
            "0.2 MB of "
            "locked memory (ulimit -n, kernel.perf_event_mlock_kb)",
            strerror(error));
-  perfield_source_tell("sampling-threads", sentence);
+  perfield_warn_once_per_node("sampling-threads", sentence);
 }
 
 void hand_in_when_due() {
@@ -139,7 +139,7 @@ void start() {
 
 __attribute__((constructor)) void announce() {
   perfield_source_present(kSource);
-  perfield_source_on_wake(start);
+  perfield_source_on_start(start);
   perfield_source_before_close(hand_in_when_due);
   perfield_source_counts_dropped(
       "samples",

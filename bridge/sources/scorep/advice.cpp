@@ -37,7 +37,7 @@ void tell_with_lines(const char* topic, const char* sentence) noexcept {
       "export LD_PRELOAD=%s\n"
       "export SCOREP_SUBSTRATE_PLUGINS=perfield",
       sentence, path);
-  perfield_source_tell(topic, text);
+  perfield_warn_once_per_node(topic, text);
 }
 
 // Whether the program's file has undefined symbols of perfield.

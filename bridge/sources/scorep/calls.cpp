@@ -56,7 +56,8 @@ void leave_call() noexcept {
   if (!open_call.is_open) return;
   open_call.is_open = false;
   if (open_call.stamp)
-    perfield_call_leave(open_call.kind, open_call.stamp, open_call.bytes_out, open_call.bytes_in);
+    perfield_call_exit_bytes(open_call.kind, open_call.stamp, 0, open_call.bytes_out,
+                             open_call.bytes_in);
 }
 
 }  // namespace perfield::scorep

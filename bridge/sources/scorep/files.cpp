@@ -35,7 +35,7 @@ bool are_wrapped() noexcept {
   static std::atomic<int> answer{unknown};
   int known = answer.load(std::memory_order_relaxed);
   if (known == unknown) {
-    if (!perfield_source_awake()) return true;
+    if (!perfield_source_is_started()) return true;
     known = perfield_source_is_present("io") ? yes : no;
     answer.store(known, std::memory_order_relaxed);
     if (known == no) {

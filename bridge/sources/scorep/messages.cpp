@@ -46,13 +46,13 @@ void isend(Location* location, uint64_t, int target, Handle communicator, uint32
 
 void receive(Location* location, uint64_t, int source, Handle communicator, uint32_t,
              uint64_t bytes) {
-  if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
+  if (counts(location)) perfield_message(PERFIELD_CALL_recv, peer_of(source, communicator), bytes);
 }
 
 // Comes when the request is complete, inside a call that waits or tests.
 void ireceive(Location* location, uint64_t, int source, Handle communicator, uint32_t,
               uint64_t bytes, uint64_t) {
-  if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
+  if (counts(location)) perfield_message(PERFIELD_CALL_recv, peer_of(source, communicator), bytes);
 }
 
 // Score-P reports copies to and from devices by the same events, at any time.

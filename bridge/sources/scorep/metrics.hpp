@@ -29,7 +29,7 @@ inline void metrics_stand(const uint64_t* values) noexcept {
   if (!values) return;
   const int n = n_followed_metrics.load(std::memory_order_acquire);
   for (int i = 0; i < n; ++i)
-    perfield_quantity_stands(followed_metrics[i].quantity, values[followed_metrics[i].place]);
+    perfield_quantity_reading(followed_metrics[i].quantity, values[followed_metrics[i].place]);
 }
 
 }  // namespace perfield::scorep

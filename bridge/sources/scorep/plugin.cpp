@@ -23,9 +23,10 @@ namespace {
 void set_callbacks(const Callback* given, size_t bytes) {
   take_callbacks(given, bytes);
   if (!callbacks[kRegionGetName])
-    perfield_source_tell("scorep-names",
-                         "this Score-P does not tell the names of regions, so none are measured; "
-                         "perfield's plugin needs Score-P 4 or newer");
+    perfield_warn_once_per_node(
+        "scorep-names",
+        "this Score-P does not tell the names of regions, so none are measured; "
+        "perfield's plugin needs Score-P 4 or newer");
 }
 
 uint32_t get_event_functions(int mode, Event** given) {
@@ -53,10 +54,10 @@ bool wrappers_will_wake() noexcept {
 }
 
 void init_mpp() {
-  if (perfield_source_awake() || wrappers_will_wake()) return;
+  if (perfield_source_is_started() || wrappers_will_wake()) return;
   initializing();
   if (mpi_is_told) watch_mpi();
-  perfield_source_wake(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
+  perfield_source_start(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
   look_for_calls_in_vain();
 }
 

@@ -43,9 +43,10 @@ uint32_t look_up(Handle handle) noexcept {
   }
   if (known.set(handle, region)) return region;
   if (!out_of_room.exchange(true))
-    perfield_source_tell("scorep-regions",
-                         "this program has more regions than perfield's Score-P plugin can tell "
-                         "apart, so some are not measured; filter them by SCOREP_FILTERING_FILE");
+    perfield_warn_once_per_node(
+        "scorep-regions",
+        "this program has more regions than perfield's Score-P plugin can tell "
+        "apart, so some are not measured; filter them by SCOREP_FILTERING_FILE");
   return kNotSelected;
 }
 

@@ -20,12 +20,12 @@ struct entered {
   uint64_t stamp, after;
 };
 struct entered perfield_call_enter(uint16_t, const void*, const void*) __attribute__((weak));
-void perfield_call_leave(uint16_t, uint64_t, uint64_t, uint64_t) __attribute__((weak));
-struct place {
+void perfield_call_exit(uint16_t, uint64_t, uint64_t) __attribute__((weak));
+struct message_id {
   uint32_t channel, number;
 };
-uint64_t perfield_sent(uint16_t, int32_t, uint64_t, uint64_t, uint64_t, struct place)
-    __attribute__((weak));
+uint64_t perfield_msg_send_blocking(uint16_t, int32_t, uint64_t, uint64_t, uint64_t,
+                                    struct message_id) __attribute__((weak));
 
 static int threads, regions, partners, busy, entered, met;
 static perfield_region region[kMost];
@@ -47,13 +47,14 @@ static void enter(int first, int n) {
 /* Calls 1 and 2 stand for any two that send. Messages have stamps and numbers, as those of MPI. */
 static void send(int first, int n) {
   static uint32_t number;
-  if (!perfield_sent) return;
+  if (!perfield_msg_send_blocking) return;
   number++;
   for (uint16_t call = 1; call <= 2; call++) {
     const struct entered now = perfield_call_enter(call, 0, 0);
     for (int i = first; i < first + n; i++)
-      perfield_sent(call, 1 + i * 157 % partners, 8, now.stamp, 0, (struct place){call, number});
-    perfield_call_leave(call, now.stamp, 0, 0);
+      perfield_msg_send_blocking(call, 1 + i * 157 % partners, 8, now.stamp, 0,
+                                 (struct message_id){call, number});
+    perfield_call_exit(call, now.stamp, 0);
   }
 }
 

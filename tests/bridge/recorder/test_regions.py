@@ -16,10 +16,11 @@ MS = 1e-3
 EVENTS = """
   typedef struct { uint64_t stamp, after; } Entered;
   Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
-  void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+  void perfield_call_exit(uint16_t call, uint64_t entered, uint64_t exited);
   void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
-  void perfield_waited(int32_t peer, uint64_t entered);
-  void perfield_source_wake(int rank, int size, const char* mpi);
+  typedef struct { int32_t peer; uint32_t flags; uint64_t bytes, posted, begin, end, id; } Received;
+  uint64_t perfield_msg_recv_complete(const Received*);
+  void perfield_source_start(int rank, int size, const char* mpi);
 """
 
 
@@ -394,8 +395,9 @@ def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags)
         for (int peer = 1; peer <= 100; ++peer) {
           uint64_t entered = perfield_call_enter(SEND, 0, 0).stamp;
           perfield_message(SEND, peer, 8);
-          perfield_waited(peer, entered);
-          perfield_call_leave(SEND, entered, 0, 0);
+          Received answer = {peer, 1, 8, 0, entered, 0, 0};
+          perfield_msg_recv_complete(&answer);
+          perfield_call_exit(SEND, entered, 0);
         }
         ++ready;
         while (!done) usleep(100);
@@ -417,14 +419,15 @@ def test_each_of_4096_peers_is_named_with_three_calls_and_its_waits(measured, pe
     calls = [CALL[name] for name in ("isend", "recv", "put")]
     run, result = measured(
         """
-        perfield_source_wake(0, 4097, "a stand-in");
+        perfield_source_start(0, 4097, "a stand-in");
         static const uint16_t calls[] = {CALLS};
         for (int peer = 1; peer <= 4096; ++peer)
           for (int c = 0; c < 3; ++c) {
             uint64_t entered = perfield_call_enter(calls[c], 0, 0).stamp;
-            perfield_message(calls[c], peer, 8);
-            if (c == 0) perfield_waited(peer, entered);
-            perfield_call_leave(calls[c], entered, 0, 0);
+            Received received = {peer, 1, 8, 0, entered, 0, 0};
+            if (c == 1) perfield_msg_recv_complete(&received);
+            else perfield_message(calls[c], peer, 8);
+            perfield_call_exit(calls[c], entered, 0);
           }
         perfield_step(0, 0);
         """,

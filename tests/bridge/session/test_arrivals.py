@@ -17,18 +17,19 @@ EVENTS = f"""
   enum {{ SEND = {CALL["send"]}, ISEND = {CALL["isend"]}, RECV = {CALL["recv"]}, IRECV = {CALL["irecv"]},
          WAITALL = {CALL["waitall"]}, ALLREDUCE = {CALL["allreduce"]}, BCAST = {CALL["bcast"]} }};
   typedef struct {{ uint64_t stamp, after; }} Entered;
-  typedef struct {{ uint32_t channel, number; }} Place;
+  typedef struct {{ uint32_t channel, number; }} MessageId;
   typedef struct {{ int32_t peer; uint32_t flags; uint64_t bytes, posted, wait_begin, wait_end;
-                   Place place; }} Arrival;
+                   MessageId id; }} Received;
   typedef struct {{ uint16_t call; uint32_t communicator, number, flags; uint64_t out, in, begun, wait_begin,
                    wait_end; }} Collective;
   Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
-  void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+  void perfield_call_exit(uint16_t call, uint64_t entered, uint64_t exited);
+  void perfield_call_exit_bytes(uint16_t, uint64_t entered, uint64_t exited, uint64_t out, uint64_t in);
   void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
   uint64_t perfield_source_ticks(void);
-  uint32_t perfield_send_begun(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun, Place place);
-  uint64_t perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin, uint64_t end);
-  uint64_t perfield_arrived(const Arrival*);
+  uint32_t perfield_msg_send(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun, MessageId id);
+  uint64_t perfield_msg_send_complete(uint16_t, int32_t peer, uint32_t token, uint64_t begin, uint64_t end);
+  uint64_t perfield_msg_recv_complete(const Received*);
   uint64_t perfield_collective_done(const Collective*);
   typedef struct {{ uint32_t name; int32_t size, my_rank; const char* label; int32_t is_used, n_dims;
                    const int32_t *dims, *periodic; }} Communicator;
@@ -36,24 +37,24 @@ EVENTS = f"""
   static uint32_t isend(int peer, uint64_t bytes, uint32_t number) {{
     uint64_t entered = perfield_call_enter(ISEND, 0, 0).stamp;
     uint32_t token = 0;
-    if (entered) token = perfield_send_begun(ISEND, peer, bytes, entered, (Place){{100 + peer, number}});
-    if (entered) perfield_call_leave(ISEND, entered, 0, 0);
+    if (entered) token = perfield_msg_send(ISEND, peer, bytes, entered, (MessageId){{100 + peer, number}});
+    if (entered) perfield_call_exit(ISEND, entered, 0);
     return token;
   }}
   static void wait_for(uint32_t token, int peer, double ms) {{
     uint64_t entered = perfield_call_enter(WAITALL, 0, 0).stamp;
     work(ms);
     if (!entered) return;
-    perfield_send_ended(ISEND, peer, token, entered, 0);
-    perfield_call_leave(WAITALL, entered, 0, 0);
+    perfield_msg_send_complete(ISEND, peer, token, entered, 0);
+    perfield_call_exit(WAITALL, entered, 0);
   }}
   static void recv(int peer, uint64_t bytes, uint32_t number, double ms) {{
     uint64_t entered = perfield_call_enter(RECV, 0, 0).stamp;
     work(ms);
     if (!entered) return;
-    Arrival a = {{peer, 1, bytes, entered, entered, 0, {{200 + peer, number}}}};
-    perfield_arrived(&a);
-    perfield_call_leave(RECV, entered, 0, 0);
+    Received a = {{peer, 1, bytes, entered, entered, 0, {{200 + peer, number}}}};
+    perfield_msg_recv_complete(&a);
+    perfield_call_exit(RECV, entered, 0);
   }}
   static void collective(uint16_t call, uint32_t communicator, uint32_t number, int root, double ms) {{
     uint64_t entered = perfield_call_enter(call, 0, 0).stamp;
@@ -61,7 +62,7 @@ EVENTS = f"""
     if (!entered) return;
     Collective c = {{call, communicator, number, root, 24, 16, entered, entered, 0}};
     perfield_collective_done(&c);
-    perfield_call_leave(call, entered, 24, 16);
+    perfield_call_exit_bytes(call, entered, 0, 24, 16);
   }}
 """
 MS = 1_000_000
@@ -206,13 +207,13 @@ def test_rows_tell_how_many_messages_one_call_completed(recorded):
           work(1);
           uint64_t entered = perfield_call_enter(WAITALL, 0, 0).stamp;
           for (int k = 0; k < n; ++k) {
-            Arrival a = {2, 0, 8, entered, entered, 0, {200, 1}};
-            perfield_arrived(&a);
-            perfield_send_ended(ISEND, 1, tokens[k], entered, 0);
+            Received a = {2, 0, 8, entered, entered, 0, {200, 1}};
+            perfield_msg_recv_complete(&a);
+            perfield_msg_send_complete(ISEND, 1, tokens[k], entered, 0);
             Collective c = {ALLREDUCE, 55, k + 1, 0, 8, 8, entered, entered, 0};
             perfield_collective_done(&c);
           }
-          perfield_call_leave(WAITALL, entered, 0, 0);
+          perfield_call_exit(WAITALL, entered, 0);
         }
         recv(2, 8, 1, 0);
         perfield_step(step, 0);
@@ -268,7 +269,7 @@ def test_pauses_do_not_join_a_send_with_a_later_wait(recorded):
       for (int step = 0; step < 4; ++step) {
         uint32_t token = isend(1, 8, 1);
         perfield_pause(); work(1); perfield_resume();
-        perfield_send_ended(ISEND, 1, token, perfield_source_ticks(), 0);
+        perfield_msg_send_complete(ISEND, 1, token, perfield_source_ticks(), 0);
         perfield_step(step, 0);
       }
     """
@@ -321,9 +322,9 @@ def test_log_keeps_each_event(recorded):
     assert operation == near_event(2, "allreduce", -1, (55, 3, 24), (15, 15, 31))
 
 
-def near_event(kind, call, peer, place, stamps, flags=0):
+def near_event(kind, call, peer, message, stamps, flags=0):
     values = {"kind": kind, "call": CALL[call], "peer": peer, "flags": flags}
-    values |= dict(zip(("channel", "number", "bytes"), place))
+    values |= dict(zip(("channel", "number", "bytes"), message))
     return values | {n: near(t) for n, t in zip(("begun", "wait_begin", "wait_end"), stamps)}
 
 
@@ -333,9 +334,9 @@ def test_log_tells_roots_wildcards_and_open_sends(recorded):
       work(1);
       uint32_t token = isend(1, 8, 1);
       uint64_t entered = perfield_call_enter(RECV, 0, 0).stamp;
-      Arrival a = {4, 3, 8, entered, entered, 0, {200, 1}};
-      perfield_arrived(&a);
-      perfield_call_leave(RECV, entered, 0, 0);
+      Received a = {4, 3, 8, entered, entered, 0, {200, 1}};
+      perfield_msg_recv_complete(&a);
+      perfield_call_exit(RECV, entered, 0);
       collective(BCAST, 9, 1, 1, 1);
       perfield_step(0, 0);
       wait_for(token, 1, 1);
@@ -420,7 +421,7 @@ def test_threads_log_at_once(recorded):
       static void* worker(void* t) {
         for (int n = 1; n <= 500; ++n) {
           uint32_t token = isend((int)(long)t, n, n);
-          perfield_send_ended(ISEND, (int)(long)t, token, perfield_source_ticks(), 0);
+          perfield_msg_send_complete(ISEND, (int)(long)t, token, perfield_source_ticks(), 0);
         }
         return 0;
       }
@@ -497,11 +498,11 @@ def test_unlogged_step_of_26_partners_stays_below_1500_bytes(recorded):
         uint64_t entered = perfield_call_enter(WAITALL, 0, 0).stamp, left = 0;
         work(varied(6));
         for (int p = 0; p < 26; ++p) {
-          Arrival a = {p, 0, 800, posted[p], entered, left, {200 + p, step + 1}};
-          left = perfield_arrived(&a);
-          perfield_send_ended(ISEND, p, tokens[p], entered, left);
+          Received a = {p, 0, 800, posted[p], entered, left, {200 + p, step + 1}};
+          left = perfield_msg_recv_complete(&a);
+          perfield_msg_send_complete(ISEND, p, tokens[p], entered, left);
         }
-        perfield_call_leave(WAITALL, entered, 0, 0);
+        perfield_call_exit(WAITALL, entered, 0);
         for (int p = 0; p < 26; ++p) recv(p, 8, step + 1, varied(0.2));
         collective(ALLREDUCE, 55, step + 1, 0, varied(0.5));
         perfield_step(step, 0);

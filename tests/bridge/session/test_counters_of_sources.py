@@ -9,7 +9,7 @@ from counting import counters_of, series
 SOURCE = """
 #include <stdint.h>
 uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*);
-void perfield_quantity_stands(uint32_t quantity, uint64_t value);
+void perfield_quantity_reading(uint32_t quantity, uint64_t value);
 static uint32_t counter(const char* name) { return perfield_quantity_define(name, "1", 0, 0, 0, 0); }
 """
 
@@ -21,9 +21,9 @@ def test_source_passes_on_its_own_counters(measured, perfield_flags):
       if (!faults || !other || counter("page-faults") != faults) return 8;
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {
-        perfield_quantity_stands(faults, 100000 + 50 * s);
+        perfield_quantity_reading(faults, 100000 + 50 * s);
         perfield_begin("solve");
-        perfield_quantity_stands(faults, 100007 + 50 * s);
+        perfield_quantity_reading(faults, 100007 + 50 * s);
         perfield_end("solve");
         perfield_step(s, s);
       }
@@ -45,13 +45,13 @@ def test_late_counter_is_there_from_then_on(measured, perfield_flags):
       perfield_begin("solve");
       work(1);
       uint32_t late = counter("energy");
-      perfield_quantity_stands(late, 5000);
+      perfield_quantity_reading(late, 5000);
       perfield_begin("inner");
-      perfield_quantity_stands(late, 5002);
+      perfield_quantity_reading(late, 5002);
       perfield_end("inner");
       perfield_step(1, 1);
       work(1);
-      perfield_quantity_stands(late, 5005);
+      perfield_quantity_reading(late, 5005);
       perfield_end("solve");
       perfield_step(2, 2);
     """,
@@ -71,9 +71,9 @@ def test_field_names_are_unique_for_any_counter_and_region(measured, perfield_fl
       for (int i = 0; i < 4; ++i) counters[i] = counter(names[i]);
       perfield_initialize();
       perfield_begin("solve");
-      for (int i = 0; i < 4; ++i) perfield_quantity_stands(counters[i], 10 + i);
+      for (int i = 0; i < 4; ++i) perfield_quantity_reading(counters[i], 10 + i);
       perfield_begin("solve_page"); work(2); perfield_end("solve_page");
-      for (int i = 0; i < 4; ++i) perfield_quantity_stands(counters[i], 100 * (i + 1));
+      for (int i = 0; i < 4; ++i) perfield_quantity_reading(counters[i], 100 * (i + 1));
       perfield_end("solve");
       perfield_begin("solve_page_faults"); work(3); perfield_end("solve_page_faults");
       perfield_step(0, 0);
@@ -100,9 +100,9 @@ def test_adding_to_an_invalid_quantity_does_no_harm(measured, perfield_flags):
         """
       perfield_initialize();
       perfield_begin("solve");
-      perfield_quantity_stands(0, 5);
-      perfield_quantity_stands(99, 5);
-      perfield_quantity_stands(-1, 5);
+      perfield_quantity_reading(0, 5);
+      perfield_quantity_reading(99, 5);
+      perfield_quantity_reading(-1, 5);
       perfield_end("solve");
       perfield_step(0, 0);
     """,

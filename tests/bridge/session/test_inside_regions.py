@@ -15,7 +15,7 @@ CALLS = """
 enum { SEND = 1, WAIT = 18, BARRIER = 45 };
 struct entered { uint64_t stamp, after; };
 struct entered perfield_call_enter(uint16_t, const void*, const void*) __attribute__((weak));
-void perfield_call_leave(uint16_t, uint64_t, uint64_t, uint64_t) __attribute__((weak));
+void perfield_call_exit(uint16_t, uint64_t, uint64_t) __attribute__((weak));
 uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*)
   __attribute__((weak));
 struct operation { uint32_t count, bytes, time, time_inside; };
@@ -26,7 +26,7 @@ static uint64_t enter(int kind) {
   int here;
   return perfield_call_enter((uint16_t)kind, 0, &here).stamp;
 }
-static void leave(int kind, uint64_t stamp) { perfield_call_leave((uint16_t)kind, stamp, 0, 0); }
+static void leave(int kind, uint64_t stamp) { perfield_call_exit((uint16_t)kind, stamp, 0); }
 /* As writing a file for so many milliseconds. */
 static void write_file(double ms) {
   static struct operation file;

@@ -12,17 +12,19 @@ import twin
 EXCHANGE = """
   typedef struct { uint64_t stamp, after; } Entered;
   Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
-  void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+  void perfield_call_exit(uint16_t call, uint64_t entered, uint64_t exited);
   void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
-  void perfield_waited(int32_t peer, uint64_t entered);
+  typedef struct { int32_t peer; uint32_t flags; uint64_t bytes, posted, begin, end, id; } Received;
+  uint64_t perfield_msg_recv_complete(const Received*);
   static unsigned seed = 7;
   static double varied(double ms) { return ms * (0.7 + 0.6 * rand_r(&seed) / RAND_MAX); }
   static void call(uint16_t number, int partner, double ms) {
     uint64_t entered = perfield_call_enter(number, 0, 0).stamp;
-    perfield_message(number, partner, 800);
+    if (number != RECV) perfield_message(number, partner, 800);
     work(varied(ms));
-    if (number == RECV) perfield_waited(partner, entered);
-    perfield_call_leave(number, entered, 0, 0);
+    Received received = {partner, 1, 800, 0, entered, 0, 0};
+    if (number == RECV) perfield_msg_recv_complete(&received);
+    perfield_call_exit(number, entered, 0);
   }
 """
 STEPS = """

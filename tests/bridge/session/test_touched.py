@@ -13,9 +13,10 @@ EVENTS = f"""
   #include <semaphore.h>
   typedef struct {{ uint64_t stamp, after; }} Entered;
   Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
-  void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+  void perfield_call_exit(uint16_t call, uint64_t entered, uint64_t exited);
   void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
-  void perfield_waited(int32_t peer, uint64_t entered);
+  typedef struct {{ int32_t peer; uint32_t flags; uint64_t bytes, posted, begin, end, id; }} Received;
+  uint64_t perfield_msg_recv_complete(const Received*);
   uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*);
   void perfield_quantity_add(uint32_t, uint64_t);
   void perfield_quantity_set(uint32_t, uint64_t);
@@ -25,8 +26,9 @@ EVENTS = f"""
   static void send(int peer) {{
     uint64_t entered = perfield_call_enter({CALL["send"]}, 0, 0).stamp;
     perfield_message({CALL["send"]}, peer, 8);
-    perfield_waited(peer, entered);
-    perfield_call_leave({CALL["send"]}, entered, 0, 0);
+    Received answer = {{peer, 1, 8, 0, entered, 0, 0}};
+    perfield_msg_recv_complete(&answer);
+    perfield_call_exit({CALL["send"]}, entered, 0);
   }}
   /* A thread that visits a region whenever it is told to, and one that does so once and ends. */
   static sem_t go, gone;

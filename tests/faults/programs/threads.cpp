@@ -23,8 +23,8 @@ static void work(int number, long rounds) {
     perfield_region_begin(region);
     const perfield_entered call = perfield_call_enter(PERFIELD_CALL_isend, nullptr, nullptr);
     perfield_message(PERFIELD_CALL_isend, number % 8, 10);
-    perfield_received(number % 4, 20);
-    perfield_call_leave(PERFIELD_CALL_isend, call.stamp, 0, 0);
+    perfield_message(PERFIELD_CALL_recv, number % 4, 20);
+    perfield_call_exit(PERFIELD_CALL_isend, call.stamp, 0);
     perfield_region_end(region);
   }
   --running;

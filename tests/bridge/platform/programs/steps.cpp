@@ -30,7 +30,7 @@ static void work(double ms) {
 __attribute__((noinline)) static void allreduce() {
   const perfield_entered entered = perfield_call_enter(
       PERFIELD_CALL_allreduce, __builtin_return_address(0), __builtin_frame_address(0));
-  if (entered.stamp) perfield_call_leave(PERFIELD_CALL_allreduce, entered.stamp, 8, 8);
+  if (entered.stamp) perfield_call_exit_bytes(PERFIELD_CALL_allreduce, entered.stamp, 0, 8, 8);
   perfield_call_after(entered.after);
 }
 
@@ -57,7 +57,7 @@ static void* on_thread(void*) {
 
 int main(int argc, char**) {
   perfield_source_present("pmpi");
-  perfield_source_wake(0, 1, argc > 1 ? "a stand-in" : "");
+  perfield_source_start(0, 1, argc > 1 ? "a stand-in" : "");
   perfield_initialize();
   long long before[5], after[5];
   for (int step = 0; step < 5; ++step) {

@@ -27,9 +27,10 @@ void count_messages(int i) {
   if (after) perfield_call_after(after);
   if (!entered) return;
   perfield_message(PERFIELD_CALL_isend, i % 50, uint64_t(i));
-  perfield_received(i % 3, 10);
-  perfield_waited(i % 70, entered);
-  perfield_call_leave(PERFIELD_CALL_isend, entered, 0, 0);
+  perfield_message(PERFIELD_CALL_recv, i % 3, 10);
+  const perfield_msg_recv received{i % 70, PERFIELD_RECV_BLOCKING, 10, 0, entered, 0, {0, 0}};
+  perfield_msg_recv_complete(&received);
+  perfield_call_exit(PERFIELD_CALL_isend, entered, 0);
 }
 
 void work(int number) {

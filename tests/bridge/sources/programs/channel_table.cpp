@@ -44,7 +44,7 @@ struct Numbers {
   std::vector<Id> sent, received;
 };
 
-Id id(perfield_place place) { return {place.channel, place.number}; }
+Id id(perfield_message_id of) { return {of.channel, of.number}; }
 
 void name(int communicator) {
   of_sender[communicator].name = of_receiver[communicator].name = next_name;
@@ -76,9 +76,9 @@ void exchange(const std::vector<Sent>& sent, const std::vector<size_t>& posts, i
     Peers& peers = of_receiver[one.communicator];
     const uint32_t channel = channel_of(peers.name, one.tag);
     if (cancels && below(cancels) == 0) {  // one that the program cancels again
-      const perfield_place place = at_receiver.next_received(peers, 0, channel);
-      at_receiver.cancelling(place, 0);
-      at_receiver.cancelled(place, 0, false);
+      const perfield_message_id posted = at_receiver.next_received(peers, 0, channel);
+      at_receiver.cancelling(posted, 0);
+      at_receiver.cancelled(posted, 0, false);
     }
     const Id key{uint32_t(one.communicator), uint32_t(one.tag)};
     const size_t message = waiting[key][n_posted[key]++];

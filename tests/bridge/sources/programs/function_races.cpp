@@ -44,7 +44,7 @@ char* perfield_source_function(const char* symbol) noexcept {
 }
 uint32_t perfield_source_function_entered(const char* name) noexcept { return number_of(name); }
 void perfield_source_present(const char*) noexcept {}
-void perfield_source_tell(const char*, const char*) noexcept {}
+void perfield_warn_once_per_node(const char*, const char*) noexcept {}
 void perfield_region_begin(uint32_t region) { ++entered[region]; }
 void perfield_region_end(uint32_t region) { ++left[region]; }
 }

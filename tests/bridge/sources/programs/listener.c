@@ -20,13 +20,13 @@
 
 typedef struct {
   uint32_t channel, number;
-} Place;
+} MessageId;
 typedef struct {
   int32_t peer;
   uint32_t flags;
   uint64_t bytes, posted, wait_begin, wait_end;
-  Place place;
-} Arrival;
+  MessageId id;
+} Received;
 typedef struct {
   uint16_t call;
   uint32_t communicator, number, flags;
@@ -43,7 +43,7 @@ typedef struct {
   uint16_t call;
   int32_t peer;
   uint32_t flags;
-  Place place;
+  MessageId id;
   uint64_t entered, left;
 } Synchronisation;
 
@@ -70,45 +70,45 @@ static FILE* heard(void) {
   fflush(heard());               \
   pthread_mutex_unlock(&lock)
 
-void perfield_source_wake(int rank, int size, const char* mpi) {
+void perfield_source_start(int rank, int size, const char* mpi) {
   TELL("world %d\n", rank);
-  NEXT(perfield_source_wake)(rank, size, mpi);
+  NEXT(perfield_source_start)(rank, size, mpi);
 }
 
-uint32_t perfield_send_begun(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
-                             Place place) {
-  const uint32_t token = NEXT(perfield_send_begun)(call, peer, bytes, begun, place);
+uint32_t perfield_msg_send(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
+                           MessageId id) {
+  const uint32_t token = NEXT(perfield_msg_send)(call, peer, bytes, begun, id);
   if (inside) return token;
   const uint32_t own = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
   tokens[own % kTokens] = token;
-  TELL("send %d %d %llu %llu %u %u %u\n", call, peer, LL(bytes), LL(begun), place.channel,
-       place.number, own);
+  TELL("send %d %d %llu %llu %u %u %u\n", call, peer, LL(bytes), LL(begun), id.channel, id.number,
+       own);
   return own;
 }
 
-uint64_t perfield_send_ended(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin,
-                             uint64_t end) {
-  if (inside) return NEXT(perfield_send_ended)(call, peer, logged, begin, end);
-  end = NEXT(perfield_send_ended)(call, peer, tokens[logged % kTokens], begin, end);
+uint64_t perfield_msg_send_complete(uint16_t call, int32_t peer, uint32_t logged, uint64_t begin,
+                                    uint64_t end) {
+  if (inside) return NEXT(perfield_msg_send_complete)(call, peer, logged, begin, end);
+  end = NEXT(perfield_msg_send_complete)(call, peer, tokens[logged % kTokens], begin, end);
   TELL("sent %d %d %u %llu %llu\n", call, peer, logged, LL(begin), LL(end));
   return end;
 }
 
-uint64_t perfield_sent(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun, uint64_t end,
-                       Place place) {
+uint64_t perfield_msg_send_blocking(uint16_t call, int32_t peer, uint64_t bytes, uint64_t begun,
+                                    uint64_t end, MessageId id) {
   inside = 1;
-  end = NEXT(perfield_sent)(call, peer, bytes, begun, end, place);
+  end = NEXT(perfield_msg_send_blocking)(call, peer, bytes, begun, end, id);
   inside = 0;
   const uint32_t own = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
   TELL("send %d %d %llu %llu %u %u %u\nsent %d %d %u %llu %llu\n", call, peer, LL(bytes), LL(begun),
-       place.channel, place.number, own, call, peer, own, LL(begun), LL(end));
+       id.channel, id.number, own, call, peer, own, LL(begun), LL(end));
   return end;
 }
 
-uint64_t perfield_arrived(const Arrival* a) {
-  const uint64_t end = NEXT(perfield_arrived)(a);
+uint64_t perfield_msg_recv_complete(const Received* a) {
+  const uint64_t end = NEXT(perfield_msg_recv_complete)(a);
   TELL("arrived %d %u %llu %llu %llu %llu %u %u\n", a->peer, a->flags, LL(a->bytes), LL(a->posted),
-       LL(a->wait_begin), LL(end), a->place.channel, a->place.number);
+       LL(a->wait_begin), LL(end), a->id.channel, a->id.number);
   return end;
 }
 
@@ -122,7 +122,7 @@ uint64_t perfield_collective_done(const Collective* c) {
 uint64_t perfield_synchronised(const Synchronisation* s) {
   const uint64_t left = NEXT(perfield_synchronised)(s);
   TELL("synchronised %d %d %u %llu %llu %u %u\n", s->call, s->peer, s->flags, LL(s->entered),
-       LL(left), s->place.channel, s->place.number);
+       LL(left), s->id.channel, s->id.number);
   return left;
 }
 
