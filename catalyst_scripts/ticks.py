@@ -7,7 +7,7 @@ import math
 
 UNITS = {
     "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
-    "B": ((1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
+    "B": ((1e-12, "TB"), (1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
 }
 INTERVALS = (5, 4, 6)
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from perfield.commands import COMMANDS, main
-from perfield.commands._streams import prepare_streams
+from perfield.text.streams import prepare_streams
 
 
 def encoded(name: str) -> Callable[[], None]:

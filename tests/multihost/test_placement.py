@@ -14,7 +14,7 @@ import pytest
 from hosts import faked_machines, run_on_hosts, why_no_hosts, why_no_slurm
 
 import perfield
-from perfield.analysis.words import in_seconds
+from perfield.text import in_seconds
 from perfield.topology import placement_of
 
 HERE = Path(__file__).resolve().parent

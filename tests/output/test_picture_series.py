@@ -11,7 +11,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.output.picture_series import PictureSeries, human_bytes
+from perfield.output.picture_series import PictureSeries
 from perfield.output.steps import choose_steps
 from perfield.output.survey import survey
 from perfield.pictures.geometry_picture import GeometryOptions
@@ -132,13 +132,6 @@ def test_sampled_frames_are_titled_with_step_and_frame(tmp_path):
         "step 10 (frame 1), a typical step",
         "step 20 (frame 2), the slowest to compute",
     ]
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1234567, "1.2 MB"), (2.5e13, "25.0 TB")]
-)
-def test_bytes_are_shown_in_decimal_units(number, text):
-    assert human_bytes(number) == text
 
 
 def slowed(regions, seconds):

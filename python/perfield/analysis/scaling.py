@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.scaling_laws import STRONG, WEAK, Curve, ScalingError, curve
-from perfield.analysis.words import counted, in_list
+from perfield.text import counted, in_list
 
 SAME_CELLS, SAME_WORK = 1.10, 1.25  # problems are equally large up to these factors
 

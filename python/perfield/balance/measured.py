@@ -9,11 +9,11 @@ import numpy as np
 
 from perfield.analysis.cell_costs import CellCosts, cost_per_cell, filled
 from perfield.analysis.steps import kinds_of_steps
-from perfield.analysis.words import did_you_mean
 from perfield.pictures.blocks import MeshMissingError, owned_cells
 from perfield.pictures.pieces import Pieces, choose_pieces
 from perfield.run import RunDirectory
 from perfield.run.snapshot import Snapshot
+from perfield.text import did_you_mean
 
 
 class BalanceError(ValueError):

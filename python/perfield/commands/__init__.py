@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfield.commands._streams import give_up, prepare_streams, say
+from perfield.text.streams import give_up, prepare_streams, say
 
 COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
@@ -98,6 +99,14 @@ def main(argv: list[str] | None = None) -> int:
     if end is not None:
         raise end
     return code
+
+
+def exit_code(returncode: int) -> int:
+    """The exit code of a command for that of its child: as a shell gives it where a signal ended the child; 0
+    where that was because the reader of our output has ended."""
+    if returncode >= 0:
+        return returncode
+    return 0 if returncode == -signal.SIGPIPE else 128 - returncode
 
 
 def _run(argv: list[str] | None) -> int:

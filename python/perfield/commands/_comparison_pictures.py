@@ -12,6 +12,7 @@ import numpy as np
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands._mesh import mesh_of
+from perfield.text import first_of
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
@@ -121,7 +122,7 @@ def _is_on_one_machine(before: Side, after: Side, notes: list[str]) -> bool:
         return True
     apart = other_places(*(placement_of(side.run) for side in (before, after)))
     if apart:
-        some = ", ".join(map(str, apart[:8])) + (", ..." if len(apart) > 8 else "")
+        some = first_of(apart)
         notes.append(
             f"no picture of the machine: {len(apart)} of {sizes[0]} ranks sat elsewhere: rank {some}"
         )

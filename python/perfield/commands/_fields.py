@@ -20,8 +20,8 @@ def check_fields(run: Run, arguments: argparse.Namespace) -> None:
 
     Raises CommandError with the nearest known names, StepsError for wrong --steps.
     """
-    from perfield.analysis.words import did_you_mean
     from perfield.output.steps import choose_steps
+    from perfield.text import did_you_mean
 
     names = words(arguments.fields or "")
     if not names:

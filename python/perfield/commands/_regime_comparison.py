@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_percent, in_seconds
 from perfield.commands import CommandError
 from perfield.commands._chosen import first_to_last, number_of_regimes, short_names
+from perfield.text import counted, format_table, in_change, in_percent, in_seconds, plain
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing.regimes import Improvement, RegimeComparison, Share
@@ -72,7 +71,6 @@ def _other_ranks(runs: list[RunDirectory], names: list[str]) -> Iterator[str]:
 
 def in_words(found: RegimeComparison, field: str, runs: list[RunDirectory], notes: list[str]) -> list[str]:
     """The comparison as lines of text."""
-    from perfield.commands.info import format_table
 
     lines = [found.verdict, ""]
     for what, name, run, n_steps in zip(("before", "after"), found.names, runs, found.n_steps):
@@ -107,7 +105,7 @@ def _improvement_row(one: Improvement) -> dict[str, str]:
         "": one.words,
         "before": in_seconds(one.before),
         "after": in_seconds(one.after),
-        "change": f"{_signed(-one.share)} %",
+        "change": f"{in_change(-100 * one.share)} %",
         "95 % interval": _between(-one.high, -one.low),
         "beyond chance": "yes" if one.beyond_chance else "no",
     }
@@ -118,19 +116,16 @@ def _share_row(one: Share) -> dict[str, str]:
         "": f"share of steps in the {one.words} regime",
         "before": in_percent(one.before, 3),
         "after": in_percent(one.after, 3),
-        "change": f"{_signed(one.after - one.before)} points",
+        "change": f"{in_change(100 * (one.after - one.before))} points",
         "95 % interval": _between(one.low, one.high, " points"),
         "beyond chance": "yes" if one.low > 0 or one.high < 0 else "no",
     }
 
 
 def _between(low: float, high: float, unit: str = " %") -> str:
-    return f"{_signed(low)} to {_signed(high)}{unit}" if np.isfinite([low, high]).all() else ""
-
-
-def _signed(share: float) -> str:
-    text = f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.1f}"
-    return "0" if float(text.replace(",", "")) == 0 else text
+    if not np.isfinite([low, high]).all():
+        return ""
+    return f"{in_change(100 * low)} to {in_change(100 * high)}{unit}"
 
 
 def _left_out(times: list[Any], names: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import begin_of_list, counted, in_list, in_number, in_percent, in_seconds
+from perfield.text import begin_of_list, counted, in_list, in_number, in_percent, in_seconds
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.child_python import run_module
 from perfield.commands import CommandError
 from perfield.commands._launcher import Launcher
-from perfield.commands._streams import draw_line
+from perfield.text.streams import draw_line
 
 
 @dataclass(frozen=True)

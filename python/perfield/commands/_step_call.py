@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.text import in_list
 
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Site
@@ -99,8 +100,7 @@ def _known(run: RunDirectory) -> tuple[list[Site], Lines]:
 def _choice(sites: list[Site], named: dict[Site, str]) -> str:
     if not sites:
         return "no site of this call is known; `perfield steps` lists those that are"
-    more = f" and {len(sites) - _MOST} more" if len(sites) > _MOST else ""
-    return "choose one of " + ", ".join(named[site] for site in sites[:_MOST]) + more
+    return f"choose one of {in_list([named[site] for site in sites], _MOST)}"
 
 
 def _plain(call: str) -> str:

@@ -15,6 +15,7 @@ from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._mesh import add_mesh_options, mesh_of, mesh_words
 from perfield.commands._newest import add_run, run_path
+from perfield.text import in_seconds, print_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -251,8 +252,6 @@ def _prediction(arguments: argparse.Namespace, costs: CellCosts, frame: Frame) -
 
 def _print(costs: CellCosts, region: str | None) -> None:
     """The costs by rank, and what was guessed."""
-    from perfield.analysis.words import in_seconds
-    from perfield.commands.info import format_table
 
     load_s, cells = costs.load_s, costs.cells_of_rank
     cost_s = np.divide(load_s, cells, out=np.zeros(len(cells)), where=cells > 0)
@@ -269,7 +268,7 @@ def _print(costs: CellCosts, region: str | None) -> None:
         }
         for rank in shown.tolist()
     ]
-    print(format_table(rows))
+    print_table(rows)
     if len(order) > MOST_ROWS:
         print(f"(the {MOST_ROWS} ranks with the dearest cells, of {len(order):,})")
     of = f"region {region}" if region else "all compute time"
@@ -289,7 +288,6 @@ def _print(costs: CellCosts, region: str | None) -> None:
 
 
 def _unit(unit_s: float) -> str:
-    from perfield.analysis.words import in_seconds
 
     return f"1 stands for {in_seconds(unit_s)} per step" if unit_s else "nothing costs time, so all weigh 1"
 

@@ -7,8 +7,8 @@ import argparse
 import subprocess
 from os import PathLike
 
+from perfield.commands import exit_code
 from perfield.commands._newest import add_run, run_path
-from perfield.commands._streams import exit_code
 from perfield.commands.paths import perfield_exec
 
 HELP = "move this host's staged files into the run directory"

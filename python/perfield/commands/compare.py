@@ -11,15 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.comparing.table import REGIONS
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted
-from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._chosen import AUTO, short_names
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
 from perfield.commands._looks import check_places
 from perfield.commands._mesh import add_mesh_options
 from perfield.commands._regime_comparison import compare_by_regimes
+from perfield.text import (
+    Table,
+    counted,
+    first_of,
+    in_bytes,
+    in_change,
+    in_number,
+    in_percent,
+    in_seconds,
+    plain,
+)
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Change, Comparison, Measured, Row
@@ -172,7 +180,7 @@ def _positions(run: RunDirectory, text: str) -> list[int]:
 def _only(side: Measured, positions: list[int], name: str) -> Measured:
     found = side.of(name or side.name, positions)
     if not found.chosen.any():
-        some = ", ".join(map(str, positions[:5])) + (", ..." if len(positions) > 5 else "")
+        some = first_of(positions, 5)
         raise CommandError(
             f"not all ranks did the same in frames {some}; choose others, or see `perfield info --steps`."
         )
@@ -189,11 +197,14 @@ def _step_name(run: RunDirectory, positions: list[int]) -> str:
     return f"step{'' if one else 's'} {numbers}{apart}"
 
 
+HEADINGS = ("", ">before", ">after", ">change", ">95 % interval", ">beyond chance")
+
+
 def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
     """The comparison as lines of text: the sentence first, then tables, then what else differs."""
     before, after = comparison.before, comparison.after
     lines = [comparison.verdict, "", f"before: {_about(before)}", f"after:  {_about(after)}"]
-    rows = [("", "before", "after", "change", "95 % interval", "beyond chance")]
+    rows = []
     group = ""
     regions = [row for row in comparison.rows if row.group == REGIONS]
     for row in comparison.rows:
@@ -203,12 +214,7 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
             group = row.group
             rows.append((f"{group}:", *[""] * 5))
         rows.append(_cells(row))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines.append("")
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
-        lines.append("  ".join(cells).rstrip())
-    lines.append("")
+    lines += ["", *Table(HEADINGS, tuple(rows)).lines, ""]
     lines += ["times: of one step, mean over ranks; x: times as much;", YES]
     if len(regions) > MOST_REGIONS:
         lines.append(f"{len(regions) - MOST_REGIONS} more regions changed less; --json lists all")
@@ -242,8 +248,8 @@ def _difference(row: Row) -> tuple[str, str]:
     row's unit where it was 0 before."""
     change = row.change
     if row.unit == "%":
-        low, high = (None if end is None else _signed(100 * end, "") for end in (change.low, change.high))
-        return _signed(100 * change.difference, " points"), _between(low, high, " points")
+        low, high = (None if end is None else in_change(100 * end) for end in (change.low, change.high))
+        return f"{in_change(100 * change.difference)} points", _between(low, high, " points")
     if change.share is None:
         low, high = (None if end is None else _more(row, end) for end in (change.low, change.high))
         return _more(row, change.difference), _between(low, high) if low != high else ""
@@ -251,17 +257,12 @@ def _difference(row: Row) -> tuple[str, str]:
     if change.share >= 1:
         low, high = (None if end is None else f"{1 + end:.3g}" for end in ends)
         return f"x {1 + change.share:.3g}", _between(low and f"x {low}", high)
-    low, high = (None if end is None else _signed(100 * end, "") for end in ends)
-    return _signed(100 * change.share, " %"), _between(low, high, " %") if low != high else ""
+    low, high = (None if end is None else in_change(100 * end) for end in ends)
+    return f"{in_change(100 * change.share)} %", _between(low, high, " %") if low != high else ""
 
 
 def _between(low: str | None, high: str | None, unit: str = "") -> str:
     return "" if low is None or high is None else f"{low} to {high}{unit}"
-
-
-def _signed(value: float, unit: str) -> str:
-    text = f"{value:+.0f}" if abs(value) >= 10 else f"{value:+.1f}"
-    return f"{'0' if float(text) == 0 else text}{unit}"
 
 
 def _more(row: Row, value: float) -> str:
@@ -270,11 +271,10 @@ def _more(row: Row, value: float) -> str:
 
 def _amount(row: Row, value: float) -> str:
     if row.unit == "%":
-        return f"{100 * value:.3g} %"
-    factor, unit = unit_for(row.unit, value)
-    return (
-        f"{value * factor:.4g} {unit}".rstrip() if unit in ("", "bytes") else f"{value * factor:.3g} {unit}"
-    )
+        return in_percent(value, 3)
+    if row.unit == "s":
+        return in_seconds(value)
+    return in_bytes(value) if row.unit == "B" else in_number(value, 4)
 
 
 def as_json(comparison: Comparison, notes: list[str]) -> dict[str, Any]:

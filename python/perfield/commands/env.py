@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 
-from perfield.commands._streams import exit_code
+from perfield.commands import exit_code
 from perfield.commands.paths import perfield_exec
 
 HELP = "print the variables that perfield-exec sets, as export lines for job scripts"

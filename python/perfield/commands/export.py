@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.analysis.words import counted
 from perfield.catalyst_scripts.owned_folder import NotOursError, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
+from perfield.text import counted, in_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +79,8 @@ def execute(arguments: argparse.Namespace) -> int:
     target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
     told: list[str] = []
     written = export(run, target, chosen.write or _timeline(run, arguments, told))
-    size = f"{written / 1e6:.3g} MB"
-    print(f"{target}: {told.pop(0) if told else f'{len(run)} steps on {run.n_ranks} ranks'}, {size}")
+    what = told.pop(0) if told else f"{len(run)} steps on {run.n_ranks} ranks"
+    print(f"{target}: {what}, {in_bytes(written)}")
     for sentence in told:
         print(sentence)
     print(f"read it    {chosen.reader.format(target)}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 
+from perfield.text import print_table
+
 HELP = "list the fields: what perfield measures per rank and step"
 DESCRIPTION = """\
 Lists all fields with their units and meanings; with a run, only its own.
@@ -74,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
-    from perfield.commands.info import format_table
     from perfield.fields import table as fields
     from perfield.fields.waits import WAIT_FIELDS
 
@@ -91,5 +92,5 @@ def execute(arguments: argparse.Namespace) -> int:
         run = perfield.open(arguments.run)
         of_waits = [f for f in WAIT_FIELDS if run.columns.stems or "<region>" not in f.name]
         shown = (*run.columns.kinds.values(), *(of_waits if run.tells_arrivals.any() else ()))
-    print(format_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown]))
+    print_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown])
     return 0

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_list, in_percent, in_seconds
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
-from perfield.commands._streams import draw_line
+from perfield.text import counted, in_list, in_percent, in_seconds, plain, print_table
+from perfield.text.streams import draw_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -138,10 +137,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs or reads the cases, judges them, and prints sentences and a table, or JSON."""
     from perfield.analysis.hiding.presets import PRESETS
     from perfield.analysis.hiding.study import judge
-    from perfield.commands.info import format_table
 
     if arguments.settings:
-        print(format_table([{"setting": name, "what": of.about} for name, of in PRESETS.items()]))
+        print_table([{"setting": name, "what": of.about} for name, of in PRESETS.items()])
         return 0
     check_target(arguments.output)
     _check(arguments)
@@ -517,11 +515,10 @@ def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
 
 
 def _print(found: Sequence[tuple[Case, Judged]]) -> None:
-    from perfield.commands.info import format_table
 
     if len(found) == 1:
         print("\n".join(sentences(*found[0])), end="\n\n")
-    print(format_table(table(found)))
+    print_table(table(found))
     if len(found) == 1:
         print(f"\n{COLUMNS}")
     for note in dict.fromkeys(note for _, judged in found for note in judged.told):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from perfield.commands import words
+from perfield.text import counted
+from perfield.text.terminal import Progress
 
 if TYPE_CHECKING:
     from perfield.traces import Imported
@@ -52,13 +52,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.traces import import_trace
 
     regions = arguments.regions
-    with _progress() as progress:
+    with Progress("reading events", None) as progress:
         imported = import_trace(
             arguments.trace,
             arguments.run_directory,
             step_region=arguments.step_region,
             regions=None if regions is None else words(regions),
-            progress=progress,
+            progress=progress.advance_to,
         )
     _tell(imported)
     return 0
@@ -72,10 +72,8 @@ def _tell(imported: Imported) -> None:
     for note in shown + [f"and {more} more such notes"] * bool(more):
         print(f"perfield import: {note}", file=sys.stderr)
     speed = imported.n_events / max(imported.seconds, 1e-9)
-    ranks = f"{imported.n_ranks} rank{'s' if imported.n_ranks != 1 else ''}"
-    steps = (
-        f"{imported.n_steps} step{'s' if imported.n_steps != 1 else ''}" if imported.n_steps else "no steps"
-    )
+    ranks = counted(imported.n_ranks, "rank")
+    steps = counted(imported.n_steps, "step") if imported.n_steps else "no steps"
     print(
         f"{imported.path}: {steps} on {ranks}, from {imported.n_events} events in {imported.seconds:.1f} s "
         f"({speed:.0f} per s)"
@@ -86,17 +84,3 @@ def _tell(imported: Imported) -> None:
         if likely:
             print(f"regions that could close steps (--step-region), longest first: {likely}")
     print(f"look at it: {own_command()} open {imported.path}    (in words: info in place of open)")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Shows a bar if stderr is a terminal; yields the function to call with (events read, all events)."""
-    if not sys.stderr.isatty():
-        yield lambda read, all_events: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading events", total=None)
-        yield lambda read, all_events: bar.update(task, completed=read, total=all_events)

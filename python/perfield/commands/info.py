@@ -8,11 +8,12 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from perfield.analysis.words import in_bytes, printable
 from perfield.commands import words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._mesh import add_mesh_options, mesh_line
 from perfield.commands._newest import add_run, run_path
+from perfield.text import counted, in_whole_percent, print_table
+from perfield.text.terminal import print_labelled
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -40,9 +41,6 @@ longest waits: who waits for whom, and why (10). docs/waiting.md explains the ki
 MOST_GROUPS = 20  # that are printed; --json has all
 
 FUNCTIONS_HELP = "the N functions with most CPU time, as samples tell it (20); see perfield run --sample"
-
-# Words for the numbers that stand in place of a rank, as a target of messages or waits.
-NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
 # Notes below an empty table: what its emptiness does not mean.
 NOTHING = {
@@ -94,13 +92,14 @@ def execute(arguments: argparse.Namespace) -> int:
     if not tables:
         agree = [f"clocks     {run.clocks_agree}"] if run.clocks_agree else []
         mesh = mesh_line(run, arguments)
-        print("\n".join([_title(run), *closing_lines(run.path), *agree, *mesh, *_damage_lines(run.damage)]))
+        print(_title(run))
+        print_labelled([*closing_lines(run.path), *agree, *mesh, *_damage_lines(run.damage)])
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
         if headings.get(name) and (rows or name == "wait_causes"):
             print(headings[name])
-        print(format_table(rows))
+        print_table(rows)
         below = notes if rows else NOTHING
         if below.get(name):
             print(f"({below[name]})")
@@ -119,22 +118,6 @@ def closing_lines(path: str | PathLike[str]) -> list[str]:
     ]
 
 
-def format_table(rows: list[dict[str, Any]]) -> str:
-    """Rows as aligned text under their column names; numbers are flush right."""
-    if not rows:
-        return "(none)"
-    names = list(rows[0])
-    texts = [[_text(row[name], name) for name in names] for row in rows]
-    right = [all(isinstance(row[name], (int, float, type(None))) for row in rows) for name in names]
-    widths = [max(len(text) for text in column) for column in zip(names, *texts)]
-
-    def line(cells: list[str]) -> str:
-        parts = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right)]
-        return "  ".join(parts).rstrip()
-
-    return "\n".join(line(cells) for cells in [names, *texts])
-
-
 def _tables(
     run: RunDirectory, arguments: argparse.Namespace
 ) -> tuple[dict[str, list[dict]], dict[str, str], dict[str, str]]:
@@ -144,7 +127,7 @@ def _tables(
 
     found, headings, notes = {}, {}, {}
     newest = min(len(run), tables.MOST_FRAMES)
-    frames = f"{newest} frame{'s' if newest != 1 else ''}"
+    frames = counted(newest, "frame")
     if newest < len(run):
         frames = f"the newest {frames} of {len(run)}"
     frame_and_step = "frame: its place in the run, as in render --steps; step: the program's own number"
@@ -291,9 +274,8 @@ def _by(
 def _coverage(share: float | None) -> str:
     if share is None:
         return "these waits are an unknown share of all waiting"
-    told = "less than 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
     rest = "; the rest names no rank, or is of shorter pairs" if share < 0.995 else ""
-    return f"these waits are {told} of all waiting{rest}"
+    return f"these waits are {in_whole_percent(share)} of all waiting{rest}"
 
 
 def _title(run: RunDirectory) -> str:
@@ -305,18 +287,6 @@ def _damage_lines(damage: list[str]) -> list[str]:
     shown = [f"damage     {sentence}" for sentence in damage[:5]]
     more = len(damage) - len(shown)
     return shown + ([f"damage     and {more} more: perfield info --json lists all"] if more else [])
-
-
-def _text(value: Any, column: str) -> str:
-    if value is None:
-        return "-"
-    if column == "bytes":
-        return in_bytes(value)
-    if column in ("source", "target", "waits_for") and value in NO_RANKS:
-        return NO_RANKS[value]
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return printable(str(value))
 
 
 def _plain(value: Any) -> Any:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.owned_folder import check_new_file
 from perfield.commands import CommandError, _launcher, run
 from perfield.commands._chosen import read_saved
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Model

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_list, in_number, in_seconds, start
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError, _model_files, words
 from perfield.commands._datasets import check_target, write_dataset
+from perfield.text import counted, in_list, in_number, in_seconds, plain, print_table, start
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -479,7 +478,6 @@ def _beside(about: dict[str, Any]) -> str:
 
 def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     from perfield.analysis.oscillators.scans import scan
-    from perfield.commands.info import format_table
 
     if arguments.plot:
         raise CommandError("--plot draws one result; leave out --scan.")
@@ -494,7 +492,7 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     if arguments.json:
         print(json.dumps(plain(rows.to_dict("records")), indent=1, allow_nan=False))
     else:
-        print(format_table(plain(rows.to_dict("records"))))
+        print_table(plain(rows.to_dict("records")))
     if arguments.output:
         write_dataset(found, arguments.output)
         if not arguments.json:

@@ -16,6 +16,7 @@ import numpy as np
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
+from perfield.text import begin_of_list, in_bytes, print_table
 from perfield.topology import (
     BIND_TO,
     MAP_BY,
@@ -231,8 +232,6 @@ def _print(
     n_steps: int = 0,
     program: str = "",
 ) -> None:
-    from perfield.analysis.words import begin_of_list
-    from perfield.commands.info import format_table
     from perfield.topology import places
 
     fitting = (by for by in ("rank", "package") if _n_rows(placement, by) <= MOST_ROWS)
@@ -242,11 +241,7 @@ def _print(
         print(json.dumps(_facts(rows, told, order, why_none, placement, n_steps), indent=1, allow_nan=False))
         return
     numbers = ("ranks", "core", "pu", "ran_on")
-    print(
-        format_table(
-            [row | {name: begin_of_list(row[name]) for name in numbers if name in row} for row in rows]
-        )
-    )
+    print_table([row | {name: begin_of_list(row[name]) for name in numbers if name in row} for row in rows])
     if by != "rank":
         alike = " of nodes that are filled alike" if by == "alike" else ""
         print(
@@ -262,7 +257,7 @@ def _print(
         return
     print(f"proposal   {_in_words(order, why_none)}")
     if order is not None and order.better:
-        print(format_table(_gains(order, n_steps)))
+        print_table(_gains(order, n_steps))
         print(f"(per step; {NOT_PAIRS})")
         print("\n".join(_how(arguments, placement.n_ranks, program)))
 
@@ -316,7 +311,6 @@ def _in_words(order: Order | None, why_none: str | None) -> str:
 
 
 def _gains(order: Order, n_steps: int) -> list[dict[str, Any]]:
-    from perfield.analysis.words import in_bytes
 
     rows = []
     for words, name in (

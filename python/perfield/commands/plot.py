@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.analysis.words import printable
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
+from perfield.text import printable
 
 if TYPE_CHECKING:
     from perfield.run import RunDirectory

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_list, in_number, in_percent, in_ranks, in_seconds
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
+from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, plain, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +103,6 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.regimes.machine import Machine, compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
     from perfield.commands._regime_places import Places
-    from perfield.commands.info import format_table
 
     check_target(arguments.output)
     check_new_file(arguments.save)
@@ -151,16 +149,20 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(told), indent=1, allow_nan=False))
     else:
         print("\n".join(lines))
-        print(f"\n{tables(numbers, model)}")
+        print()
+        _print_tables(numbers, model)
         if arguments.events is not None and places.is_slow:
-            print(f"\n{format_table(places.event_rows(arguments.events))}")
+            print()
+            print_table(places.event_rows(arguments.events))
         if arguments.by is not None:
-            print(f"\n{format_table(places.share_rows(arguments.by))}")
+            print()
+            print_table(places.share_rows(arguments.by))
         if saved is not None:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
         elif n_regimes is None and choice is not None and len(choice):
-            print(f"\n{_choice(choice)}")
+            print(f"\n{CHOICE_HEAD}")
+            print_table(_choice(choice))
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
@@ -238,10 +240,9 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         )
 
 
-def tables(numbers: xr.Dataset, model: Model) -> str:
-    """Statistics as text: a row per regime, then the transition matrix."""
+def _print_tables(numbers: xr.Dataset, model: Model) -> None:
+    """Prints statistics: a row per regime, then the transition matrix."""
     from perfield.analysis.regimes.machine import regime_name
-    from perfield.commands.info import format_table
 
     names = [regime_name(one, model.n_regimes) for one in range(numbers.sizes["regime"])]
     rows, follow = [], []
@@ -262,9 +263,10 @@ def tables(numbers: xr.Dataset, model: Model) -> str:
         )
         chances = numbers["transition"].values[one, :, 0]
         follow.append({"from": name, **{f"to {other}": _cell(chances[to]) for to, other in enumerate(names)}})
-    if len(names) == 1:
-        return format_table(rows)
-    return f"{format_table(rows)}\n\nThe next step's regime, by probability:\n{format_table(follow)}"
+    print_table(rows)
+    if len(names) > 1:
+        print("\nThe next step's regime, by probability:")
+        print_table(follow)
 
 
 def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
@@ -295,10 +297,8 @@ def _placement(found: xr.Dataset) -> Placement | None:
     return placement_of(perfield.open(found.attrs["run"])) if "run" in found.attrs else None
 
 
-def _choice(choice: pd.DataFrame) -> str:
-    """The table by which the number of regimes was chosen."""
-    from perfield.commands.info import format_table
-
+def _choice(choice: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of the table by which the number of regimes was chosen."""
     rows = [
         {
             "regimes": int(row["n_regimes"]),
@@ -310,7 +310,7 @@ def _choice(choice: pd.DataFrame) -> str:
         }
         for row in choice.to_dict("records")
     ]
-    return f"{CHOICE_HEAD}\n{format_table(rows)}"
+    return rows
 
 
 def _time(seconds: float) -> str:

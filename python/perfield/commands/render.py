@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfield.analysis.words import in_percent
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
@@ -25,6 +24,7 @@ from perfield.commands._machine import (
 from perfield.commands._mesh import add_mesh_options, shown_mesh
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
+from perfield.text import first_of, in_bytes, in_percent
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.movie import Movie
@@ -145,10 +145,10 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     Raises CommandError, StepsError, MeshError, NotOursError or OutputError; their texts are for the user.
     """
     from perfield.derived.per_step import per_step
-    from perfield.output.picture_series import PictureSeries, human_bytes
-    from perfield.output.progress import Progress
+    from perfield.output.picture_series import PictureSeries
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
+    from perfield.text.terminal import Progress
 
     run = per_step(run)
     _tell_unused(arguments)
@@ -177,9 +177,9 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()
-    print(f"{len(steps)} of {len(run)} steps: about {human_bytes(expected)} in {directory}", flush=True)
+    print(f"{len(steps)} of {len(run)} steps: about {in_bytes(expected)} in {directory}", flush=True)
     if shutil.disk_usage(directory).free < expected:
-        free = human_bytes(shutil.disk_usage(directory).free)
+        free = in_bytes(shutil.disk_usage(directory).free)
         raise CommandError(
             f"{directory} has only {free} free; choose fewer steps (--steps), fewer values "
             "(--fields) or another place (-o)."
@@ -287,7 +287,6 @@ def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[s
 
 
 def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
-    from perfield.output.picture_series import human_bytes
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
     what = {
@@ -296,12 +295,12 @@ def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
         "topology": "the machine",
     }
     for path in written:
-        print(f"  {path.name:13} {what[path.stem]}, {human_bytes(pictures.bytes[path.stem])}")
+        print(f"  {path.name:13} {what[path.stem]}, {in_bytes(pictures.bytes[path.stem])}")
     if pictures.geometry is not None:
         print(f"  {pictures.geometry.pieces.way}")
         left_out = ranks_without_mesh(run, run.frame(pictures.steps[-1]), pictures.geometry.pieces)
         if left_out:
-            ranks = ", ".join(map(str, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
+            ranks = first_of(left_out)
             print(f"  {len(left_out)} of {run.n_ranks} ranks have no mesh, or an empty piece: {ranks}")
         for sentence in getattr(pictures.geometry.pieces, "left_out", {}).values():
             print(f"  left out: {sentence}")
@@ -312,7 +311,7 @@ def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
 def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
-    from perfield.output.progress import Progress
+    from perfield.text.terminal import Progress
 
     fields = words(arguments.fields) if arguments.fields else None
     images = plan_images(pictures.description, fields, pictures.steps if arguments.steps else None)
@@ -352,8 +351,7 @@ def _movie(arguments: argparse.Namespace) -> Movie | None:
 
 def _film(pictures: PictureSeries, movie: Movie) -> None:
     from perfield.output.image_plan import unknown_fields
-    from perfield.output.picture_series import human_bytes
-    from perfield.output.progress import Progress
+    from perfield.text.terminal import Progress
 
     for name in unknown_fields(pictures.description, movie.fields[:1]):
         print(f"  no film of {name}: these pictures have no values of that name, so it shows others")
@@ -361,7 +359,7 @@ def _film(pictures: PictureSeries, movie: Movie) -> None:
     with Progress("drawing the film", n_images) as progress:
         n_frames = movie.make(pictures.directory, pictures.description, progress.advance)
     length = f"{n_frames} frames, {n_frames / movie.rate:.3g} s"
-    print(f"  {movie.path}  {length}, {human_bytes(movie.path.stat().st_size)}")
+    print(f"  {movie.path}  {length}, {in_bytes(movie.path.stat().st_size)}")
     if n_frames == 1:
         print("  the film has one frame, as one step was written; --steps all takes every step")
 

@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import chosen_ranks, first_to_last
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import add_run, run_path
+from perfield.text import (
+    Table,
+    counted,
+    in_number,
+    in_percent,
+    in_ranks,
+    in_seconds,
+    plain,
+    print_table,
+    start,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +116,8 @@ def execute(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
             if judged.n_ranks > 1:
-                print(f"\n{_table(judged)}")
+                print()
+                print_table(_table(judged))
         if arguments.output:
             write_dataset(with_metrics(found, edges), arguments.output)
     model = beside(run, steps) if arguments.model else []
@@ -342,29 +352,19 @@ def edges_of(phases: xr.Dataset) -> Edges | None:
     return phases if "receiver" in phases and phases.sizes.get("edge") else None
 
 
-def _table(course: Course) -> str:
-    from perfield.commands.info import format_table
-
+def _table(course: Course) -> Table:
     scale, unit = next(
         (scale, unit) for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")) if course.end_s * scale >= 1
     )
-    columns = {
-        f"time in {unit}": [_cell(each.time_s * scale, 2) for each in course.moments],
-        "step": [_cell(each.step, 0) for each in course.moments],
-        "spread": [_cell(each.spread, 2) for each in course.moments],
-        "R": [_cell(each.order_parameter, 2) for each in course.moments],
-        "ranks": [_cell(each.known, 0) for each in course.moments],
-    }
-    widths = {name: max(map(len, (name, *cells))) for name, cells in columns.items()}
-    return format_table(
-        [
-            {
-                **{name.rjust(widths[name]): cells[n].rjust(widths[name]) for name, cells in columns.items()},
-                "state": each.state,
-            }
-            for n, each in enumerate(course.moments)
-        ]
+    headings = (f">time in {unit}", ">step", ">spread", ">R", ">ranks", "state")
+    rows = (
+        (
+            *(_cell(each.time_s * scale, 2), _cell(each.step, 0), _cell(each.spread, 2)),
+            *(_cell(each.order_parameter, 2), _cell(each.known, 0), each.state),
+        )
+        for each in course.moments
     )
+    return Table(headings, tuple(rows))
 
 
 def _cell(value: float, digits: int) -> str:

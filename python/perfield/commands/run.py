@@ -138,7 +138,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
-            from perfield.analysis.words import did_you_mean
+            from perfield.text import did_you_mean
 
             advice = did_you_mean(key, names, 1) or "'perfield config' lists all keys"
             raise CommandError(f"--set {setting}: there is no key '{key}'; {advice}")

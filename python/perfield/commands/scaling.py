@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
+from perfield.text import counted, in_bytes, in_percent, in_seconds, plain, print_table
 
 if TYPE_CHECKING:
     from perfield.analysis.scaling import Scaling
@@ -147,12 +146,13 @@ def _law(found: Scaling) -> str:
 
 
 def _print(found: Scaling, by_region: bool) -> None:
-    from perfield.commands.info import format_table
 
     print("\n".join(sentences(found)))
-    print(f"\n{format_table(_rows(found))}")
+    print()
+    print_table(_rows(found))
     if by_region:
-        print(f"\n{format_table(_region_rows(found)) if found.regions else 'The runs have no regions.'}")
+        print()
+        print_table(_region_rows(found)) if found.regions else print("The runs have no regions.")
 
 
 def _rows(found: Scaling) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfield.commands._newest import add_run, run_path
+from perfield.text import in_seconds, print_table
 
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Candidate, Site
@@ -52,7 +53,6 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
     from perfield.call_sites import candidates
     from perfield.call_sites.names import own
-    from perfield.commands.info import format_table
     from perfield.symbols import source_lines
 
     run = perfield.open(run_path(arguments.run))
@@ -65,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     shown = found[: max(arguments.most, 1)]
     lines = _lines(shown)
     named = _settings(run, shown, lines)
-    print(format_table([_row(each, named[each.site], lines, len(run.groups) > 1) for each in shown]))
+    print_table([_row(each, named[each.site], lines, len(run.groups) > 1) for each in shown])
     if len(found) > len(shown):
         print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
     own_callers = {caller for each in shown for caller in own(each.site.callers)}
@@ -97,7 +97,7 @@ def proposal(run: RunDirectory) -> str:
     setting = _settings(run, [best], lines)[best.site]
     part = f", in {best.share:.0%} of the run" if best.share < candidates.COVERS else ""
     times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
-    every = f"{best.steps} steps, one every {_time(best.period_s)}{part}"
+    every = f"{best.steps} steps, one every {in_seconds(best.period_s)}{part}"
     return (
         f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: {every}): "
         f"PERFIELD_STEP_CALL={setting} perfield run ... (`perfield steps {run.path}` lists all)"
@@ -167,7 +167,7 @@ def _settings(run: RunDirectory, shown: list[Candidate], lines: Lines) -> dict[S
 
 def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> dict[str, object]:
     row: dict[str, object] = {"step_call": setting, "hits": each.hits, "steps": each.steps}
-    row |= {"period": _time(each.period_s), "share": f"{each.share:.0%}", "even": f"{each.steady:.0%}"}
+    row |= {"period": in_seconds(each.period_s), "share": f"{each.share:.0%}", "even": f"{each.steady:.0%}"}
     row |= {"where": where(each.site, lines), "reached through": way(each.site, lines)}
     return row | ({"group": each.group} if several_groups else {})
 
@@ -178,10 +178,3 @@ def _why_none(run: RunDirectory) -> str:
     if run.steps_closed.any():
         return f"{run.path} has steps that the program closed itself, so perfield recorded no call sites"
     return f"{run.path} has no call sites: no measured rank called MPI, or none wrote its sites; {ELSE}"
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

@@ -7,10 +7,10 @@ import numpy as np
 
 from perfield.analysis.comparing.measured import LARGEST, SUMS, TABLES, Measured
 from perfield.analysis.comparing.table import TIMES
-from perfield.analysis.words import did_you_mean
 from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
+from perfield.text import did_you_mean
 
 ENTRIES_AT_ONCE = 1 << 18
 COST = "<region>_compute_time_s"

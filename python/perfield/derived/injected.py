@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.owned_folder import new_file
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Model

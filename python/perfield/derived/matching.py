@@ -11,6 +11,7 @@ from typing import Any
 
 from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
+from perfield.text import in_list
 
 # Settings that change what is measured, or what a step is.
 SETTINGS = (
@@ -113,8 +114,7 @@ def _hosts(run: RunDirectory) -> list[str]:
 
 def _listed(run: RunDirectory, stems: set[str]) -> str:
     names = sorted({region.name for region in run.known_regions if region.field in stems})
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    return in_list(names, MOST_NAMES)
 
 
 def _text(value: Any) -> str:

@@ -26,11 +26,11 @@ from perfield.analysis.oscillators.potentials import Potential, Tanh
 from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted, in_list, in_percent
 from perfield.derived.dataframes import positions_of
 from perfield.derived.pairs import added_up
 from perfield.fields.table import CALL_CLASSES, CALL_NAMES
 from perfield.run.snapshot import Snapshot
+from perfield.text import counted, in_list, in_percent
 from perfield.topology import placement_of
 
 if TYPE_CHECKING:

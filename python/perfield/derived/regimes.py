@@ -11,9 +11,9 @@ import xarray as xr
 
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted, did_you_mean
 from perfield.derived.injected import is_injected
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, Snapshot
+from perfield.text import counted, did_you_mean
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Fit

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import counted
 from perfield.derived.injected import is_injected, sentence
+from perfield.text import counted
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory

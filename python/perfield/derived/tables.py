@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.derived import pairs
 from perfield.derived.region_sums import COST, TIME, RegionSums
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from perfield.analysis.waits.path_sums import PathSums

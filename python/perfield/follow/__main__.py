@@ -10,8 +10,8 @@ from pathlib import Path
 
 def main() -> int:
     """Follows the run; errors become a sentence and exit code 2."""
-    from perfield.analysis.words import printable
     from perfield.follow.host import follow
+    from perfield.text import printable
 
     try:
         asked = json.loads(sys.argv[1])

@@ -15,6 +15,7 @@ import numpy as np
 
 from perfield.run import Frame, RunDirectory
 from perfield.run.state import is_certain
+from perfield.text import first_of
 
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 SHARE_OF_READING = 0.1  # of the time: reading a long run anew takes long
@@ -145,7 +146,7 @@ class NewFrames:
     def _incomplete(self, number: int, waited: float) -> str:
         absent = np.flatnonzero(~self._run.presence_of(number))
         ranks = "ranks " if len(absent) > 1 else "rank "
-        ranks += ", ".join(map(str, absent[:5].tolist())) + (", ..." if len(absent) > 5 else "")
+        ranks += first_of(absent, 5)
         return (
             f"step {int(self._run.told(number)['label'])} is shown without {ranks}, which did not close it "
             f"within {waited:.0f} s (catalyst_patience)"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 import time
 
-from perfield.analysis.words import printable
 from perfield.follow.frames import NewFrames
+from perfield.text import printable
 
 ON_TERMINAL_S, ELSEWHERE_S = 0.25, 10.0  # between two lines
 

@@ -200,12 +200,3 @@ class PictureSeries:
         options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
-
-
-def human_bytes(number: float) -> str:
-    """Bytes as text in decimal units: 1234567 -> "1.2 MB"."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} TB"

@@ -26,6 +26,7 @@ from perfield.pictures.overview import Overview
 from perfield.pictures.topology_picture import topology
 from perfield.pictures.topology_polydata import attach_names
 from perfield.run import Frame
+from perfield.text import in_bytes
 
 WORDS = "in_words"  # field data: what the rank is
 NAMED = 5  # partners that are told, of each direction
@@ -84,7 +85,7 @@ def make(
 
 
 def in_words(run: OpenRun, pairs: Pairs, rank: int) -> str:
-    """What a rank is, in a sentence: "rank 3, node0, core 3; sends to 4 (8,000 B); receives from 2 (...)"."""
+    """What a rank is, in a sentence: "rank 3, node0, core 3; sends to 4 (8 kB); receives from 2 (...)"."""
     of_ranks = places(run.run, run.placement)
     parts = [f"rank {rank}", of_ranks["host"][rank], of_ranks["core"][rank]]
     told = [", ".join(filter(None, parts))]
@@ -93,7 +94,7 @@ def in_words(run: OpenRun, pairs: Pairs, rank: int) -> str:
         mine = np.flatnonzero(own == rank)
         size = pairs.values["sent_bytes"][mine]
         mine = mine[np.argsort(-size, kind="stable")]
-        names = [f"{other[n]} ({pairs.values['sent_bytes'][n]:,.0f} B)" for n in mine[:NAMED]]
+        names = [f"{other[n]} ({in_bytes(pairs.values['sent_bytes'][n])})" for n in mine[:NAMED]]
         names += [f"{len(mine) - NAMED} more"] * (len(mine) > NAMED)
         told.append(f"{verb} {', '.join(names) if names else 'none'}")
     return "; ".join(told)

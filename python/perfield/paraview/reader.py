@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
 
-from perfield.analysis.words import did_you_mean
 from perfield.output.survey import COMPUTING
 from perfield.output.telling import chosen_arrays, with_values_over_steps
 from perfield.paraview.calls import tell
@@ -19,6 +18,7 @@ from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry, geometry_messages, per_cell_fields
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
+from perfield.text import did_you_mean
 
 PICTURES = ("mesh", "machine", "messages on the mesh")
 MESH, MACHINE, MESSAGES = range(3)

@@ -26,7 +26,6 @@ from vtkmodules.vtkCommonDataModel import (
 )
 
 import perfield
-from perfield.analysis.words import did_you_mean
 from perfield.derived.per_step import PerStep
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
@@ -39,6 +38,7 @@ from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
 from perfield.run.snapshot import Snapshot
+from perfield.text import did_you_mean
 from perfield.topology import Placement, placement_of
 
 RUN, FRAME = "perfield_run", "perfield_frame"  # field data: path of the run directory, number of the frame

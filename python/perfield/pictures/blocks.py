@@ -27,6 +27,7 @@ from perfield import _bridge
 from perfield.pictures.free_memory import free_bytes
 from perfield.pictures.vtk_arrays import vtk_array
 from perfield.run.mesh import NEEDED
+from perfield.text import in_bytes
 
 if TYPE_CHECKING:
     from perfield.run import Block
@@ -91,8 +92,8 @@ def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None
     needed, free = 8 * n_values * n_arrays, free_bytes()
     if needed > free // 2:
         raise MeshError(
-            f"{block} has {n_values:,} points, on which {n_arrays} arrays take {needed / 1e9:,.1f} GB; "
-            f"{free / 1e9:,.1f} GB of memory are free. Name fewer fields, or read the run where "
+            f"{block} has {n_values:,} points, on which {n_arrays} arrays take {in_bytes(needed)}; "
+            f"{in_bytes(free)} of memory are free. Name fewer fields, or read the run where "
             "there is more memory."
         )
 

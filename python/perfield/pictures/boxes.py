@@ -14,8 +14,8 @@ import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData
 
 from perfield.analysis.graph_layout import placed_by_messages
-from perfield.analysis.words import counted
 from perfield.pictures.blocks import MeshMissingError
+from perfield.text import counted, first_of
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
@@ -144,7 +144,7 @@ def _without(run: Run, with_box: np.ndarray, why: str) -> list[str]:
     ranks = np.setdiff1d(np.arange(run.n_ranks), with_box)
     if not len(ranks):
         return []
-    some = ", ".join(map(str, ranks[:8].tolist())) + ", ..." * (len(ranks) > 8)
+    some = first_of(ranks)
     have, they = ("has", "it") if len(ranks) == 1 else ("have", "they")
     return [f"{counted(len(ranks), 'rank')} of {run.n_ranks} {have} no box ({some}), as {they} {why}."]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-from perfield.analysis.words import counted, shortened
 from perfield.fields.table import CALL_NAMES
+from perfield.text import counted, in_bytes, shortened
 from perfield.topology import Cells, Grid
 
 from .topology_polydata import attach, attach_names, attach_nodes, bars_and_lines
@@ -303,15 +303,6 @@ class _Sums:
         if left_out > 0:
             words += f"; not drawn: {in_bytes(left_out)} in communicators of one rank, or not described"
         return words
-
-
-def in_bytes(size: float) -> str:
-    """Bytes in words: "12.3 MB"."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5 or unit == "GB":
-            break
-        size /= 1000
-    return f"{size:.3g} {unit}"
 
 
 def _length(size: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkExtractCells
 
 from perfield.pictures.blocks import MeshMissingError, shallow
 from perfield.pictures.mesh_files import MeshFile, newest_time, time_if_other
+from perfield.text import first_of, in_list
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -144,7 +145,7 @@ class RankArrayPieces:
     def _tell_missing(self) -> None:
         missing = sorted(set(range(self._n_ranks)) - set(self._present.tolist()))
         if missing:
-            some = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+            some = first_of(missing)
             self.notes.append(
                 f"array '{self._array}' of {self.origin} gives no cell to {len(missing)} of {self._n_ranks} "
                 f"ranks ({some}), so these have no piece."
@@ -190,7 +191,7 @@ def _listed(datasets: list[vtkDataSet]) -> str:
     names = sorted(_names(datasets))
     if not names:
         return "no arrays at all"
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return in_list(names, LISTED)
 
 
 def _of_most_points(dataset: vtkDataSet, of_points: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from perfield.pictures.blocks import MeshMissingError, MeshUnknownError
 from perfield.pictures.boxes import shown_boxes
 from perfield.pictures.found_mesh import found_mesh
 from perfield.pictures.pieces import Pieces, choose_pieces, started_in
+from perfield.text import first_of
 
 if TYPE_CHECKING:
     from perfield.run import Run
@@ -81,5 +82,5 @@ def _with_notes(pieces: Pieces, told: list[str] | None = None) -> tuple[Pieces, 
 
 
 def _told(useless: list[str]) -> list[str]:
-    some = ", ".join(useless[:NAMED]) + ", ..." * (len(useless) > NAMED)
+    some = first_of(useless, NAMED)
     return [USELESS.format(files=some)] if useless else []

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import colour_map
 from perfield.output.scales import round_end
 from perfield.plots.messages import bytes_scale, draw_matrix, sent_bytes
 from perfield.plots.source import Source
 from perfield.plots.style import PlotError, about_run, head, scaled
+from perfield.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,9 +56,8 @@ def compared_messages(
     norm, is_wide = bytes_scale(np.stack([before, after]) * factor)
     for axes, sent, run, some, name in zip(drawn, (before, after), runs, places, names):
         draw_matrix(axes, np.where(sent > 0, sent * factor, np.nan), each, sizes[0], unit, norm)
-        total, name_of_unit = scaled("B", float(sent.sum()))
         more = about_run(run, some) + ("; logarithmic scale" if is_wide else "")
-        head(axes, f"{name}: {sent.sum() * total:.3g} {name_of_unit} per step", more)
+        head(axes, f"{name}: {in_bytes(sent.sum())} per step", more)
     apart = after - before
     largest = float(np.abs(apart).max())
     factor, unit = scaled("B", largest or most)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import printable
 from perfield.catalyst_scripts.palette import ABSENT, OUTLINE, PALETTE, TEXT
 from perfield.derived.stacks import FILES, FUNCTION, MPI, NO_REGION, REGION, Frame, Stack, Stacks, stacks_of
 from perfield.plots.style import COMPUTING, PlotError, Steps, about_run, frames_of, head, new_axes, scaled
 from perfield.run.snapshot import Snapshot
+from perfield.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

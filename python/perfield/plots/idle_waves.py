@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.findings.idle_wave import went
-from perfield.analysis.words import in_number
 from perfield.plots.rank_by_step import draw_cells, largest_values
 from perfield.plots.source import Source
 from perfield.plots.style import (
@@ -22,6 +21,7 @@ from perfield.plots.style import (
     step_numbers,
     whole_numbers,
 )
+from perfield.text import in_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,6 +19,7 @@ from perfield.plots.style import (
     scaled,
     whole_numbers,
 )
+from perfield.text import in_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,10 +51,9 @@ def message_matrix(
     more = [about_run(run, positions, sums=True)]
     more += ["logarithmic scale"] if is_wide else []
     more += [f"each cell: {each} x {each} ranks"] if each > 1 else []
-    more += [f"not shown: {elsewhere * factor:.3g} {unit} with unknown peers"] if elsewhere else []
-    total, name = scaled("B", float(sent.sum()))
+    more += [f"not shown: {in_bytes(elsewhere)} with unknown peers"] if elsewhere else []
     pairs = f"{np.count_nonzero(sent):,} pairs" if each == 1 else "pairs of ranks"
-    head(axes, f"Messages: {sent.sum() * total:.3g} {name} between {pairs}", "; ".join(more))
+    head(axes, f"Messages: {in_bytes(sent.sum())} between {pairs}", "; ".join(more))
     return axes
 
 

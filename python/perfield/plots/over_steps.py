@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
 from perfield.plots.source import Source
 from perfield.plots.style import (
@@ -20,6 +19,7 @@ from perfield.plots.style import (
     step_numbers,
     whole_numbers,
 )
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

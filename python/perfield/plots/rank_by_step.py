@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import start
 from perfield.catalyst_scripts.palette import BEYOND
 from perfield.output.scales import round_end
 from perfield.plots.source import Source
@@ -24,6 +23,7 @@ from perfield.plots.style import (
     whole_numbers,
     words_of,
 )
+from perfield.text import start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

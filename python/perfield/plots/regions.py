@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
 from perfield.derived.region_sums import COST, TIME
 from perfield.plots.source import Source
 from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, short
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.source import Source
 from perfield.plots.style import PlotError, Steps, about_run, frames_of, head, new_axes, whole_numbers
 from perfield.run.collectives import SIZE_WORDS
+from perfield.text import in_whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ def message_sizes(
     axes = new_axes(axes)
     total = of_ranks.sum(axis=0)
     bars = axes.bar(np.arange(8), total, 0.8, color=[TINY_BAR] * TINY + [BAR] * (8 - TINY))
-    shares = [_percent(count, total.sum()) if count else "" for count in total]
+    shares = [in_whole_percent(count / total.sum()) if count else "" for count in total]
     axes.bar_label(bars, shares, padding=2, fontsize=11)
     axes.set_yscale("log")
     axes.set_ylim(0.5, 3.0 * total.max())
@@ -62,7 +63,8 @@ def tiny_senders(
     order = np.argsort(-tiny, kind="stable")[:MOST_RANKS]
     order = order[tiny[order] > 0][::-1]
     bars = axes.barh(np.arange(len(order)), tiny[order], 0.7, color=TINY_BAR)
-    axes.bar_label(bars, [_percent(tiny[rank], all_sizes[rank]) for rank in order], padding=3, fontsize=11)
+    shares = [in_whole_percent(share) for share in tiny[order] / all_sizes[order]]
+    axes.bar_label(bars, shares, padding=3, fontsize=11)
     axes.set_yticks(np.arange(len(order)), [f"rank {rank}" for rank in order])
     axes.set_xlim(0, 1.18 * max(float(tiny.max(initial=0)), 1.0))
     axes.set_xlabel(f"messages up to {SIZE_WORDS[TINY - 1]}")
@@ -88,8 +90,3 @@ def sizes_by_rank(source: Source, positions: np.ndarray) -> np.ndarray:
         why = "was measured by an older version, which kept no sizes" if n_messages else "sent no message"
         raise PlotError(f"there are no sizes of messages in these steps: {run.path} {why}")
     return found
-
-
-def _percent(part: float, whole: float) -> str:
-    share = 100 * part / whole
-    return f"{share:.0f} %" if share >= 1 else "< 1 %"

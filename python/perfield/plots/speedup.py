@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.scaling_laws import LAWS, STRONG, TIMES
-from perfield.analysis.words import counted, in_percent
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE, TEXT
 from perfield.derived.scaling import scaling_of
 from perfield.plots.style import STYLE, head, scaled, short
+from perfield.text import counted, in_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

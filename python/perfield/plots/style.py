@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.analysis.words import counted, did_you_mean, printable, shortened
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.derived.dataframes import positions_of
 from perfield.derived.injected import is_injected
 from perfield.output.titles import region_titles, title
+from perfield.text import counted, did_you_mean, printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

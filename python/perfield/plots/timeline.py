@@ -10,7 +10,6 @@ import numpy as np
 
 from perfield.analysis.waits import KINDS, UNCERTAIN, UNKNOWN, delay_costs
 from perfield.analysis.waits.words import KIND_WORDS
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import PALETTE, TEXT, pale
 from perfield.derived.waits import WaitsOfSteps, waits_of_steps
 from perfield.plots.source import Source
@@ -27,6 +26,7 @@ from perfield.plots.style import (
 )
 from perfield.run.frame import call_names
 from perfield.run.snapshot import Snapshot
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

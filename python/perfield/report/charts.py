@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.findings import idle_wave
-from perfield.analysis.words import start
 from perfield.report.contents import Report
+from perfield.text import start
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

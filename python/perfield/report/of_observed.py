@@ -11,8 +11,8 @@ import numpy as np
 
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted
 from perfield.run import RunDirectory
+from perfield.text import counted
 from perfield.topology import Machine, Placement, places, ranges
 
 MOST_ROWS = 10  # of slowest steps and heaviest pairs

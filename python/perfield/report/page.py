@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from perfield.analysis.findings import Picture
-from perfield.analysis.words import counted, in_seconds, printable
 from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.derived.injected import is_injected
 from perfield.report import sections as said
@@ -17,6 +16,7 @@ from perfield.report.charts import Image
 from perfield.report.contents import Report
 from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, sections
 from perfield.report.view import ADDRESS, command, view_of
+from perfield.text import counted, in_seconds, printable
 
 TEMPLATE = Path(__file__).with_name("page.html")
 NEEDS_JINJA = (

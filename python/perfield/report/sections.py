@@ -10,7 +10,11 @@ from typing import Any
 
 from perfield.analysis.findings import Finding
 from perfield.analysis.waits.words import path_sentences
-from perfield.analysis.words import (
+from perfield.derived.by_region import names_of_regions
+from perfield.report.contents import Report, Setting
+from perfield.run.by_region import names_of_regions
+from perfield.text import (
+    Table,
     begin_of_list,
     counted,
     in_bytes,
@@ -20,9 +24,6 @@ from perfield.analysis.words import (
     shortened,
     start,
 )
-from perfield.catalyst_scripts.ticks import unit_for
-from perfield.derived.by_region import names_of_regions
-from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
@@ -37,22 +38,6 @@ KINDS_OF_TIME = {  # of Report.shares -> words
     "files": "files",
     "other": "not divided",
 }
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table. headings : of the columns; those that begin with ">" hold numbers, flush right. rows : cells
-    as text. note : a line below. folded : a reader opens it if wanted; it then needs a title."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    folded: str = ""
-
-    @property
-    def columns(self) -> tuple[tuple[str, bool], ...]:
-        """Name of each column, and whether it holds numbers."""
-        return tuple((heading.lstrip(">"), heading.startswith(">")) for heading in self.headings)
 
 
 @dataclass(frozen=True)
@@ -288,8 +273,7 @@ def _regimes(report: Report) -> Section | None:
 
 def _finely(time_s: float) -> str:
     """A time in four digits, so that the ends of a narrow interval differ."""
-    factor, unit = unit_for("s", time_s)
-    return f"{time_s * factor:.4g} {unit}"
+    return in_seconds(time_s, 4)
 
 
 def _between(row: dict[str, Any], name: str, said: Callable[[float], str]) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from perfield.analysis.words import printable
 from perfield.report.contents import Report
 from perfield.report.page import title, when
-from perfield.report.sections import Section, Table, chance, cost, not_asked, nothing_found, sections
+from perfield.report.sections import Section, chance, cost, not_asked, nothing_found, sections
 from perfield.report.view import command, view_of
+from perfield.text import printable
 
 WIDTH = 100  # characters of a line of words
 
@@ -64,21 +64,9 @@ def _section(section: Section) -> Iterator[str]:
             yield ""
         if table.folded:
             yield f"{table.folded}:"
-        yield from _table(table)
-
-
-def _table(table: Table) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip((name for name, _ in table.columns), *table.rows)]
-
-    def line(cells: tuple[str, ...]) -> str:
-        placed = zip(cells, widths, table.columns)
-        return "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, (_, right) in placed).rstrip()
-
-    yield line(tuple(name for name, _ in table.columns))
-    for row in table.rows:
-        yield line(row)
-    if table.note:
-        yield from _wrapped("", f"({table.note})")
+        yield from table.lines
+        if table.note:
+            yield from _wrapped("", f"({table.note})")
 
 
 def _wrapped(begin: str, text: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from perfield.text import in_seconds
 from perfield.topology import UNKNOWN_BOOT
 
 PAIR_S = 1e-6  # a stamp counts from a pair of clocks that is read within this time
@@ -191,7 +192,7 @@ def in_words(clocks: Clocks, last_ns: np.ndarray) -> str:
         whom = f"{who} with {clocks.host[clocks.reference_rank]}"
         how = "exchange" if method == EXCHANGE else "CLOCK_REALTIME"
         if is_known:
-            parts.append(f"{whom} within {_time(max(of_node.values()))} ({how})")
+            parts.append(f"{whom} within {in_seconds(max(of_node.values()))} ({how})")
         else:
             parts.append(f"{whom} by {how}, which nothing synchronises there: how well is unknown")
     return "; ".join(parts)
@@ -255,10 +256,3 @@ def _node(entry: Mapping[str, Any] | None) -> str | None:
     boot_id = entry.get("boot_id", "")
     node = entry.get("host", "") if boot_id in ("", UNKNOWN_BOOT) else boot_id
     return node + entry.get("time_namespace", "")
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("µs", 1e-6), ("ms", 1e-3)):
-        if seconds < 999.5 * scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds:.3g} s"

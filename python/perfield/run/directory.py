@@ -13,6 +13,7 @@ from perfield.run.errors import RunError
 from perfield.run.json_text import parse_json
 from perfield.run.schema import checked
 from perfield.run.streams import Streams
+from perfield.text import in_list
 
 MOST_BYTES = 1 << 24  # of run.json, which holds a command line and the settings
 
@@ -89,7 +90,7 @@ def staged(path: Path) -> str:
     if not places:
         return ""
     hosts = list(places)
-    shown = ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
+    shown = in_list(hosts, 5)
     n_streams = sum(map(len, places.values()))
     streams = "1 stream is" if n_streams == 1 else f"{n_streams} streams are"
     return (

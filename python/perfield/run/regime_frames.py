@@ -9,8 +9,8 @@ import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN, n_regimes_of, slow_points
 from perfield.analysis.regimes.machine import regime_name
-from perfield.analysis.words import in_seconds
 from perfield.run.added_fields import AddedFields
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -32,7 +32,6 @@ from perfield.analysis import rhythm
 from perfield.analysis.oscillators import ModelError
 from perfield.analysis.oscillators.model import NORMALISATIONS
 from perfield.analysis.oscillators.potentials import POTENTIALS, potential
-from perfield.analysis.words import in_periods
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
 from perfield.sliders.experiment import (
     GIVEN,
@@ -45,6 +44,7 @@ from perfield.sliders.experiment import (
     phases_of,
     settings_of,
 )
+from perfield.text import in_periods
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perfield import _bridge
+from perfield.text import did_you_mean, first_of, start
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
 from perfield.traces.events import read_events
@@ -163,10 +163,8 @@ def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
 def _no_such_region(trace: Trace, step_region: str) -> str:
     """An error text with similar names, and with regions of the first rank that could close steps."""
     names = sorted({region.name for region in trace.regions.values() if region.is_code})
-    near = difflib.get_close_matches(step_region, names, 3, 0.5)
-    text = f"{trace.path} has no region '{step_region}', which should close the steps."
-    if near:
-        text += f" Did you mean {' or '.join(near)}?"
+    meant = start(did_you_mean(step_region, names))
+    text = f"{trace.path} has no region '{step_region}', which should close the steps. {meant}".rstrip()
     follower = _bridge.Follower(RegionChoice(trace, ["*"], "").tables())
     try:
         for _ in read_events(trace.path, trace.ranks[0].locations, follower):
@@ -179,7 +177,7 @@ def _no_such_region(trace: Trace, step_region: str) -> str:
 
 
 def _some(ranks: list[int], n_ranks: int, what: str) -> str:
-    shown = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+    shown = first_of(ranks)
     return f"{len(ranks)} of {n_ranks} ranks {what} (rank {shown})"
 
 

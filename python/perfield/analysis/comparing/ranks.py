@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.comparing.change import Change, beyond_chance
 from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import compared
-from perfield.analysis.words import in_seconds
+from perfield.text import in_seconds
 
 FIELD = "compute_time_s"
 CHANCE = 0.001  # of any wrong name, as in the closing lines

@@ -29,7 +29,7 @@ from perfield.analysis.regimes import (
     timings,
 )
 from perfield.analysis.regimes.machine import regime_name
-from perfield.analysis.words import counted, in_percent, in_seconds
+from perfield.text import counted, in_percent, in_seconds
 
 LEAST_SHARE, LEAST_STEPS = 0.01, 20  # of a regime on each side, else it is not there
 FEW_VISITS = 10  # of a regime: fewer tell little about its share

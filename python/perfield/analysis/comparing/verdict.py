@@ -10,6 +10,7 @@ import numpy as np
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import EFFICIENCY, OUTPUT_STEP, REGIONS, STEP, Row
+from perfield.text import in_change
 
 WORTH_TELLING = 0.01  # of the time of a step
 PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
@@ -65,8 +66,8 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
     same = f"{after.name} {_take(after)} as long{each} as {before.name}, as far as their scatter shows"
     if change.share_low is None or change.share_high is None:
         return f"{same}."
-    within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
-    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which {doubt}."
+    within = f"{in_change(100 * change.share_low)} % to {in_change(100 * change.share_high)} %"
+    return f"{same}: the change is {in_change(100 * (change.share or 0.0))} % ({within}), which {doubt}."
 
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:
@@ -147,7 +148,7 @@ def _other_changes(rows: Sequence[Row]) -> str:
     share = most.change.share
     if share is None:
         return f" Beyond chance: {most.words}, which was nothing before."
-    said = f"{_times(share)} times as much" if share >= 1 else f"by {_percent(share)}"
+    said = f"{_times(share)} times as much" if share >= 1 else f"by {in_change(100 * share)} %"
     return f" Beyond chance: {most.words}, {said}."
 
 
@@ -170,9 +171,4 @@ def _times(share: float) -> str:
 
 def _bare(share: float) -> str:
     """A share as a number of percent with two digits: 0.1234 -> "12"."""
-    percent = 100 * share
-    return f"{percent:.0f}" if abs(percent) >= 10 else f"{percent:.1f}"
-
-
-def _percent(share: float) -> str:
-    return f"{'+' if share > 0 else ''}{_bare(share)} %"
+    return in_change(100 * share).lstrip("+")

@@ -11,7 +11,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, extra_of, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import in_number
+from perfield.text import in_number
 
 QUESTION = "Do some steps send far more messages than others?"
 KINDS = ("burst of messages",)

@@ -13,7 +13,7 @@ from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.pair_keys import pair_keys
-from perfield.analysis.words import in_number, part_of
+from perfield.text import in_number, part_of
 
 QUESTION = "Do messages carry no bytes?"
 KINDS = ("empty messages",)

@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.placed import hosts_of, rank_ranges
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import start
+from perfield.text import start
 
 QUESTION = "Do ranks use devices that are far from them?"
 KINDS = ("far device",)

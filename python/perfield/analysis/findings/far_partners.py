@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.text import in_bytes, in_percent, in_seconds
 from perfield.topology import Placement
 
 QUESTION = "Do ranks exchange most with ranks on other nodes?"

@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed, hosts_of, on_each_node, rank_ranges, shorter_s
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import start
+from perfield.text import start
 
 QUESTION = "Do threads have no work while others compute?"
 KINDS = ("idle threads", "more threads than PUs")

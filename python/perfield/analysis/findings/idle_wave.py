@@ -11,7 +11,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted, in_number, in_percent, in_seconds, start
+from perfield.text import counted, in_number, in_percent, in_seconds, start
 
 if TYPE_CHECKING:
     from perfield.analysis.rhythm.idle_waves import Front, IdleWave

@@ -24,7 +24,7 @@ from perfield.analysis.imbalance import (
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import is_of_slow_nodes, place_of_dear
-from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
+from perfield.text import in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (

@@ -18,7 +18,7 @@ from perfield.analysis.places import (
     moves_to_neighbours,
     place_of_dear,
 )
-from perfield.analysis.words import start
+from perfield.text import start
 
 QUESTION = "Does imbalance follow the mesh, or the place in the machine?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh")

@@ -17,7 +17,7 @@ from perfield.analysis.findings.file_costs import (
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_ranks, part_of
+from perfield.text import in_bytes, in_ranks, part_of
 
 QUESTION = "Does one rank of each node read and write for the others?"
 KINDS = ("I/O by one rank per node",)

@@ -17,7 +17,7 @@ from perfield.analysis.findings.file_costs import (
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number, in_ranks, part_of, start
+from perfield.text import in_bytes, in_number, in_ranks, part_of, start
 
 QUESTION = "Do few ranks read and write for all?"
 KINDS = ("I/O through few ranks",)

@@ -13,7 +13,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING
 from perfield.analysis.findings.message_costs import of_each_rank
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
 from perfield.analysis.observed import Observed, once
-from perfield.analysis.words import in_percent, in_seconds
+from perfield.text import in_percent, in_seconds
 
 NEEDS = ("waited_for_time_s", "waiting_time_s")
 LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")

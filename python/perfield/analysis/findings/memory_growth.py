@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import rank_ranges
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes
+from perfield.text import in_bytes
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)

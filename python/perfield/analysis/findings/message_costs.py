@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_number
+from perfield.text import in_number
 
 CPU_FIELDS = ("cpu_user_time_s", "cpu_system_time_s")
 COST_FIELDS = ("mpi_p2p_time_s", "mpi_wait_time_s", "sent_count", "received_count", *CPU_FIELDS)

@@ -16,7 +16,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
 from perfield.analysis.pair_keys import pair_keys
-from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
+from perfield.text import in_bytes, in_number, in_percent, in_ranks, start
 
 QUESTION = "Do ranks exchange messages with ranks that they do not touch on the mesh?"
 KINDS = ("messages to no neighbours",)

@@ -18,7 +18,7 @@ from perfield.analysis.findings.placed import (
     times,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_percent, in_seconds, start
+from perfield.text import in_percent, in_seconds, start
 
 QUESTION = "Do ranks move between cores or memories?"
 KINDS = ("moved ranks", "far memory", "moved threads")

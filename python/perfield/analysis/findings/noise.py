@@ -10,7 +10,7 @@ from perfield.analysis.findings import idle_wave
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import crowded
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_percent, in_seconds
+from perfield.text import in_percent, in_seconds
 
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)

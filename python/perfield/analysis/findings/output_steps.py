@@ -12,7 +12,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, lengths_s, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.text import in_bytes, in_percent, in_seconds
 
 QUESTION = "Do steps that write output take longer?"
 KINDS = ("output steps",)

@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times, used_share
 from perfield.analysis.observed import COMPUTING, Observed
-from perfield.analysis.words import in_percent, in_seconds
+from perfield.text import in_percent, in_seconds
 from perfield.topology import Placement, ranges, sharing
 
 QUESTION = "Do ranks wait for cores that they share?"

@@ -11,7 +11,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import slow_nodes
-from perfield.analysis.words import in_list, start
+from perfield.text import in_list, start
 
 QUESTION = "Is a node slow, or are all nodes below one switch?"
 KINDS = ("slow node", "slow switch")

@@ -19,7 +19,7 @@ from perfield.analysis.findings.placed import crowded, disturbed, hosts_of
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds
+from perfield.text import counted, in_number, in_percent, in_ranks, in_seconds
 
 QUESTION = "Are steps slow for a while, although the program does the same?"
 KINDS = ("slow regime",)

@@ -14,7 +14,7 @@ from perfield.analysis.findings.placed import disturbed
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.trends import Trend, trend
-from perfield.analysis.words import in_ranks, in_seconds
+from perfield.text import in_ranks, in_seconds
 
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)

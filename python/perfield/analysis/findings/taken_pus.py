@@ -17,7 +17,7 @@ from perfield.analysis.findings.placed import (
     used_share,
 )
 from perfield.analysis.observed import COMPUTING, Observed
-from perfield.analysis.words import in_percent, in_seconds, start
+from perfield.text import in_percent, in_seconds, start
 
 QUESTION = "Does something else take PUs from ranks?"
 KINDS = ("taken PUs",)

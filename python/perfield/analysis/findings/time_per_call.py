@@ -13,7 +13,7 @@ from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import CAUSES, FIELDS, OF_REGIONS, compute_time_in
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_list, in_number, in_ranks, in_seconds, start
+from perfield.text import in_list, in_number, in_ranks, in_seconds, start
 
 QUESTION = "Does a region take longer on some ranks without running more often there?"
 KINDS = ("time that counts do not explain",)

@@ -13,7 +13,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number
+from perfield.text import in_bytes, in_number
 
 QUESTION = "Do ranks send many tiny messages?"
 KINDS = ("tiny messages",)

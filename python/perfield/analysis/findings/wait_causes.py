@@ -16,7 +16,7 @@ from perfield.analysis.observed import Observed, once
 from perfield.analysis.waits.states import KINDS as WAIT_KINDS
 from perfield.analysis.waits.sums import WaitSums
 from perfield.analysis.waits.words import KIND_WORDS, region_of
-from perfield.analysis.words import counted, in_percent, in_seconds
+from perfield.text import counted, in_percent, in_seconds
 
 QUESTION = "Does the waiting of the others begin on a rank that computes no longer than they do?"
 KINDS = ("late rank",)

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_number, in_percent, in_seconds
+from perfield.text import in_number, in_percent, in_seconds
 
 QUESTION = "Do ranks settle into a wavefront?"
 KINDS = ("wavefront",)

@@ -12,7 +12,7 @@ import numpy as np
 
 from perfield.analysis.oscillators.errors import ModelError
 from perfield.analysis.oscillators.topology import Topology
-from perfield.analysis.words import did_you_mean, in_list, in_ranks
+from perfield.text import did_you_mean, in_list, in_ranks
 
 LEVELS = ("package", "node", "switch", "network")  # what joins the ranks of an edge, the nearest first
 

@@ -26,7 +26,7 @@ from perfield.analysis.oscillators.noise import KINDS as NOISES
 from perfield.analysis.oscillators.noise import Noise
 from perfield.analysis.oscillators.presets import PRESETS, Preset, lorentzian
 from perfield.analysis.oscillators.topology import Topology, topology
-from perfield.analysis.words import did_you_mean, in_list
+from perfield.text import did_you_mean, in_list
 
 Tables = Mapping[str, Any]
 

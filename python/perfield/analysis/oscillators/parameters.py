@@ -18,7 +18,7 @@ from perfield.analysis.oscillators.model import (
     protocol_factor,
 )
 from perfield.analysis.oscillators.topology import Topology
-from perfield.analysis.words import counted, in_bytes, in_number, in_percent, in_seconds
+from perfield.text import counted, in_bytes, in_number, in_percent, in_seconds
 
 # How many bytes a message holds at most whose MPI_Send returns although nobody receives it yet: on one node,
 # and between nodes. Measured with Open MPI 4.1.4 (shared memory; TCP) and MPICH 4.0.2 (shared memory): warm

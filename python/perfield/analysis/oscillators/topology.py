@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from perfield.analysis.oscillators.errors import ModelError
 from perfield.analysis.pair_keys import pair_keys
-from perfield.analysis.words import in_ranks
+from perfield.text import in_ranks
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfield.analysis.regimes.errors import RegimeError
-from perfield.analysis.words import counted
+from perfield.text import counted
 
 N_RESAMPLES = 1000
 LEVEL = 0.95

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.plain import plain
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.model import Model, is_list_of_texts
 from perfield.analysis.regimes.statistics import statistics
 from perfield.analysis.regimes.timings import REGIME, TIME
-from perfield.analysis.words import counted, in_list, in_number, in_percent, in_seconds
+from perfield.text import counted, in_list, in_number, in_percent, in_seconds, plain
 
 KEY = "machine"
 FEWEST_TIMES = 50  # in a regime, from which their median is judged

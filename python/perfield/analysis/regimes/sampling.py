@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.timings import TIME
-from perfield.analysis.words import counted
+from perfield.text import counted
 
 MIN_STEPS_PER_REGIME = 50  # of a rank
 MIN_TIMES = 500  # of all sampled ranks

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.statistics import slow_points
-from perfield.analysis.words import in_list, in_percent
+from perfield.text import in_list, in_percent
 
 if TYPE_CHECKING:
     from perfield.topology import Placement

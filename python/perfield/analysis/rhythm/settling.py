@@ -13,7 +13,7 @@ from perfield.analysis.rhythm.drift import window_of
 from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.state import PARTLY_KNOWN, in_words
-from perfield.analysis.words import in_percent, in_seconds
+from perfield.text import in_percent, in_seconds
 
 LAST = 0.1
 """Which last share of the known instants stands for the end."""

@@ -34,7 +34,7 @@ from perfield.analysis.rhythm.entropy import entropy
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.spread import spread
 from perfield.analysis.rhythm.wavefront import line, places
-from perfield.analysis.words import shortened
+from perfield.text import shortened
 
 SYNCHRONISED, CLUSTERS, WAVEFRONT, DISORDERED = "synchronised", "clusters", "wavefront", "disordered"
 PARTLY_KNOWN = "partly known"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfield import _bridge
+from perfield.text import in_whole_percent
 
 # Why time is not explained, in the order of gap_ns.
 GAPS = {
@@ -27,15 +28,6 @@ NO_EVENT = "in calls, or parts of calls, that waited for no message or operation
 
 # Share of the time in MPI that must be explained before anybody is named as the cause of waiting.
 ENOUGH = _bridge.ENOUGH_EXPLAINED
-
-
-def _percent(share: float) -> str:
-    """A share in words: neither 0 % nor 100 % unless it is exactly that."""
-    if share <= 1e-9 or share >= 1 - 1e-9:  # sums of many times are rounded
-        return f"{100 * round(min(max(share, 0), 1)):.0f} %"
-    if share < 0.005:
-        return "less than 1 %"
-    return f"{min(round(100 * share), 99):.0f} %"
 
 
 @dataclass(frozen=True)
@@ -81,14 +73,14 @@ class Coverage:
         shares = self.shares(mpi_time_ns)
         if np.isnan(shares["exact"]):
             return "No rank was blocked in MPI."
-        texts = [f"{_percent(shares['exact'])} is explained exactly"]
+        texts = [f"{in_whole_percent(shares['exact'])} is explained exactly"]
         if shares["bounded"] > 0:
-            texts.append(f"{_percent(shares['bounded'])} is waiting by lower bounds")
+            texts.append(f"{in_whole_percent(shares['bounded'])} is waiting by lower bounds")
         if shares["uncertain"] > 0:
-            texts.append(f"{_percent(shares['uncertain'])} is shorter than the clocks are uncertain")
+            texts.append(f"{in_whole_percent(shares['uncertain'])} is shorter than the clocks are uncertain")
         rest = shares["unexplained"]
         if rest > 1e-9:
-            texts.append(f"{_percent(rest)} is unexplained")
+            texts.append(f"{in_whole_percent(rest)} is unexplained")
         *most, last = texts
         sentence = f"{', '.join(most)} and {last}" if most else last
         gaps = {GAPS[name]: gap for name, gap in self.gaps().items()}

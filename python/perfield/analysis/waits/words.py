@@ -18,7 +18,7 @@ from perfield.analysis.waits.costs import (
 from perfield.analysis.waits.path_sums import PathSums
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.sums import WaitSums, by_kind
-from perfield.analysis.words import counted, in_list, in_percent, in_seconds, printable
+from perfield.text import counted, in_list, in_percent, in_seconds, printable
 
 KIND_WORDS = {
     "late_sender": "late sender",

@@ -11,10 +11,10 @@ import numpy as np
 from perfield.analysis.regimes import REGIME, TIME
 from perfield.analysis.regimes.cumulative import known_times
 from perfield.analysis.regimes.depth import distributions, functional_box
-from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import BEYOND
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure
+from perfield.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
-from perfield.analysis.words import in_seconds, start
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND, regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import head, map_of, new_axes, new_figure, whole_numbers
+from perfield.text import in_seconds, start
 
 if TYPE_CHECKING:
     import xarray as xr

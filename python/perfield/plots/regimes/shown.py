@@ -10,9 +10,9 @@ import numpy as np
 
 from perfield.analysis.regimes import REGIME, TIME, UNKNOWN, Model, largest
 from perfield.analysis.regimes.machine import regime_name
-from perfield.analysis.words import counted, in_percent
 from perfield.catalyst_scripts.palette import PALETTE, TEXT, regime_colours
 from perfield.plots.style import PlotError, scaled
+from perfield.text import counted, in_percent
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,10 +11,10 @@ import numpy as np
 from perfield.analysis.regimes import REGIME, TIME
 from perfield.analysis.regimes.cumulative import cumulative_sums, improvement, known_times
 from perfield.analysis.regimes.timings import known_points
-from perfield.analysis.words import counted, in_percent, in_seconds
 from perfield.catalyst_scripts.palette import regime_colours
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled, whole_numbers
+from perfield.text import counted, in_change, in_percent, in_seconds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,7 +96,7 @@ def improvements(
             color=rgb[name],
             linestyle=(0, (4, 1.5)),
             linewidth=1.8,
-            label=f"{name}: {_signed(saved[-1])} at K = {len(saved):,}",
+            label=f"{name}: {in_change(saved[-1])} % at K = {len(saved):,}",
         )
         seen += [float(np.nanmin(saved[first:])), float(np.nanmax(saved[first:]))]
     low, high = min(seen), max(seen)
@@ -162,11 +162,6 @@ def _series(named: Mapping[str, xr.Dataset], regime: int | None) -> dict[str, np
     for name, times in named.items():
         shown.known(times, f"timings of {name}")
     return {name: known_times(times, regime) for name, times in named.items()}
-
-
-def _signed(percent: float) -> str:
-    """A difference in per cent: "+1.0 %", "-23 %"."""
-    return f"{percent:+.{1 if abs(percent) < 9.95 else 0}f} %"
 
 
 def _finish(axes: Axes, label: str) -> None:

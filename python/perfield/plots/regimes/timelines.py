@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,12 +12,12 @@ from perfield.analysis import rhythm
 from perfield.analysis.oscillators import ModelError, oscillate
 from perfield.analysis.oscillators.potentials import Tanh
 from perfield.analysis.rhythm import RhythmError
-from perfield.analysis.words import counted
 from perfield.derived.oscillators import measured_model
 from perfield.derived.rhythm import phases_of_run
 from perfield.plots.rhythm.page import page, side_by_side
 from perfield.plots.rhythm.shown import MOST_TIMES
 from perfield.plots.style import PlotError, Steps, frames_of
+from perfield.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

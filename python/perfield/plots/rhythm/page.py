@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis import rhythm
-from perfield.analysis.words import counted, in_periods
 from perfield.catalyst_scripts.palette import BEYOND, TEXT
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import MOST_IN_PAIRS, Shown
 from perfield.plots.style import new_figure, write_head
+from perfield.text import counted, in_periods
 
 if TYPE_CHECKING:
     import xarray as xr

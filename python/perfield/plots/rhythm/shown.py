@@ -12,9 +12,9 @@ import numpy as np
 from perfield.analysis import rhythm
 from perfield.analysis.oscillators.topology import Topology, topology
 from perfield.analysis.rhythm.dataset import MODEL, TURN
-from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.style import PlotError, scaled
+from perfield.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,9 +8,9 @@ import contextlib
 import io
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 _ERRORS = "perfield"  # how what a stream's encoding lacks is written
 _PLAIN = {"µ": b"u", "π": b"pi", "…": b"..."}  # what perfield itself prints beyond ASCII
@@ -43,8 +43,7 @@ def prepare_streams() -> None:
 
 def draw_line(words: str) -> None:
     """Writes a line over the last one on the terminal of stderr; a line that follows replaces it, too."""
-    write = getattr(sys.stderr, _KEPT, sys.stderr.write)
-    write(f"\r\x1b[K{shown(words)}")
+    Unfiltered(sys.stderr).write(f"\r\x1b[K{shown(words)}")
     sys.stderr.flush()
 
 
@@ -52,6 +51,17 @@ def shown(text: str) -> str:
     """A text whose control characters, apart from the ends of lines and tabs, are written as "\\x1b": names
     in a run may hold them, and a terminal would obey."""
     return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+class Unfiltered:
+    """A stream that `prepare_streams` has prepared, as it was: it takes control characters, as of bars."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+        self.write = getattr(stream, _KEPT, stream.write)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Shown:
@@ -76,14 +86,6 @@ def give_up(stream: io.TextIOBase) -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
         os.close(nothing)
-
-
-def exit_code(returncode: int) -> int:
-    """The exit code of a command for that of its child: as a shell gives it where a signal ended the child; 0
-    where that was because the reader of our output has ended."""
-    if returncode >= 0:
-        return returncode
-    return 0 if returncode == -signal.SIGPIPE else 128 - returncode
 
 
 def _written(error: UnicodeError) -> tuple[bytes, int]:

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import numpy as np
 
-from perfield.analysis.plain import plain
+from perfield.text import plain
 
 
 @dataclass

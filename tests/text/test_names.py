@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import pytest
+import numpy as np
 
-from perfield.analysis.words import begin_of_list, counted, did_you_mean, shortened
+from perfield.text import begin_of_list, did_you_mean, first_of, in_list, in_ranks, shortened
 
 
-@pytest.mark.parametrize(
-    ("count", "words"), [(0, "0 ranks"), (1, "1 rank"), (2, "2 ranks"), (12000, "12,000 ranks")]
-)
-def test_one_thing_is_singular_and_all_other_counts_are_plural(count, words):
-    assert counted(count, "rank") == words
+def test_ranks_and_names_in_a_list():
+    assert in_ranks(np.array([2])) == "rank 2"
+    assert in_ranks(np.array([5, 2])) == "ranks 5 and 2"
+    assert in_ranks(np.arange(7)) == "ranks 0, 1, 2 and 4 more"
+    assert (in_list([]), in_list(["a"]), in_list(["a", "b"])) == ("", "a", "a and b")
+    assert (first_of(range(3), 3), first_of(range(4), 3)) == ("0, 1, 2", "0, 1, 2, ...")
 
 
 def test_a_long_name_keeps_its_begin_and_its_end():

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from perfield.output.progress import Progress
+from perfield.text.terminal import Progress
 
 
 class Terminal(io.StringIO):
