@@ -12,7 +12,6 @@ from perfield.analysis.findings import Finding
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
 from perfield.report.contents import Report, Setting
-from perfield.run.by_region import names_of_regions
 from perfield.text import (
     Table,
     begin_of_list,
