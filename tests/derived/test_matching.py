@@ -57,7 +57,7 @@ def test_scripts_are_told_apart_behind_their_interpreter():
 
 def test_runs_without_a_common_region_are_compared_only_on_request(before, tmp_path):
     after = opened(tmp_path / "B", regions=("assemble", "precondition"), run_id=7)
-    with pytest.raises(RunError, match="A has exchange, solve; B has assemble, precondition"):
+    with pytest.raises(RunError, match="A has exchange and solve; B has assemble and precondition"):
         check(before, after, NAMES)
     check(before, after, NAMES, anyway=True)
 

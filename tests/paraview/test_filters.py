@@ -147,7 +147,7 @@ def test_rank_has_its_piece_its_messages_and_words(run_path):
     blocks = blocks_of(made)
     assert set(blocks) == {"rank_3", "messages"} and blocks["messages"].GetNumberOfCells() == 2
     words = blocks["rank_3"].GetFieldData().GetAbstractArray("in_words").GetValue(0)
-    assert words == "rank 3, b; sends to 4 (8,000 B); receives from 2 (6,000 B)"
+    assert words == "rank 3, b; sends to 4 (8 kB); receives from 2 (6 kB)"
     sent = blocks_of(rank.make([read(run_path)], rank=3, lines=1, tubes=False))["messages"]
     assert sent.GetNumberOfCells() == 1
     tubes = blocks_of(rank.make([read(run_path)], rank=3, lines=1))["messages"]
