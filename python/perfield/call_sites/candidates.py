@@ -3,6 +3,9 @@
 
 A site is a place that calls MPI, together with its chain of callers. perfield notes sites as long as the
 program closes no steps otherwise; see `step_call` in docs/configuration.md.
+
+Sites are compared by counts of calls where possible: these are the same on a busy machine. Time only decides
+whether a burst of hits is short compared with the gap to the next one.
 """
 
 from __future__ import annotations
