@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// delay_regions.cpp - see delay_regions.hpp. perfield.derived.by_region does the same for whole runs.
+// delay_regions.cpp - see delay_regions.hpp. perfield.derived.by_region does the same for whole
+// runs.
 #include "summary/delay_regions.hpp"
 
 #include <algorithm>
