@@ -78,6 +78,7 @@ CONTRACT = {
     "format/peers.h",
     "platform/counter.hpp",
     "platform/elf_symbols.hpp",
+    "platform/imports.hpp",
     "platform/kept_file.hpp",
     "platform/threads.hpp",
     "platform/time_namespace.hpp",

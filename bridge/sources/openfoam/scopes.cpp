@@ -2,26 +2,25 @@
 //
 // scopes.cpp - regions for what a solver spends its time in, beside the regions that OpenFOAM marks
 // itself: assembly, linear solvers, changes of the mesh, models. Each function of scopes.def is
-// replaced by one that enters a region and calls the real one. That also holds for virtual
-// functions, because tables of virtual functions are bound by name.
+// replaced (interpose.hpp) by one that enters a region and calls the real one.
 #include "sources/openfoam/scopes.hpp"
 
-#include <cstdint>
+#include <atomic>
+#include <cstddef>
+#include <utility>
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "sources/next.hpp"
+#include "recorder/source.h"
+#include "sources/openfoam/interpose.hpp"
 
 namespace {
 
-using perfield::Next;
-
-// Of each scope: its region, defined at the first call, and the real function.
-template <class Function>
+// A function that is measured: its region, defined at the first call, and the real function.
 struct Scope {
   const char* name;
-  Next<Function> real;
-  std::atomic<perfield_region> region{0};
+  void* real;
+  std::atomic<perfield_region> region;
 
   perfield_region get_region() noexcept {
     perfield_region known = region.load(std::memory_order_relaxed);
@@ -79,55 +78,72 @@ class Inside {
 
 void perfield::openfoam::end_scopes() noexcept { open_scopes.end_down_to(0); }
 
-// --- how the functions are called ---------------------------------------------------------------
-// Most of them take `this` and at most four references or small numbers, which are passed like
-// pointers. Passing on more of them than a function has is harmless. An object is returned in
-// memory that the caller provides; a class with a destructor, whatever its size, has the compiler
-// pass that on.
+// --- the replacements ---------------------------------------------------------------------------
+// A function takes `this`, references and numbers. All words of arguments that are passed in
+// registers go on, four words of the stack, and a floating-point number; passing on more than a
+// function has is harmless. What it returns goes back: an object lies in memory that the caller
+// provides, whose address is passed like another word (x86-64), or in a register of its own, so
+// that the replacement must know that it returns one (64-bit ARM).
 namespace perfield::openfoam {
 
+namespace {
+
 using Word = const void*;
-struct Object {
-  Object(const Object&) = delete;
-  ~Object();
+
+#if defined(__x86_64__)
+struct Registers {  // all that a function may return: rax and xmm0
+  Word word;
+  double number;
 };
+using WordReturned = Registers;
+using ObjectReturned = Registers;
+using NumberReturned = Registers;
+#else
+struct ObjectReturned {
+  ObjectReturned(const ObjectReturned&) = delete;
+  ~ObjectReturned();
+};
+using WordReturned = Word;
+using NumberReturned = double;
+#endif
 
-using ReturnsWord = Word(Word, Word, Word, Word, Word);
-using TakesWords = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
-using ReturnsObject = Object(Word, Word, Word, Word, Word);
-using ReturnsNumber = double(Word, Word, double);  // its number is passed like no pointer
+template <class Returned>
+using Function = Returned(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, double);
 
-#define PERFIELD_REPLACES(Returned, Function, function, region, symbol)               \
-  Returned function(Word self, Word a, Word b, Word c, Word d) PERFIELD_HOOK(symbol); \
-  Returned function(Word self, Word a, Word b, Word c, Word d) {                      \
-    static Scope<Function> scope{region, {#symbol}};                                  \
-    const Inside inside(scope.get_region());                                          \
-    return scope.real.get()(self, a, b, c, d);                                        \
-  }
-#define PERFIELD_REPLACES_WORD(function, region, symbol) \
-  PERFIELD_REPLACES(Word, ReturnsWord, function, region, symbol)
-#define PERFIELD_REPLACES_OBJECT(function, region, symbol) \
-  PERFIELD_REPLACES(Object, ReturnsObject, function, region, symbol)
-#define PERFIELD_REPLACES_WORDS(function, region, symbol)                                         \
-  Word function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j)   \
-      PERFIELD_HOOK(symbol);                                                                      \
-  Word function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j) { \
-    static Scope<TakesWords> scope{region, {#symbol}};                                            \
-    const Inside inside(scope.get_region());                                                      \
-    return scope.real.get()(a, b, c, d, e, f, g, h, i, j);                                        \
-  }
-#define PERFIELD_REPLACES_NUMBER(function, region, symbol)            \
-  double function(Word self, Word a, double b) PERFIELD_HOOK(symbol); \
-  double function(Word self, Word a, double b) {                      \
-    static Scope<ReturnsNumber> scope{region, {#symbol}};             \
-    const Inside inside(scope.get_region());                          \
-    return scope.real.get()(self, a, b);                              \
-  }
-#define PERFIELD_NAME_2(line) replacement_##line
-#define PERFIELD_NAME(line) PERFIELD_NAME_2(line)
-#define PERFIELD_SCOPE(returns, region, symbol) \
-  PERFIELD_REPLACES_##returns(PERFIELD_NAME(__COUNTER__), region, symbol)
+constexpr int kMost = 2048;
+Scope scopes[kMost];
+int n_scopes = 0;
 
-#include "sources/openfoam/scopes.def"
+template <class Returned, size_t kScope>
+Returned replacement(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j,
+                     double number) {
+  Scope& scope = scopes[kScope];
+  const Inside inside(scope.get_region());
+  return reinterpret_cast<Function<Returned>*>(scope.real)(a, b, c, d, e, f, g, h, i, j, number);
+}
+
+template <class Returned, size_t... kScopes>
+void* replacement_of(int scope, std::index_sequence<kScopes...>) noexcept {
+  static constexpr Function<Returned>* kAll[] = {replacement<Returned, kScopes>...};
+  return reinterpret_cast<void*>(kAll[scope]);
+}
+
+}  // namespace
+
+void* make_replacement(char* region, Returns returns, void* real) noexcept {
+  if (n_scopes == kMost) {
+    perfield_source_tell("openfoam scopes",
+                         "perfield measures 2048 functions of OpenFOAM as regions; this program "
+                         "uses more, and the rest is not measured");
+    return nullptr;
+  }
+  const int i = n_scopes++;
+  scopes[i].name = region;
+  scopes[i].real = real;
+  constexpr std::make_index_sequence<kMost> all;
+  if (returns == Returns::OBJECT) return replacement_of<ObjectReturned>(i, all);
+  if (returns == Returns::NUMBER) return replacement_of<NumberReturned>(i, all);
+  return replacement_of<WordReturned>(i, all);
+}
 
 }  // namespace perfield::openfoam

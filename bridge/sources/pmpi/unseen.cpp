@@ -7,13 +7,13 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <strings.h>
-#include <sys/auxv.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "library.hpp"
+#include "platform/imports.hpp"
 #include "recorder/source.h"
 
 namespace perfield::pmpi {
@@ -29,50 +29,6 @@ const char* base_of(const char* path) noexcept {
 
 bool is_mpi(const char* path) noexcept { return !strncmp(base_of(path), "libmpi", 6); }
 
-// Whether the program's own file defines the function, as one with a PMPI tool inside does.
-bool program_defines(const char* name) noexcept {
-  void* const address = dlsym(RTLD_DEFAULT, name);
-  Dl_info program, place;
-  const ElfW(Sym)* symbol = nullptr;
-  return address && dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) &&
-         dladdr1(address, &place, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)),
-                 RTLD_DL_SYMENT) &&
-         place.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
-}
-
-// Calls look(name, value) for each symbol that the object takes from others, until it returns true.
-template <typename Look>
-bool look_at_imports(const dl_phdr_info& object, Look look) noexcept {
-  const ElfW(Dyn)* tag = nullptr;
-  for (int i = 0; i < object.dlpi_phnum; ++i)
-    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
-      tag = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-  const ElfW(Sym)* symbols = nullptr;
-  const char* names = nullptr;
-  struct {
-    const ElfW(Rela) * rows;
-    size_t bytes;
-  } tables[2] = {};
-  for (; tag && tag->d_tag != DT_NULL; ++tag) {
-    const auto address = tag->d_un.d_ptr;
-    if (tag->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-    if (tag->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(address);
-    if (tag->d_tag == DT_JMPREL) tables[0].rows = reinterpret_cast<const ElfW(Rela)*>(address);
-    if (tag->d_tag == DT_PLTRELSZ) tables[0].bytes = tag->d_un.d_val;
-    if (tag->d_tag == DT_RELA) tables[1].rows = reinterpret_cast<const ElfW(Rela)*>(address);
-    if (tag->d_tag == DT_RELASZ) tables[1].bytes = tag->d_un.d_val;
-  }
-  if (!symbols || !names || reinterpret_cast<ElfW(Addr)>(symbols) < object.dlpi_addr) return false;
-  for (const auto& table : tables)
-    for (size_t i = 0; table.rows && i < table.bytes / sizeof *table.rows; ++i) {
-      const ElfW(Rela)& row = table.rows[i];
-      const ElfW(Sym)& symbol = symbols[ELF64_R_SYM(row.r_info)];
-      void* const* slot = reinterpret_cast<void* const*>(object.dlpi_addr + row.r_offset);
-      if (ELF64_R_SYM(row.r_info) && look(names + symbol.st_name, slot)) return true;
-    }
-  return false;
-}
-
 struct Bound {
   char path[4096];
 };
@@ -81,11 +37,12 @@ struct Bound {
 int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
   auto* const bound = static_cast<Bound*>(data);
   if (is_mpi(object->dlpi_name)) return 0;
-  return look_at_imports(*object, [&](const char* name, void* const* value) {
+  return look_at_imports(*object, [&](const Import& import) {
+    const char* const name = import.name;
     if (strcmp(name, "MPI_Init") && strcmp(name, "MPI_Init_thread") && strcmp(name, "mpi_init_") &&
         strcmp(name, "mpi_init_thread_") && strcmp(name, "mpi_init_f08_"))
       return false;
-    if (!is_in_mpi(*value)) return false;
+    if (!is_in_mpi(*import.slot)) return false;
     snprintf(bound->path, sizeof bound->path, "%s",
              *object->dlpi_name ? object->dlpi_name : "the program");
     return true;
@@ -148,7 +105,8 @@ struct Unwrapped {
 int note_unwrapped(dl_phdr_info* object, size_t, void* data) noexcept {
   auto* const unwrapped = static_cast<Unwrapped*>(data);
   if (is_mpi(object->dlpi_name)) return 0;
-  look_at_imports(*object, [&](const char* name, void* const*) {
+  look_at_imports(*object, [&](const Import& import) {
+    const char* const name = import.name;
     const bool is_extension = !strncmp(name, "MPIX_", 5) || !strncmp(name, "mpix_", 5);
     if (!is_extension && strncmp(name, "MPI_", 4) != 0 && strncmp(name, "mpi_", 4) != 0)
       return false;

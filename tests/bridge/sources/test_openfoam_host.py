@@ -25,6 +25,8 @@ def solve(request, bin_dir, tmp_path_factory):
     subprocess.run([*words, *library, HOST / "library.cpp"], check=True)
     links = [f"-L{built}", "-lOpenFOAM", f"-Wl,-rpath,{built}"]
     subprocess.run([*words, HOST / "solver.cpp", "-o", built / "solver", *links], check=True)
+    plugin = ["-shared", "-fPIC", "-o", built / "libplugin.so"]
+    subprocess.run([*words, *plugin, HOST / "plugin.cpp", *links], check=True)
 
     def run(what: str):
         folder = tmp_path_factory.mktemp(what)
@@ -93,3 +95,9 @@ def test_exception_through_a_scope_leaves_later_steps_right(scopes):
     times = [frame.values["interface__correct_time_s"][0] for frame in scopes]
     for frame, time_s in zip(scopes[3:], times[3:]):
         assert time_s <= frame.values["step_time_s"][0] - 1 * MS  # GAMGSolver::solve is not inside
+
+
+def test_regions_of_a_library_opened_in_a_step_begin_with_the_next_step(solve):
+    run = perfield.open(solve("plugin")[0] / "perfield-run")
+    counts = [frame.values["interface__correct_count"][0] for frame in run.frames()]
+    np.testing.assert_array_equal(counts[1:], [1, 1])

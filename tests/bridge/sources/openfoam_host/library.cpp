@@ -24,15 +24,13 @@ namespace Foam {
 
 void work(double ms) { clock_ns += static_cast<long long>(ms * 1e6); }
 
-word Time::timeName() const { return std::to_string(index * 0.5); }
-
 bool Time::run() const {
   if (index && index % function_objects_every == 0) work(30);
   return index < last;
 }
 
 Time& Time::operator++() {
-  ++index;
+  name = std::to_string(++index * 0.5);
   return *this;
 }
 

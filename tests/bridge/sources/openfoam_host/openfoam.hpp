@@ -19,11 +19,25 @@ class word : public std::string {
 
 void work(double ms);
 
-// As in OpenFOAM, run() first executes the function objects of the time just computed.
-class Time {
+template <class Type>
+class dimensioned {
  public:
-  virtual ~Time() = default;
-  word timeName() const;
+  word name;
+};
+
+class TimeState : public dimensioned<double> {
+ public:
+  virtual ~TimeState() = default;
+};
+
+class clock {
+ public:
+  virtual ~clock() = default;
+};
+
+// As in OpenFOAM, run() first executes the function objects of the time just computed.
+class Time : public clock, public TimeState {
+ public:
   virtual bool run() const;
   virtual Time& operator++();
 

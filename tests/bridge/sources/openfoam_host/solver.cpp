@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // solver.cpp - a solver of the fake OpenFOAM. Its argument chooses what it does.
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -43,6 +45,16 @@ int main(int, char** arguments) {
       }
       const solverPerformance solved = linear->solve(x, x, 4);
       if (solved.iterations != 7 || solved.residual[0] != 1 || solved.residual[3] != 4) return 1;
+    }
+  } else if (is("plugin")) {  // opened in step 1, and called in each step
+    void (*correct)() = nullptr;
+    time.last = 3;
+    while (time.run()) {
+      ++time;
+      void* const library = correct ? nullptr : dlopen("libplugin.so", RTLD_NOW | RTLD_LOCAL);
+      if (library) correct = reinterpret_cast<void (*)()>(dlsym(library, "plugin_correct"));
+      if (!correct) return 1;
+      correct();
     }
   } else if (is("own_loop")) {  // as no solver of OpenFOAM has it
     for (; time.index < 20; ++time) work(1);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps and regions of solvers of a fake OpenFOAM, with the functions that other versions have."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import run_command
+
+import perfield
+
+HOST = Path(__file__).resolve().parent / "openfoam_versions"
+OPENCFD = (2312, 2406, 2506)
+REGIONS = [
+    "fvm::ddt",
+    "fvm::laplacian",
+    "GAMGSolver::solve",
+    "mesh::update",
+    "mesh::movePoints",
+    "turbulence::correct",
+    "turbulence::divDevReff",
+    "thermo::correct",
+    "chemistry::solve",
+    "combustion::correct",
+    "mixture::correct",
+]
+
+
+@pytest.mark.parametrize("version", [*OPENCFD, 10, 11, 12])
+def test_solver_of_each_version_has_its_times_and_regions(version, bin_dir, tmp_path):
+    words = ["g++", "-std=c++17", "-O1", "-Wall", f"-DVERSION={version}"]
+    library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", tmp_path / "libOpenFOAM.so"]
+    subprocess.run([*words, *library, HOST / "library.cpp"], check=True)
+    links = [f"-L{tmp_path}", "-lOpenFOAM", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([*words, HOST / "solver.cpp", "-o", tmp_path / "solver", *links], check=True)
+
+    result = run_command([bin_dir / "perfield-exec", tmp_path / "solver"], {}, tmp_path, 60)
+
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert [frame.time for frame in run.frames()] == [0.5, 1.0, 1.5]
+    fields = {region.name: region.field for region in run.known_regions}
+    expected = set(REGIONS)
+    if version in OPENCFD:
+        expected |= {"constrainHbyA", "fvMatrix::solve.p"}
+    if version == 12:
+        expected |= {"constrainHbyA"}
+    assert set(fields) == expected
+    for frame in run.frames():
+        counts = {name: int(frame.values[f"{field}_count"][0]) for name, field in fields.items()}
+        assert counts == dict.fromkeys(expected, 1)
