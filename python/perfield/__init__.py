@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
+    from perfield.derived.run import Run
     from perfield.measure import (
         field,
         finalize,
@@ -46,9 +47,11 @@ if TYPE_CHECKING:
         values,
     )
     from perfield.measure.attach import attach
-    from perfield.run import RunDirectory
+    from perfield.run import RunError
 
 __all__ = [
+    "Run",
+    "RunError",
     "attach",
     "field",
     "finalize",
@@ -72,26 +75,33 @@ __all__ = [
 ]
 
 
-def open(path: str | PathLike[str]) -> RunDirectory:
+def open(path: str | PathLike[str]) -> Run:
     """Opens a run directory. The run may be finished, killed or still running.
 
     path : the directory that holds run.json.
-    Raises perfield.run.RunError if this is not a run; its text says what was found instead.
+    Raises RunError if this is not a run; its text says what was found instead.
     """
-    from perfield.run import RunDirectory  # loads NumPy, which a simulation may not need
+    from perfield.derived.run import Run  # loads NumPy, which a simulation may not need
 
-    return RunDirectory(path)
+    return Run(path)
 
 
 def __getattr__(name: str) -> object:
-    """Loads the measuring functions at their first use: a program that only reads runs does not need them."""
+    """Loads a name at its first use: a program that reads runs needs nothing that measures, and the other way
+    round."""
     if name == "plots":
         return import_module("perfield.plots")
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
-    home = import_module("perfield.measure.attach" if name == "attach" else "perfield.measure")
-    globals()[name] = getattr(home, name)
+    globals()[name] = getattr(import_module(_HOMES.get(name, "perfield.measure")), name)
     return globals()[name]
+
+
+_HOMES = {
+    "Run": "perfield.derived.run",
+    "RunError": "perfield.run.errors",
+    "attach": "perfield.measure.attach",
+}
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,6 @@ from report import figure
 
 import perfield
 from perfield import _bridge
-from perfield.fields.columns import read_columns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import twin
@@ -85,10 +84,8 @@ class Reading:
         self.note("decoding step entries", ENTRIES, self.decode)
         self.note("indexing step entries", everything, lambda: _bridge.StreamIndex(self.stream).refresh())
         names = run.columns.names
-        self.note("step entries to all columns", of_many, lambda: read_columns(run, names, frames))
-        self.note(
-            "step entries to one column", of_many, lambda: read_columns(run, ["compute_time_s"], frames)
-        )
+        self.note("step entries to all columns", of_many, lambda: run.values(names, frames))
+        self.note("step entries to one column", of_many, lambda: run.values(["compute_time_s"], frames))
         self.note("frames, one by one", of_many, lambda: [run.frame(number) for number in frames])
         opening = "opening a run and making its frames"
         self.note(opening, everything, lambda: list(perfield.open(path).frames()))

@@ -58,7 +58,7 @@ def test_steps_without_a_log_have_no_path(tmp_path):
 
 def test_path_goes_on_through_consecutive_logged_steps(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", before_any_message()))
-    table = run.critical_path()
+    table = run.critical_path().compute()
     whole = table["time_s"].sum()
     begin, end = run.steps["begin_s"].to_numpy(), run.steps["end_s"].to_numpy()
     assert whole == pytest.approx(end.max() - begin.min(), rel=1e-3)
@@ -82,7 +82,7 @@ def test_programs_that_step_each_for_themselves_have_no_path(tmp_path):
     run = perfield.open(
         write_waiting_run(tmp_path / "run", before_any_message(), change_rank=of_two_programs)
     )
-    assert len(run.groups) == 2 and not len(run.critical_path())
+    assert len(run.groups) == 2 and not len(run.critical_path().compute())
 
 
 def test_sums_tell_rank_region_gain_and_efficiency(tmp_path):
@@ -109,7 +109,9 @@ def test_path_lies_in_the_regions_of_each_rank_and_step(tmp_path):
         programs[0] += [recv(1), compute(5 * MS, second), collective("barrier"), step()]
         programs[1] += [compute(20 * MS, first), send(0), collective("barrier"), step()]
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
-    found = run.critical_path().query("time_s > 0.001").set_index(["step", "rank", "region"])["time_s"]
+    found = (
+        run.critical_path().compute().query("time_s > 0.001").set_index(["step", "rank", "region"])["time_s"]
+    )
     expected = {(0, 1, "flux"): 0.02, (0, 0, "solve"): 0.005, (1, 1, "solve"): 0.02, (1, 0, "flux"): 0.005}
     assert found.to_dict() == pytest.approx(expected, rel=0.01)
 
@@ -129,7 +131,7 @@ def test_steps_of_which_too_little_is_explained_have_no_path(tmp_path):
     # Rank 1, for which rank 0 waits, is of a version without stamps.
     programs = [[recv(1), compute(5 * MS), step()] * 6, [compute(20 * MS), send(0), step()] * 6]
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs), without=[1]))
-    assert np.isnan(of_frame(run, 3)).all() and not len(run.critical_path())
+    assert np.isnan(of_frame(run, 3)).all() and not len(run.critical_path().compute())
     sums = path_sums(run, positions(run))
     assert sums.explained < 0.5 and sums.efficiency is None
     parts = ["solve", NO_REGION, IN_MPI]

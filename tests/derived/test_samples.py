@@ -10,9 +10,9 @@ from samples_twin import MONOTONIC_NS, PERIOD_NS, module, pack_samples, write_sa
 import perfield
 import twin
 from perfield import _bridge
+from perfield.derived import samples
 from perfield.derived.observe import observe
 from perfield.run.sampled_frames import MOST_FUNCTIONS
-from perfield.symbols import functions
 from perfield.symbols.functions import MPI, NO_FILE
 
 MIDDLE = 0.5
@@ -28,8 +28,8 @@ def named(monkeypatch):
             return functions_at_file(path, build_id, addresses)
         return [[f"f{address}"] for address in addresses]
 
-    functions_at_file = functions.functions_at
-    monkeypatch.setattr(functions, "functions_at", functions_at)
+    functions_at_file = samples.functions_at
+    monkeypatch.setattr(samples, "functions_at", functions_at)
 
 
 def times_in(run, rank, frame, n=1):
@@ -107,7 +107,7 @@ def test_samples_count_for_the_step_in_which_they_were_taken(made):
         ]
         writer.add("samples", pack_samples([(moment, 0, [0x1000 + 16]) for moment in moments]))
 
-    table = made(add).samples()
+    table = made(add).samples().compute()
     assert table[["step", "rank", "count"]].to_numpy().tolist() == [
         [1, 0, 3],
         [1, 1, 3],
@@ -126,7 +126,7 @@ def test_a_library_in_the_place_of_another_counts_from_then_on(made):
         add_modules(writer, module("/lib/two.so", 0x1000))
         writer.add("samples", pack_samples([(second, 0, [0x1010])]))
 
-    table = made(add).samples().groupby("module")["count"].sum()
+    table = made(add).samples().compute().groupby("module")["count"].sum()
     assert table.to_dict() == {"/lib/one.so": 2, "/lib/two.so": 2}
 
 
@@ -140,7 +140,7 @@ def test_mpi_is_one_function_and_code_without_a_file_another(made):
         writer.add("samples", pack_samples(samples))
 
     run = made(add)
-    assert run.samples().groupby("function")["count"].sum().to_dict() == {MPI: 4, NO_FILE: 2}
+    assert run.samples().compute().groupby("function")["count"].sum().to_dict() == {MPI: 4, NO_FILE: 2}
 
 
 def add_functions(writer, *functions):
@@ -158,7 +158,7 @@ def test_functions_that_a_compiler_made_have_its_names(made):
         add_functions(writer, (0x5008, "later"))  # its code takes the place of the first one's
         writer.add("samples", pack_samples([(second, 0, [0x5008])]))
 
-    found = made(add).samples().groupby(["function", "module"])["count"].sum()
+    found = made(add).samples().compute().groupby(["function", "module"])["count"].sum()
     assert found.to_dict() == {("one", ""): 4, ("other", ""): 2, ("later", ""): 2}
 
 
@@ -178,7 +178,7 @@ def test_samples_in_the_interpreter_are_those_of_the_innermost_function_of_pytho
         writer.add("samples", pack_samples([(at, 0, chain) for at, chain in zip(moments, chains)]))
 
     run = made(add)
-    found = run.samples().groupby(["function", "module"])["count"].sum()
+    found = run.samples().compute().groupby(["function", "module"])["count"].sum()
     assert found.to_dict() == {
         ("inner (flow.py)", "/me/flow.py"): 2,
         ("outer (flow.py)", "/me/flow.py"): 2,
@@ -196,7 +196,7 @@ def test_damaged_lists_of_modules_leave_code_without_a_file(made):
             pack_samples([(times_in(run, rank, 2)[0], 0, [0x1010]), (times_in(run, rank, 2)[0], 0, [])]),
         )
 
-    assert set(made(add).samples()["function"]) == {NO_FILE}
+    assert set(made(add).samples().compute()["function"]) == {NO_FILE}
 
 
 def test_functions_that_matter_become_fields_and_the_rest_is_one(made):
@@ -234,7 +234,7 @@ def test_findings_get_the_time_of_functions_and_how_unsure_it_is(made):
 def test_a_run_without_samples_has_no_fields_of_functions(tmp_path):
     run = perfield.open(write_sampled_run(tmp_path / "run", lambda rank, writer: None))
     assert observe(run, ["functions"]).functions is None
-    assert not run.has_samples and not len(run.samples()) and not run.sampled.functions
+    assert not run.has_samples and not len(run.samples().compute()) and not run.sampled.functions
     assert run.with_functions().frame(0).values.keys() == run.frame(0).values.keys()
 
 

@@ -37,7 +37,7 @@ def messages_of(table):
 
 
 def test_table_has_a_row_for_each_way_and_size(tmp_path):
-    table = perfield.open(write_waiting_run(tmp_path / "run", exchange())).transfers()
+    table = perfield.open(write_waiting_run(tmp_path / "run", exchange())).transfers().compute()
     row = messages_of(table).loc["within a node"]
     assert row["size"] == "to 4 kB" and row["count"] == 90
     assert row["baseline_s"] == pytest.approx(2.6e-6, rel=0.05) and row["gb_per_s"] == pytest.approx(
@@ -49,16 +49,20 @@ def test_table_has_a_row_for_each_way_and_size(tmp_path):
 
 
 def test_rows_of_one_message_count_as_logged_ones(tmp_path):
-    logged = perfield.open(write_waiting_run(tmp_path / "logged", exchange())).transfers()
-    rows = perfield.open(write_waiting_run(tmp_path / "rows", exchange(), lambda step: False)).transfers()
+    logged = perfield.open(write_waiting_run(tmp_path / "logged", exchange())).transfers().compute()
+    rows = (
+        perfield.open(write_waiting_run(tmp_path / "rows", exchange(), lambda step: False))
+        .transfers()
+        .compute()
+    )
     assert messages_of(rows).equals(messages_of(logged))
 
 
 def test_table_does_not_depend_on_blocks_and_may_be_of_some_steps(tmp_path, monkeypatch):
     run = perfield.open(write_waiting_run(tmp_path / "run", exchange()))
-    whole = run.transfers()
+    whole = run.transfers().compute()
     monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 20)
-    assert run.transfers().equals(whole)
+    assert run.transfers().compute().equals(whole)
     few = run.transfers(slice(0, 4))
     assert messages_of(few)["count"].item() == 15 and messages_of(few)["baseline_s"].isna().all()
     with pytest.raises(KeyError, match="step 99"):
@@ -75,7 +79,7 @@ def test_frames_tell_transfer_and_what_of_it_is_slow(tmp_path):
         assert slow[2] == pytest.approx(0 if number % 2 else 200e-6, abs=1e-6)
         assert slow[[1, 3]] == pytest.approx([0, 0], abs=1e-6)
         assert values[TRANSFER][2] == pytest.approx((2.6 + 5.1 + (0 if number % 2 else 200)) * 1e-6, rel=0.2)
-    assert run.transfers()["slow_s"].sum() == pytest.approx(15 * 200e-6, rel=0.05)
+    assert run.transfers().compute()["slow_s"].sum() == pytest.approx(15 * 200e-6, rel=0.05)
 
 
 def test_frames_of_long_runs_take_their_baselines_from_some_steps(tmp_path, monkeypatch):
@@ -101,7 +105,7 @@ def test_fields_are_absent_where_nothing_is_known(tmp_path):
     values = without.with_wait_states().frame(3).values
     assert np.isnan([values[SLOW_TRANSFER][3], values[TRANSFER][3]]).all() and values[TRANSFER][1] > 0
     old = perfield.open(write_waiting_run(tmp_path / "old", exchange(), without=range(4)))
-    assert old.transfers().empty and SLOW_TRANSFER not in old.with_wait_states().frame(3).values
+    assert old.transfers().compute().empty and SLOW_TRANSFER not in old.with_wait_states().frame(3).values
 
 
 def unsure_by_5_ms(rank, values):
@@ -115,18 +119,21 @@ def test_ways_are_those_of_the_placement_and_unsure_clocks_have_no_baseline(tmp_
         hosts=("n0", "n1"),
         clocks=((2, same_clock()),),
     )
-    table = messages_of(perfield.open(path).transfers())
+    table = messages_of(perfield.open(path).transfers().compute())
     assert set(table.index) == {"within a node", "between nodes"}
     assert table["baseline_s"].to_numpy() == pytest.approx([20.6e-6] * 2, rel=0.05)
     (path / "machine").mkdir(exist_ok=True)
     (path / "machine" / "network.txt").write_text(
         "SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\n"
     )
-    assert set(messages_of(perfield.open(path).transfers()).index) == {"within a node", "between switches"}
+    assert set(messages_of(perfield.open(path).transfers().compute()).index) == {
+        "within a node",
+        "between switches",
+    }
     unsure = write_waiting_run(
         tmp_path / "unsure", exchange(), hosts=("n0", "n1"), change_rank=unsure_by_5_ms
     )
-    table = messages_of(perfield.open(unsure).transfers())
+    table = messages_of(perfield.open(unsure).transfers().compute())
     assert table["baseline_s"].isna().to_dict() == {"within a node": False, "between nodes": True}
 
 
@@ -162,7 +169,7 @@ def test_real_messages_have_a_row_for_each_size_and_take_longer_if_they_are_larg
     environment = {"PERFIELD_ARRIVALS_EVERY": "1"}
     result = mpi.run(2, bin_dir / "perfield-exec", program, cwd=tmp_path, env=environment)
     assert result.returncode == 0, result.stderr
-    table = messages_of(perfield.open(tmp_path / "perfield-run").transfers())
+    table = messages_of(perfield.open(tmp_path / "perfield-run").transfers().compute())
     assert table["size"].tolist() == ["to 63 B", "to 4 kB", "to 2 MB"]
     assert set(table.index) == {"within a node"} and (table["count"] <= 2 * 4 * 60).all()
     known = table.dropna()

@@ -11,7 +11,6 @@ import reference
 
 import perfield
 import twin
-from perfield.fields.columns import read_columns
 
 TIMES = [(f"mpi_{name}_time", "ns", "region", "sum") for name in ("p2p", "wait", "collective", "io")]
 TIMES += [("file_time", "ns", "region", "sum")]
@@ -159,7 +158,7 @@ def test_fields_of_a_block_match_plain_python(path, run):
 
 def test_many_frames_at_once_equal_single_frames(run):
     names = run.columns.names
-    values = read_columns(run, names)
+    values = run.values(names)
     assert values.shape == (30, len(names), 5)
     for number, frame in enumerate(run.frames()):
         np.testing.assert_array_equal(values[number], list(frame.values.values()))
@@ -167,26 +166,26 @@ def test_many_frames_at_once_equal_single_frames(run):
 
 def test_chosen_fields_and_frames_equal_those_of_all(run):
     names = ["waited_for_time_s", "flux_count", "rank"]
-    values = read_columns(run, names, [7, 3, 7])
+    values = run.values(names, [7, 3, 7])
     for place, number in enumerate((7, 3, 7)):
         for row, name in enumerate(names):
             np.testing.assert_array_equal(values[place, row], run.frame(number).values[name])
-    assert read_columns(run, names, slice(2, 2)).shape == (0, 3, 5)
-    assert read_columns(run, [], slice(2, 4)).shape == (2, 0, 5)
+    assert run.values(names, slice(2, 2)).shape == (0, 3, 5)
+    assert run.values([], slice(2, 4)).shape == (2, 0, 5)
 
 
 def test_field_of_all_regions_is_one_array(run):
     names = run.columns.of_regions("<region>_compute_time_s")
     assert names == [f"{stem}_compute_time_s" for stem in run.columns.stems]
     assert set(run.columns.stems) == {region.field for region in run.known_regions}
-    assert read_columns(run, names).transpose(0, 2, 1).shape == (30, 5, len(names))
+    assert run.values(names).transpose(0, 2, 1).shape == (30, 5, len(names))
 
 
 def test_missing_fields_and_frames_are_named(run):
     with pytest.raises(KeyError, match="'nothing' is no field of this run"):
-        read_columns(run, ["nothing"])
+        run.values(["nothing"])
     with pytest.raises(IndexError):
-        read_columns(run, ["rank"], [30])
+        run.values(["rank"], [30])
 
 
 def test_entries_damaged_after_opening_are_absent(tmp_path):
@@ -196,8 +195,8 @@ def test_entries_damaged_after_opening_are_absent(tmp_path):
     entry = next(e for e in twin.decode(bytes(data))[0] if e["type"] == "step" and e["index"] == 1)
     data[entry["offset"] + 100] ^= 1
     stream.write_bytes(data)
-    values = read_columns(run, ["step_time_s", "solve_time_s"])
+    values = run.values(["step_time_s", "solve_time_s"])
     absent = np.isnan(values)
     assert absent[1, :, entry["rank"]].all() and absent.sum() == 2
     stream.unlink()
-    assert np.isnan(read_columns(run, ["step_time_s"])).all()
+    assert np.isnan(run.values(["step_time_s"])).all()

@@ -44,7 +44,7 @@ def test_fuzzer_of_files_reports_a_reader_that_lets_an_exception_through(tmp_pat
 
 
 def test_fuzzer_reports_an_error_of_perfields_own(tmp_path, monkeypatch):
-    planted = "import perfield.run.run as r\nr.run_state = lambda *args: 1 / 0\n"
+    planted = "import perfield.run.run_directory as r\nr.run_state = lambda *args: 1 / 0\n"
     (tmp_path / "sitecustomize.py").write_text(planted)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = fuzz_runs(tmp_path, "--cases", "4", "--only", "info")

@@ -72,7 +72,7 @@ def units(table, rank, column="time_s"):
 
 
 def test_one_region_inside_two_others_has_a_row_for_each(made):
-    table = made().paths()
+    table = made().paths().compute()
     assert units(table, 0) == {
         **{"main": 20, "pEqn < main": 10, "solve < pEqn < main": 8},
         **{"UEqn < main": 6, "solve < UEqn < main": 2},
@@ -83,7 +83,7 @@ def test_one_region_inside_two_others_has_a_row_for_each(made):
 
 
 def test_a_region_on_one_path_has_its_own_numbers_there(made):
-    table = made().paths()
+    table = made().paths().compute()
     assert units(table, 0, "self_time_s")["pEqn < main"] == 2
     assert units(table, 0, "mpi_time_s") == {
         **{"main": 3, "pEqn < main": 3, "solve < pEqn < main": 3},
@@ -92,7 +92,7 @@ def test_a_region_on_one_path_has_its_own_numbers_there(made):
 
 
 def test_own_times_of_paths_add_up_to_the_outermost_region(made):
-    table = made().paths()
+    table = made().paths().compute()
     assert sum(units(table, 1, "self_time_s").values()) == pytest.approx(units(table, 1)["main"])
 
 
@@ -101,17 +101,17 @@ def test_what_found_no_room_is_on_other_paths(made):
         nested(rank, step, values)
         values["paths"][3] |= {"path": 0}
 
-    assert units(made(change).paths(), 0)["solve < other paths"] == 2
+    assert units(made(change).paths().compute(), 0)["solve < other paths"] == 2
 
 
 def test_rows_of_lost_definitions_are_on_other_paths(made):
-    found = units(made(paths=[row for row in PATHS if row[0] != 4]).paths(), 0)
+    found = units(made(paths=[row for row in PATHS if row[0] != 4]).paths().compute(), 0)
     assert found["UEqn < other paths"] == 6 and found["solve < other paths"] == 2
     assert sum(found.values()) == 46
 
 
 def test_damaged_definitions_that_contain_themselves_are_lost(made):
-    found = units(made(paths=[*PATHS[:3], (4, 5, U), (5, 4, SOLVE)]).paths(), 0)
+    found = units(made(paths=[*PATHS[:3], (4, 5, U), (5, 4, SOLVE)]).paths().compute(), 0)
     assert found["solve < other paths"] == 2 and found["solve < pEqn < main"] == 8
 
 
@@ -121,7 +121,7 @@ def test_runs_of_older_versions_have_no_paths(made):
         del values["paths"]
 
     run = made(older, paths=None)
-    assert not len(run.paths()) and not run.known_paths.all and tables.paths(run) == ([], 0)
+    assert not len(run.paths().compute()) and not run.known_paths.all and tables.paths(run) == ([], 0)
 
 
 def test_a_step_that_is_not_there_is_an_error(made):

@@ -50,7 +50,7 @@ def test_an_untouched_code_has_steps_a_mesh_functions_and_a_finding(name, tmp_pa
     assert run.state == "finished"
     assert len(run) == steps if steps else len(run) > 20  # LAMMPS rebuilds its lists when atoms have moved
     assert shown_pieces(run)[0].way == way
-    time_s = run.samples().groupby("function")["time_s"].sum().sort_values(ascending=False)
+    time_s = run.samples().compute().groupby("function")["time_s"].sum().sort_values(ascending=False)
     assert any(found.startswith(function) for found in time_s.index[:5]), time_s.head()
     found = report(run).findings
     assert kind in [finding.kind for finding in found], [finding.words for finding in found]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 
 STEADY = 0.7  # a site is regular if at least this share of its intervals resembles the one before
 COVERS = 0.5  # sites come first if this share of the run lies between their first and last hit

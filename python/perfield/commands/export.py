@@ -154,7 +154,7 @@ def _timeline(
 
 def write_zarr(run: RunDirectory, folder: Path) -> None:
     """Writes the Dataset of a run, in chunks of steps."""
-    from perfield.derived.backend import chunks_of
+    from perfield.derived.dataset import chunks_of
 
     folder.mkdir()
     store, layout = folder, run.steps
@@ -178,7 +178,7 @@ def write_parquet(run: RunDirectory, folder: Path) -> None:
     """Writes the tables of a run; each chunk of steps becomes a row group."""
     import pyarrow.parquet as pq
 
-    from perfield.derived.backend import chunks_of
+    from perfield.derived.dataset import chunks_of
 
     folder.mkdir()
     with ExitStack() as opened:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.waits.costs import NO_REGION, Sampled
+from perfield.derived.samples import sampled
+from perfield.run.sampled_frames import functions_that_matter
 from perfield.run.snapshot import NUMBERS_PER_CHUNK
+from perfield.symbols.functions import MPI
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 OWN, WHOLE = "<region>_self_time_s", "<region>_time_s"
 MAY_WAIT = tuple(f"<region>_mpi_{name}_time_s" for name in ("p2p", "wait", "collective", "onesided"))
@@ -42,9 +45,7 @@ def without_waiting(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
     may_wait = [kind for kind in MAY_WAIT if kind in run.columns.kinds]
     kinds = (OWN, WHOLE, *may_wait)
     of_kinds = (name for kind in kinds for name in run.columns.of_regions(kind))
-    values = np.nan_to_num(
-        run.columns.read(run.places(positions), ["step_time_s", "waiting_time_s", *of_kinds])
-    )
+    values = np.nan_to_num(run.values(["step_time_s", "waiting_time_s", *of_kinds], positions))
     shape = len(positions), len(kinds), len(run.columns.stems), run.n_ranks
     own, whole, *waits = np.moveaxis(values[:, 2:].reshape(shape), 1, 0)
     found = np.zeros((len(positions), len(run.columns.stems) + 1, run.n_ranks))
@@ -58,11 +59,9 @@ def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], n
     """The sampled functions that matter, without MPI's; (n_functions, n_ranks) s that ranks were in each in
     the frames at some positions, and the variance of these times, s^2. A step alone has too few samples.
     Empty for runs without samples."""
-    from perfield.run.sampled_frames import functions_that_matter
-
     if not run.has_samples:
         return [], np.zeros((0, run.n_ranks)), np.zeros((0, run.n_ranks))
-    found = run.sampled
+    found = sampled(run)
     chosen = functions_that_matter(found, run.n_ranks)
     chosen = chosen[_is_the_programs(run)[chosen]]
     times, variances = _sampled_times(run, positions)
@@ -71,15 +70,13 @@ def in_functions(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], n
 
 def _is_the_programs(run: RunDirectory) -> np.ndarray:
     """(n_functions,) whether each sampled function is none of MPI."""
-    from perfield.symbols.functions import MPI
-
-    return np.array([one.name != MPI for one in run.sampled.functions], dtype=bool)
+    return np.array([one.name != MPI for one in sampled(run).functions], dtype=bool)
 
 
 def _sampled_times(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n_functions, n_ranks) s in each sampled function in the frames at some positions; and variances."""
-    rows = run.sampled.table[np.isin(run.sampled.table["frame"], positions)]
-    times, variances = np.zeros((2, len(run.sampled.functions), run.n_ranks))
+    rows = sampled(run).table[np.isin(sampled(run).table["frame"], positions)]
+    times, variances = np.zeros((2, len(sampled(run).functions), run.n_ranks))
     where = rows["function"], rows["rank"]
     np.add.at(times, where, rows["time_s"])
     np.add.at(variances, where, rows["time_s"] ** 2 / rows["count"])  # n samples are sure within sqrt(n)
@@ -93,7 +90,7 @@ def computing(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], Samp
     wall_s, files_s, delayed_s = np.zeros((3, run.n_ranks))
     names_of = ["step_time_s", "waiting_time_s", "io_time_s", "delayed_compute_time_s"]
     for here in in_pieces(run, len(positions)):
-        read = run.columns.read(run.places(positions[here]), names_of)
+        read = run.values(names_of, positions[here])
         is_known = np.isfinite(read[:, 0])
         delayed_s += np.where(is_known, read[:, 3], 0.0).sum(axis=0)
         values = np.nan_to_num(read).sum(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 from perfield.analysis.comparing.measured import LARGEST, SUMS, TABLES, Measured
 from perfield.analysis.comparing.table import TIMES
 from perfield.run.errors import RunError
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 from perfield.text import did_you_mean
 

@@ -5,23 +5,26 @@ steps after the other, so memory stays bounded."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.waits import path as path_of_events
 from perfield.analysis.waits.costs import IN_MPI
 from perfield.analysis.waits.coverage import ENOUGH
-from perfield.analysis.waits.path import critical_path, with_marks
 from perfield.analysis.waits.path_sums import PathSums, StepMeans, Stretch, path_by_region
 from perfield.analysis.waits.states import Waits, find_wait_states
 from perfield.derived.by_region import table_by_region, without_waiting
+from perfield.derived.by_steps import table_of
 from perfield.run.arrivals import read_arrivals
 from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory, Steps
 
 EVENTS_OF_SUMS = 1 << 18  # each of which is replayed five times
 BALANCED = 3  # regions of which sums say what their balance alone would gain
@@ -44,8 +47,20 @@ def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
     return values
 
 
-def path_table(run: RunDirectory, positions: np.ndarray) -> pd.DataFrame:
-    """See `RunDirectory.critical_path`."""
+def critical_path(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """Which ranks' work decided how long logged steps took: step, rank, region, time_s on the path.
+
+    The times of a step add up to its length. The path of consecutive logged steps goes on from one to the
+    next. region : the prefix of its fields, "no region" or "in MPI"; the time in a region is its share of the
+    rank's step, since nobody knows when in a step it ran. steps and result : as for `messages`; those that
+    are not logged have no rows. Raises KeyError if the run has no such step.
+    """
+    chunks = partial(_stretches, run, np.arange(len(run)))
+    return table_of(run, steps, _rows, chunks, snapshot=Snapshot(run))
+
+
+def _rows(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
+    run = snapshot.run
     return table_by_region(
         run,
         IN_MPI,
@@ -55,7 +70,7 @@ def path_table(run: RunDirectory, positions: np.ndarray) -> pd.DataFrame:
                 parts["rank"],
                 path_by_region(parts, run.step_indexes[here], without_waiting(run, here)),
             )
-            for here, parts in _paths(run, positions)
+            for here, parts in _paths(run, np.unique(positions))
         ),
     )
 
@@ -111,7 +126,7 @@ def _paths(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarra
         events, found = _events(run, here)
         if found.coverage.explained() < ENOUGH:
             continue
-        parts = critical_path(events, found.states).parts
+        parts = path_of_events.critical_path(events, found.states).parts
         yield here, parts[np.isin(parts["step"], run.step_indexes[here])]
 
 
@@ -140,7 +155,7 @@ def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, Waits
     ranks_of, steps_of = np.concatenate([ranks[first], ranks]), np.concatenate([step[first], step])
     stamps = np.concatenate([entries["begin_ns"][first], entries["end_ns"]]).astype(np.int64)
     times = run.stamps.common_ns(ranks_of, stamps)
-    return with_marks(events, run.step_indexes[positions][steps_of], ranks_of, times), found
+    return path_of_events.with_marks(events, run.step_indexes[positions][steps_of], ranks_of, times), found
 
 
 def _stretch(run: RunDirectory, positions: np.ndarray) -> Stretch:

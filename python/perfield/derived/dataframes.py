@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run's ranks, regions, messages and waits as DataFrames: pandas for some steps, dask for all."""
+"""A run's ranks, clocks, regions, messages and waits as DataFrames. pandas is slow to import."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from perfield.derived import tables
+from perfield.derived.by_steps import table_of
 from perfield.run.collectives import COLLECTIVES, SIZES
 from perfield.run.frame import CALLS, MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
@@ -17,14 +17,17 @@ from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
+    import pandas as pd
 
-    from perfield.run.run import RunDirectory, Steps
+    from perfield.run.run_directory import RunDirectory, Steps
 
 
 def placement(run: RunDirectory) -> pd.DataFrame:
     """Where each rank ran: host, number and name of its node, the switch of the node, package, NUMA node and
     core. Names are "" and numbers -1 or NaN where a rank never checked in, was bound to several parts, or the
     machine is not known. Two nodes with one host name have different names."""
+    import pandas as pd
+
     placed = placement_of(run)
     node, switches = placed.node_id.astype(np.int64), placed.switches
 
@@ -44,33 +47,94 @@ def placement(run: RunDirectory) -> pd.DataFrame:
 
 
 def ranks(run: RunDirectory) -> pd.DataFrame:
-    """See `RunDirectory.ranks`."""
+    """A row for each rank: where it ran, how many steps it closed and whether it ended."""
+    import pandas as pd
+
     told = pd.DataFrame(tables.ranks(run), columns=["rank", "cpuset", "pid", "steps", "state"])
     return placement(run).join(told.set_index("rank"))
 
 
+def clocks(run: RunDirectory) -> pd.DataFrame:
+    """A row for each rank: how its stamps are put on the common clock, on which `Frame.begin_s` counts.
+
+    That is CLOCK_MONOTONIC of one node, from the first rank's stamp 0. Columns: host; method ("same node",
+    "exchange": nodes compared clocks by messages, "realtime": by CLOCK_REALTIME, "trace": imported,
+    "unknown"); start_s, the rank's stamp 0; offset_s and drift_ppb, what is added to the node's
+    CLOCK_MONOTONIC at stamp 0, and how that grows; uncertainty_s, the largest error during the run (NaN:
+    unknown).
+    """
+    import pandas as pd
+
+    return pd.DataFrame(run.stamps.rows(run.last_stamps()), index=pd.RangeIndex(run.n_ranks, name="rank"))
+
+
 def regions(run: RunDirectory) -> pd.DataFrame:
-    """See `RunDirectory.regions`."""
+    """A row for each region, by the prefix of its fields."""
+    import pandas as pd
+
     rows = [(r.field, r.name, r.block, r.file, r.line) for r in run.known_regions]
     return pd.DataFrame(rows, columns=["region", "name", "block", "file", "line"]).set_index("region")
 
 
-def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
-    """Rows of steps, see `RunDirectory.messages`. table : "messages", "received", "waits", "calls",
-    "collectives" or "message_sizes"."""
-    snapshot = Snapshot(run)
-    if steps is not None:
-        return _rows(positions_of(run, steps), snapshot, table)
-    import dask.dataframe as dd
+def messages(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """Messages as counted by the sending (for get: the fetching) ranks.
 
-    size, n_steps = snapshot.steps_per_chunk, len(run)
-    chunks = [np.arange(at, min(at + size, n_steps)) for at in range(0, n_steps, size)] or [np.arange(0)]
-    return dd.from_map(
-        _rows, chunks, snapshot=snapshot, table=table, meta=_rows(chunks[0][:0], snapshot, table)
-    )
+    steps : one step index, a list of them, or a slice that includes both ends, as in
+    `run.steps.sel(step=...)`; then a pandas DataFrame. None: all, as a dask DataFrame, which reads when it is
+    computed, chunk by chunk over steps. Columns: step, source, target (ranks of the world; -1 other peers,
+    -2 outside this world, -3 unknown), call, count, bytes, empty, largest.
+    Raises KeyError if the run has no such step.
+    """
+    return _table(run, steps, "messages")
+
+
+def received(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """Messages as counted by the receiving ranks; otherwise like `messages`."""
+    return _table(run, steps, "received")
+
+
+def waits(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """Who waited for whom, for waits whose peer is known: step, rank, peer, count, time_s.
+
+    steps and result : as for `messages`.
+    """
+    return _table(run, steps, "waits")
+
+
+def calls(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """How often and how long each rank was in each MPI call: step, rank, call, count, time_s.
+
+    steps and result : as for `messages`. Calls that a rank did not make in a step have no row.
+    """
+    return _table(run, steps, "calls")
+
+
+def collectives(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
+
+    communicator : its name, see `communicators`. bytes_out, bytes_in : what the rank gives and gets. steps
+    and result : as for `messages`.
+    """
+    return _table(run, steps, "collectives")
+
+
+def message_sizes(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """How many messages of each size a rank sent to each other: step, source, target, call, and a column for
+    each of eight bins: to_63_B, to_511_B, ... (larger than the bin before), larger.
+
+    steps and result : as for `messages`.
+    """
+    return _table(run, steps, "message_sizes")
+
+
+def _table(run: RunDirectory, steps: Steps, table: str) -> pd.DataFrame | dd.DataFrame:
+    snapshot = Snapshot(run)
+    return table_of(run, steps, _rows, snapshot.chunks, snapshot=snapshot, table=table)
 
 
 def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame:
+    import pandas as pd
+
     if table == "message_sizes":
         return _sizes(positions, snapshot)
     rows = snapshot.rows(positions, table)
@@ -81,24 +145,10 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame
 
 
 def _sizes(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
-    """Rows of `RunDirectory.message_sizes`; those of older versions have no sizes, and are left out."""
+    import pandas as pd
+
     rows = snapshot.rows(positions, "messages")
-    rows = rows[rows["sizes"].any(axis=1)]
     columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
     columns |= {name: rows[name] for name in ("source", "target")}
     columns["call"] = call_names(rows["call"]).astype(object)
     return pd.DataFrame(columns | dict(zip(SIZES, rows["sizes"].T)))
-
-
-def positions_of(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
-    """Positions of the frames with these step indexes. Raises KeyError if the run has no such step."""
-    known = pd.Index(run.step_indexes)
-    if isinstance(steps, slice):
-        return np.arange(len(run))[known.slice_indexer(steps.start, steps.stop, steps.step)]
-    wanted = np.atleast_1d(np.asarray(steps, dtype=np.int64))
-    positions = known.get_indexer(wanted)
-    if (positions < 0).any():
-        has = f"steps {known[0]} to {known[-1]}" if len(known) else "no steps"
-        missing = wanted[positions < 0][0]
-        raise KeyError(f"step {missing} is not in {run.path}, which has {has} ({len(known)} measured).")
-    return positions

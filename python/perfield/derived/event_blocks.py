@@ -14,7 +14,7 @@ from perfield.analysis.waits.costs import FOLLOWED
 from perfield.run.arrivals import read_arrivals
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 EVENTS_AT_ONCE = 1 << 20  # 72 MB, and mostly twice as much for their wait states
 CROSSED = 1  # steps that a message crosses between its ends, at most, to be matched

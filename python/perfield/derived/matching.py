@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perfield.run.errors import RunError
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.text import in_list
 
 # Settings that change what is measured, or what a step is.

@@ -12,7 +12,7 @@ from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed, SampledFu
 from perfield.derived.by_region import in_functions
 from perfield.derived.pairs import added_up
 from perfield.derived.waits import wait_sums
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
 from perfield.topology import placement_of, used_devices
 

@@ -26,7 +26,6 @@ from perfield.analysis.oscillators.potentials import Potential, Tanh
 from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.steps import output_steps
-from perfield.derived.dataframes import positions_of
 from perfield.derived.pairs import added_up
 from perfield.fields.table import CALL_CLASSES, CALL_NAMES
 from perfield.run.snapshot import Snapshot
@@ -34,7 +33,7 @@ from perfield.text import counted, in_list, in_percent
 from perfield.topology import placement_of
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory, Steps
+    from perfield.run.run_directory import RunDirectory, Steps
 
 WEIGHTS = ("none", "messages", "bytes")
 MOST_KINDS = 16  # of steps, that stages tell apart
@@ -142,7 +141,7 @@ class _Reading:
 
     def __init__(self, run: RunDirectory, steps: Steps):
         self.run, self.snapshot = run, Snapshot(run)
-        self.positions = np.arange(len(run)) if steps is None else positions_of(run, steps)
+        self.positions = run.positions_of(steps)
         if run.n_ranks < 2:
             raise ModelError(
                 f"{run.path} is a run of one rank, which has nobody to couple to; measure at least 2 ranks."

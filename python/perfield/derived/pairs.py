@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.observed import PAIRS, WAITS
 from perfield.analysis.pair_keys import pair_keys
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 
 SMALL = 2  # bins of messages by size: up to 511 B

@@ -17,7 +17,7 @@ from perfield.text import counted, did_you_mean
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Fit
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 STEP_TIME = "step_time_s"
 FILE_TIME, WRITTEN = "io_time_s", "io_write_bytes"

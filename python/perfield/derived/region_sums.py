@@ -10,7 +10,7 @@ import numpy as np
 from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 PREFIX = "<region>_"
 TIME, COST = "time_s", "compute_time_s"

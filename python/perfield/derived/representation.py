@@ -12,7 +12,7 @@ from perfield.derived.injected import is_injected, sentence
 from perfield.text import counted
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 MOST_READ = 48  # frames, evenly spaced
 WIDTH, HEIGHT = 240, 48  # of the line in the table, in pixels

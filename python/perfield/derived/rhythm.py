@@ -16,7 +16,7 @@ from perfield.derived.dataframes import placement
 from perfield.derived.oscillators import topology_of
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 MOST_FOR_EDGES = 64  # steps whose messages are read, evenly spaced
 
@@ -94,7 +94,7 @@ def closed_steps(
         values[row, column] = run.stamps.common_s(owners, entries[name])
     span = np.ones(begin.shape, dtype=np.int64)
     span[row, column] = np.maximum(entries["span"], 1)
-    uncertainty = run.clocks["uncertainty_s"].to_numpy()[chosen]
+    uncertainty = run.stamps.largest_uncertainty_s(run.last_stamps())[chosen]
     about = {"units": "s", "source": "measured"}
     return xr.Dataset(
         {

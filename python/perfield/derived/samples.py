@@ -6,22 +6,24 @@ docs/stream.md has the entries, docs/sampling.md says what the numbers hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perfield import _bridge
+from perfield.derived.by_steps import table_of
 from perfield.run.paths import NO_PATH
+from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, functions_at, is_changed
 from perfield.symbols.names import is_interpreter, made_function
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
     from perfield.run.paths import Paths
-    from perfield.run.run import RunDirectory, Steps
-    from perfield.run.streams import Streams
+    from perfield.run.run_directory import RunDirectory, Steps
 
 OUTSIDE = -1  # position of samples outside of all frames: setup, teardown, steps that were not measured
 IN_NO_REGION, NOT_KNOWN = -1, -2  # in place of a path
@@ -154,13 +156,22 @@ class _Modules:
         return number, inside
 
 
-def read_samples(run: RunDirectory, streams: Streams) -> Samples:
-    """All samples of a run; empty if it took none. Reads the `samples` entries, then the files that ran."""
+def sampled(run: RunDirectory) -> Samples:
+    """CPU time of each function, as samples tell it (`sample`); empty in runs that took none.
+
+    Reads all samples once, and the program's files, which tell the names.
+    """
+    if "samples" not in run.derived:
+        run.derived["samples"] = _read(run)
+    return run.derived["samples"]
+
+
+def _read(run: RunDirectory) -> Samples:
     files: _Files = {}
     intervals = _Intervals(run)
     keys: dict[tuple[int, int], int] = {}
     parts, lost = [np.zeros(0, TABLE)], 0
-    for rank, modules, read in _by_rank(run, streams, files):
+    for rank, modules, read in _by_rank(run, files):
         samples, addresses = read["samples"], read["addresses"]
         lost += int(read["lost"])
         known = samples[samples["depth"] > 0]
@@ -181,20 +192,18 @@ def read_samples(run: RunDirectory, streams: Streams) -> Samples:
 
 
 def sampled_calls(
-    run: RunDirectory, streams: Streams, positions: np.ndarray
+    run: RunDirectory, positions: Sequence[int]
 ) -> Iterator[tuple[int, tuple[str, ...], float]]:
     """Rank, the calls that led to a place in the program, the outermost first, and the seconds there.
 
     What MPI and perfield do is left out, and Python's interpreter where the calls tell functions of Python.
     Calls are known as far as functions keep frame pointers.
     """
-    from perfield.symbols.functions import MPI, PERFIELD
-
     files: _Files = {}
     intervals = _Intervals(run)
     keys: dict[tuple[int, int], int] = {}
     chains: dict[tuple[int, tuple[int, ...]], float] = {}
-    for rank, modules, read in _by_rank(run, streams, files):
+    for rank, modules, read in _by_rank(run, files):
         samples, addresses = read["samples"], read["addresses"]
         known = samples[(samples["depth"] > 0) & np.isin(intervals.of(rank, samples["time_ns"]), positions)]
         # A caller's address is that behind its call.
@@ -220,16 +229,24 @@ def sampled_calls(
             yield rank, calls, time_s
 
 
-def samples_table(run: RunDirectory, steps: Steps) -> pd.DataFrame:
-    """See `RunDirectory.samples`."""
+def samples(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """CPU time of functions: step, rank, thread, function, module, region, count (of samples), time_s.
+
+    thread : number of the rank's thread; 0 is the main one. region : in which region it ran, with those
+    around it, as in "solve < pEqn"; "no region", or "not known". A time is a multiple of what a sample stands
+    for, and unsure by about time_s / sqrt(count). steps and result : as for `messages`; all steps are one
+    chunk. Samples outside of these steps have no row. Raises KeyError if the run has no such step.
+    """
+    return table_of(run, steps, _rows, lambda: [np.arange(len(run))], run=run.snapshot())
+
+
+def _rows(positions: np.ndarray, run: RunDirectory) -> pd.DataFrame:
     import pandas as pd
 
-    from perfield.derived.waits import positions_of_steps
-
-    found = run.sampled
-    table = found.table[np.isin(found.table["frame"], positions_of_steps(run, steps))]
-    names = np.array([one.name for one in found.functions], dtype=object)
-    modules = np.array([one.module for one in found.functions], dtype=object)
+    found = sampled(run) if len(positions) else Samples([], np.zeros(0, TABLE), 0, [])
+    table = found.table[np.isin(found.table["frame"], positions)]
+    names = np.array([*(one.name for one in found.functions), ""], dtype=object)
+    modules = np.array([*(one.module for one in found.functions), ""], dtype=object)
     return pd.DataFrame(
         {
             "step": run.step_indexes[table["frame"]],
@@ -305,8 +322,9 @@ class _Intervals:
         return np.where(inside, self._frame[rows][at], OUTSIDE)
 
 
-def _by_rank(run: RunDirectory, streams: Streams, files: _Files) -> Iterator[tuple[int, _Modules, dict]]:
+def _by_rank(run: RunDirectory, files: _Files) -> Iterator[tuple[int, _Modules, dict]]:
     """Rank, what it has loaded until then, and its samples, part by part, in the order of writing."""
+    streams = run.streams
     of_modules, of_samples = streams.of_type("modules"), streams.of_type("samples")
     told = dict(zip(of_modules.tolist(), (body for _, body in streams.json("modules"))))
     rows = np.concatenate([of_modules, of_samples])
@@ -332,8 +350,6 @@ def _by_rank(run: RunDirectory, streams: Streams, files: _Files) -> Iterator[tup
 
 def _named(keys: dict[tuple[int, int], int], files: _Files) -> tuple[list[Function], np.ndarray, list[str]]:
     """The functions of places (number of a file, address in it), and which of them each place is in."""
-    from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, is_changed
-
     of_key = np.zeros(len(keys), np.int32)
     functions: dict[Function, int] = {}
     known = [_Code(""), *files]
@@ -351,8 +367,6 @@ def _named(keys: dict[tuple[int, int], int], files: _Files) -> tuple[list[Functi
 
 def _names_of(keys: dict[tuple[int, int], int], files: _Files) -> list[list[str]]:
     """The functions at places, by their number: innermost first, as `functions_at` says."""
-    from perfield.symbols.functions import functions_at
-
     found: list[list[str]] = [[]] * len(keys)
     by_file: dict[int, list[int]] = {}
     for file, address in keys:

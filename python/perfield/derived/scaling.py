@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.scaling import Measured, Scaling, scaling
 from perfield.analysis.scaling_laws import ScalingError
 from perfield.analysis.steps import LOG_BYTES, output_steps
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of, sharing
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.derived.samples import IN_NO_REGION, NOT_KNOWN, sampled, sampled_calls
 from perfield.run.paths import OTHER_PATHS
 from perfield.run.snapshot import Snapshot
+from perfield.run.sums_of_paths import SumsOfPaths
+from perfield.symbols.functions import MPI as OF_MPI
+from perfield.symbols.functions import PERFIELD
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
-    from perfield.run.sums_of_paths import SumsOfPaths
+    from perfield.run.run_directory import RunDirectory
 
 REGION, MPI, FILES, FUNCTION, NO_REGION = "region", "MPI", "files", "function", "no region"
 _TIMES = ("step_time_s", "mpi_time_s", "file_time_s")
@@ -49,8 +52,6 @@ def stacks_of(run: RunDirectory, positions: np.ndarray) -> Stacks:
     Regions stand as they were entered. What a region spends outside of inner ones is divided into MPI, files,
     and the rest. Where the run took samples, they divide the rest among functions.
     """
-    from perfield.run.sums_of_paths import SumsOfPaths
-
     sums = SumsOfPaths(run, positions)
     of_ranks = np.zeros((3, run.n_ranks))
     names = [name for name in _TIMES if name in run.columns.names]
@@ -117,13 +118,9 @@ def _add(found: dict[Stack, np.ndarray], stack: Stack, time_s: np.ndarray) -> No
 def _functions(run: RunDirectory, positions: np.ndarray) -> dict[int, dict[Stack, np.ndarray]]:
     """Sampled seconds of each rank in functions that are not MPI's, by path (or _NO_PATH) and by stack: in
     runs without regions the calls that lead there, as far as they are known, else the function alone."""
-    from perfield.derived.samples import IN_NO_REGION, NOT_KNOWN
-    from perfield.symbols.functions import MPI as OF_MPI
-    from perfield.symbols.functions import PERFIELD
-
     if not run.has_samples:
         return {}
-    samples = run.sampled
+    samples = sampled(run)
     if not (samples.table["path"] >= 0).any():
         return {_NO_PATH: _chains(run, positions)}
     found: dict[int, dict[Stack, np.ndarray]] = {}
@@ -143,7 +140,7 @@ def _functions(run: RunDirectory, positions: np.ndarray) -> dict[int, dict[Stack
 
 def _chains(run: RunDirectory, positions: np.ndarray) -> dict[Stack, np.ndarray]:
     found: dict[Stack, np.ndarray] = {}
-    for rank, names, time_s in run.sampled_calls(positions):
+    for rank, names, time_s in sampled_calls(run, positions):
         stack = tuple(Frame(name, FUNCTION) for name in names)
         if stack not in found:
             found[stack] = np.zeros(run.n_ranks)

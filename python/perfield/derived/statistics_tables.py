@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.statistics import STATISTICS
+from perfield.derived.dataset import open_steps
 from perfield.derived.tables import MOST_FRAMES
 from perfield.run.errors import RunError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 
 def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
@@ -26,7 +27,7 @@ def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     closing lines. The group with the largest mean comes first; steps come in their order.
     Raises RunError if the run has no such field.
     """
-    steps = run.steps.isel(step=slice(-MOST_FRAMES, None))
+    steps = open_steps(run).isel(step=slice(-MOST_FRAMES, None))
     even = ~steps["uneven"].values
     chosen = _of_field(run, steps, field).to_dataset(name="field")
     frames = np.arange(len(run))[-MOST_FRAMES:][even]

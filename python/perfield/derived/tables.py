@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.waits import IN_MPI, words
+from perfield.analysis.waits.sums import by_kind
 from perfield.derived import pairs
+from perfield.derived.by_region import names_of_regions
+from perfield.derived.critical_path import path_sums
 from perfield.derived.region_sums import COST, TIME, RegionSums
+from perfield.derived.samples import NOT_KNOWN, sampled, words_of_paths
+from perfield.derived.transfers import rows_of_sums
+from perfield.derived.waits import wait_sums
+from perfield.run.sums_of_paths import SumsOfPaths
 from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     from perfield.analysis.waits.path_sums import PathSums
     from perfield.run.frame import Frame
-    from perfield.run.run import RunDirectory
-    from perfield.run.sums_of_paths import SumsOfPaths
+    from perfield.run.run_directory import RunDirectory
 
 MPI = "mpi_time_s"
 MOST_FRAMES = 1000  # that are read for a table; the newest ones
@@ -87,8 +94,6 @@ def paths(run: RunDirectory) -> tuple[list[dict], int]:
 
     Columns as of `regions`, with path ("solve < pEqn") in place of field and name. Times are of all threads.
     """
-    from perfield.run.sums_of_paths import SumsOfPaths
-
     sums = SumsOfPaths(run, np.array(_newest(run), dtype=np.int64))
     chosen = sums.of_divided_regions()
     words = run.known_paths.words({region.field: region.name for region in run.known_regions})
@@ -188,13 +193,6 @@ def wait_states(run: RunDirectory, most: int) -> tuple[dict[str, list[dict]], li
     `wait_regions` (ranks and regions) and `path` (the critical path), each with at most so many rows, as
     `perfield.analysis.waits.words` makes them, and `transfers`; sentences; the coverage and the seconds of
     each kind of wait as plain numbers; and how many pairs there are."""
-    from perfield.analysis.waits import IN_MPI, words
-    from perfield.analysis.waits.sums import by_kind
-    from perfield.derived.by_region import names_of_regions
-    from perfield.derived.critical_path import path_sums
-    from perfield.derived.transfers import rows_of_sums
-    from perfield.derived.waits import wait_sums
-
     newest = np.array(_newest(run), dtype=np.int64)
     sums, path = wait_sums(run, newest), path_sums(run, newest)
     pairs_, n_pairs = words.pair_rows(sums, most)
@@ -222,20 +220,20 @@ def functions(run: RunDirectory, most: int) -> tuple[list[dict], list[str]]:
     time), error (of the share, one standard deviation), imbalance (largest rank over mean), rank (with most),
     count (samples), module.
     """
-    found = run.sampled
+    found = sampled(run)
     rows = found.table[found.table["frame"] >= 0]
     shape = len(found.functions), max(1, run.n_ranks)
     of_ranks, count = np.zeros(shape), np.zeros(shape[0])
     np.add.at(of_ranks, (rows["function"], rows["rank"]), rows["time_s"])
     np.add.at(count, rows["function"], rows["count"])
-    sampled = np.unique(found.table["rank"])
+    seen = np.unique(found.table["rank"])
     time_s, n = of_ranks.sum(axis=1), count.sum()
     share = time_s / time_s.sum() if time_s.sum() > 0 else time_s
     told = []
     for number in np.argsort(-time_s, kind="stable")[:most].tolist():
         if not time_s[number] > 0:
             break
-        mean = float(of_ranks[number][sampled].mean())
+        mean = float(of_ranks[number][seen].mean())
         told.append(
             {
                 "function": found.functions[number].name,
@@ -266,9 +264,7 @@ def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
     Columns: region ("solve < pEqn", "no region"), function, time_s, share (of the region's samples), error
     (of the share), of_all (of all samples), count. At most so many rows, and MOST_IN_REGION of each region.
     """
-    from perfield.derived.samples import NOT_KNOWN, words_of_paths
-
-    found = run.sampled
+    found = sampled(run)
     rows = found.table[found.table["frame"] >= 0]
     n_paths = len(run.known_paths.all)
     if not (rows["path"] >= 0).any():

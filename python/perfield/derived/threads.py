@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.derived.tables import MOST_FRAMES
-from perfield.fields.columns import read_columns
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 
 def with_threads(run: RunDirectory, rows: list[dict]) -> list[dict]:
@@ -27,7 +26,7 @@ def with_threads(run: RunDirectory, rows: list[dict]) -> list[dict]:
     found = []
     for row in rows:
         kinds = ("thread_count", "time_s", "thread_mean_time_s")
-        values = read_columns(run, [f"{row['field']}_{kind}" for kind in kinds], frames)
+        values = run.values([f"{row['field']}_{kind}" for kind in kinds], frames)
         count, longest, mean = (values[:, number] for number in range(3))
         known = np.isfinite(mean)
         most = int(count[known].max()) if known.any() else None

@@ -17,6 +17,7 @@ from perfield.analysis.waits.transfers import (
     slow_ns,
     ways_of,
 )
+from perfield.derived.by_steps import table_of
 from perfield.derived.event_blocks import CROSSED, Blocks, blocks_of, places_in, window_of
 from perfield.fields.table import CALL_NAMES
 from perfield.run.arrivals import read_arrivals
@@ -24,9 +25,10 @@ from perfield.run.collectives import SIZE_WORDS
 from perfield.topology import placement_of
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory, Steps
 
 NUMBERS = {
     "count": int,
@@ -117,13 +119,28 @@ def baselines_of(run: RunDirectory, plan: Blocks, ways: Ways) -> Baselines:
 
 
 def rows_of_sums(sums: TransferSums) -> list[dict]:
-    """The table of `RunDirectory.transfers` as rows."""
+    """The table of `transfers` as rows."""
     *most, largest = SIZE_WORDS
     return sums.rows(CALL_NAMES, [*(f"to {word}" for word in most), largest])
 
 
-def transfers_table(run: RunDirectory, positions: np.ndarray) -> pd.DataFrame:
-    """See `RunDirectory.transfers`."""
+def transfers(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """What messages and collective operations themselves take once nobody is late, by way and size.
+
+    Columns: of ("messages", or a collective call), way ("within a node", "between nodes" or "between
+    switches"; or the number of ranks), size ("to 511 B": from 64 B on, as `message_sizes` divides them),
+    count (of which all is seen, and nothing else: the receiver was waiting already), baseline_s (the fastest
+    tenth took no longer), median_s, p95_s, gb_per_s (at the baseline), time_s (of all calls that are known,
+    also those that complete several messages), slow_s (of that, beyond the baselines). NaN where fewer than
+    20 such transfers are known, or the clocks of both ends are too uncertain. steps and result : as for
+    `messages`; all steps are one chunk, which is read block by block. Raises KeyError if the run has no such
+    step.
+    """
+    return table_of(run, steps, _rows, lambda: [np.arange(len(run))], run=run.snapshot())
+
+
+def _rows(positions: np.ndarray, run: RunDirectory) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame(rows_of_sums(transfer_sums(run, positions)), columns=list(COLUMNS)).astype(NUMBERS)
+    rows = rows_of_sums(transfer_sums(run, np.unique(positions)))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(NUMBERS)

@@ -6,7 +6,7 @@ Whatever it reads, it reads in blocks of steps, so memory stays bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,16 +42,18 @@ from perfield.derived.by_region import (
     table_by_region,
     without_waiting,
 )
+from perfield.derived.by_steps import table_of
 from perfield.derived.event_blocks import CROSSED, blocks_of, places_in, window_of
 from perfield.derived.transfers import Ways, transfers_of
-from perfield.run.arrivals import FROM_ROW, MEAN, read_arrivals
+from perfield.run.arrivals import FROM_ROW, MEAN, in_order, read_arrivals
 from perfield.run.frame import call_names
+from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
     import pandas as pd
 
-    from perfield.run.run import RunDirectory, Steps
+    from perfield.run.run_directory import RunDirectory, Steps
 
 PROTOCOLS = ("unknown", "eager", "rendezvous")
 
@@ -196,7 +198,7 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     pairs = [np.zeros(0, COST)] * 2
     plan = blocks_of(run)
     for block in plan.of(positions) if known.any() else ():
-        values = run.columns.read(run.places(block), ["step_time_s", "waiting_time_s"])
+        values = run.values(["step_time_s", "waiting_time_s"], block)
         step_s += np.nan_to_num(values[:, 0]).sum(axis=0)
         mpi_s += float(np.nansum(values[:, 1]))
         found = waits_of_steps(run, block, plan.followed)
@@ -231,39 +233,58 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     )
 
 
-def positions_of_steps(run: RunDirectory, steps: Steps) -> np.ndarray:
-    """Positions of the frames with these step indexes, ascending; None: of all.
+def arrivals(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """When messages were begun, posted and awaited, collective operations entered, and windows synchronised,
+    on the common clock: a row for each event, with the columns of `perfield.analysis.waits.EVENT`, sorted by
+    step and rank.
 
+    steps and result : as for `messages`. Steps whose log was written (`arrivals_every`) give each message and
+    operation; others a row for each partner, exact where it counts one message. docs/waiting.md says more.
     Raises KeyError if the run has no such step.
     """
-    from perfield.derived.dataframes import positions_of
-
-    return np.arange(len(run)) if steps is None else np.unique(positions_of(run, steps))
+    return _table(run, steps, _arrivals)
 
 
-def table_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
-    """See `RunDirectory.wait_states` and `caused_waits`, the names of the tables."""
-    from perfield.run.snapshot import Snapshot
+def wait_states(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """For whom each rank waited, and why, in Scalasca's terms: a row for each call that waited.
 
-    snapshot = Snapshot(run)
-    if steps is not None:
-        return _table(positions_of_steps(run, steps), snapshot, table)
-    import dask.dataframe as dd
-
-    everything = np.arange(len(run))
-    chunks = list(blocks_of(run).of(everything)) if run.tells_arrivals.any() else []
-    chunks = chunks or [everything[:0]]
-    return dd.from_map(
-        _table, chunks, snapshot=snapshot, table=table, meta=_table(everything[:0], snapshot, table)
-    )
+    steps and result : as for `messages`. Columns: step, rank (waits), cause (the rank that it waited for; -1:
+    not known), kind (`perfield.analysis.waits.KINDS`), exactness ("exact", "at least", or "uncertain": no
+    longer than the clocks are), call, protocol (of late receivers: "eager", "rendezvous" or "unknown"),
+    time_s, uncertainty_s.
+    Raises KeyError if the run has no such step.
+    """
+    return _table(run, steps, _states)
 
 
-def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:
+def caused_waits(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+    """What each rank cost the others: step, rank, region, time_s of others' waiting that began there and
+    then.
+
+    Waiting is followed back through ranks that waited themselves, from each over up to 64 steps. What is
+    known as a lower bound alone counts for the rank waited for. region : the prefix of its fields; "no
+    region"; or "other reasons": the rank communicated longer, or it is not known why it was late. By region
+    it is an estimate (`perfield.analysis.waits.by_region`). steps and result : as for `messages`.
+    """
+    return _table(run, steps, _caused_by_region)
+
+
+def _table(
+    run: RunDirectory, steps: Steps, rows: Callable[[np.ndarray, Snapshot], pd.DataFrame]
+) -> pd.DataFrame | dd.DataFrame:
+    return table_of(run, steps, rows, lambda: blocks_of(run).of(np.arange(len(run))), snapshot=Snapshot(run))
+
+
+def _arrivals(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
     import pandas as pd
 
-    run = snapshot.run
-    if table == "caused_waits":
-        return table_by_region(run, OTHER_REASONS, _caused(run, positions))
+    return pd.DataFrame(in_order(read_arrivals(snapshot.run, np.unique(positions))))
+
+
+def _states(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
+    import pandas as pd
+
+    run, positions = snapshot.run, np.unique(positions)
     found = waits_of_steps(run, positions) if len(positions) and run.tells_arrivals.any() else None
     states = np.zeros(0, STATE) if found is None else found.states
     steps = run.step_indexes[positions[found.at_state]] if found is not None else np.zeros(0, np.int64)
@@ -280,6 +301,10 @@ def _table(positions: np.ndarray, snapshot, table: str) -> pd.DataFrame:
             "uncertainty_s": states["uncertainty_ns"] * 1e-9,
         }
     )
+
+
+def _caused_by_region(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
+    return table_by_region(snapshot.run, OTHER_REASONS, _caused(snapshot.run, np.unique(positions)))
 
 
 def _caused(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,24 @@ from perfield.fields.quantities import Quantity
 from perfield.fields.regions import RegionTable
 from perfield.fields.table import Field
 
-if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
-    from perfield.run.streams import Places
+
+@dataclass(frozen=True)
+class Places:
+    """Where step entries lie, and which step and rank they belong to.
+
+    paths : of the stream files, as bytes, since a path need not be UTF-8. file, offset : (n_entries,), the
+    number of each entry's file and its place there. reference : (n_entries,), the place of the full entry
+    that it is unpacked with. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries
+    of the same step and rank are added up.
+    """
+
+    paths: list[bytes]
+    file: np.ndarray
+    offset: np.ndarray
+    reference: np.ndarray
+    step: np.ndarray
+    rank: np.ndarray
+    n_steps: int
 
 
 class Columns:
@@ -121,16 +136,3 @@ class Columns:
     @cached_property
     def _number(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}
-
-
-def read_columns(
-    run: RunDirectory, names: Sequence[str], frames: slice | Sequence[int] = slice(None)
-) -> np.ndarray:
-    """Fields of many frames at once: (n_frames, len(names), n_ranks) float64, NaN where absent.
-
-    names : of fields, as in `run.columns.names`; with those of
-    `run.columns.of_regions("<region>_time_s")` the array is (frame, region, rank). frames : positions of
-    frames in the run.
-    Raises KeyError if the run has no such field, IndexError if it has no such frame.
-    """
-    return run.columns.read(run.places(frames), names)

@@ -12,7 +12,6 @@ import numpy as np
 
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
-from perfield.derived.dataframes import positions_of
 from perfield.derived.injected import is_injected
 from perfield.output.titles import region_titles, title
 from perfield.text import counted, did_you_mean, printable, shortened
@@ -92,7 +91,7 @@ def frames_of(run: RunDirectory, steps: Steps) -> np.ndarray:
 
     Raises PlotError if the run has no finished step, KeyError if it does not have a step that was asked for.
     """
-    positions = np.arange(len(run)) if steps is None else positions_of(run, steps)
+    positions = run.positions_of(steps)
     if not len(positions):
         raise PlotError(f"{run.path} holds no finished step to plot; `perfield info {run.path}`")
     return positions

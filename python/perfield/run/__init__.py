@@ -10,6 +10,6 @@ from perfield.run.errors import RunError
 from perfield.run.frame import Frame
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.protocol import Run
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 
 __all__ = ["Block", "FieldArray", "Frame", "Region", "Run", "RunDirectory", "RunError"]

@@ -13,7 +13,7 @@ from perfield.run.changed_frames import ChangedFrames
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 
 class AddedFields(ChangedFrames):

@@ -16,7 +16,7 @@ from perfield import _bridge
 
 if TYPE_CHECKING:
     from perfield.run.collectives import Communicator
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 COLLECTIVE = 2  # kind of event
 FROM_ROW, MEAN = 2, 4  # flags of an event

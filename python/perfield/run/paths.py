@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfield.fields.quantities import Quantity
     from perfield.fields.regions import RegionTable
-    from perfield.run.run import RunDirectory, Steps
     from perfield.run.streams import Rows, Streams
 
 INSIDE = " < "  # between a region and that around it
@@ -33,7 +30,7 @@ ROWS = np.dtype(
     ]
 )
 _DEFINED = np.dtype([("path", "<u4"), ("outer", "<u4"), ("region", "<u4"), ("zero", "<u4")])
-_VALUES = ("count", "time_s", "longest_s", "self_time_s", "mpi_time_s", "file_time_s")
+VALUES = ("count", "time_s", "longest_s", "self_time_s", "mpi_time_s", "file_time_s")
 _MPI, _FILES = 1, 2
 _MPI_TIMES = tuple(f"mpi_{kind}_time" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
 
@@ -68,7 +65,10 @@ class Paths:
     definitions are lost.
     """
 
-    def __init__(self, streams: Streams, regions: RegionTable, n_ranks: int):
+    def __init__(self, streams: Streams, regions: RegionTable, quantities: Sequence[Sequence[Quantity]]):
+        """quantities : those that each rank declared."""
+        n_ranks = len(quantities)
+        self.kinds = _kinds(quantities)
         stem_of_region, _, self._base, self._regions, other = regions.tables(n_ranks)
         self._stems = list(regions.stems)
         self._stem_of_region = np.array([*stem_of_region, -1], np.int64)  # -1, no region, finds the last one
@@ -162,29 +162,22 @@ def _definitions(streams: Streams, n_ranks: int) -> tuple[np.ndarray, np.ndarray
     return rank[inside], rows[inside]
 
 
-def rows_of_paths(
-    entries: Rows,
-    paths: Paths,
-    quantities: Sequence[tuple[Quantity, ...]],
-    rows: np.ndarray,
-    step: np.ndarray,
-) -> np.ndarray:
+def rows_of_paths(entries: Rows, paths: Paths, rows: np.ndarray, step: np.ndarray) -> np.ndarray:
     """What paths cost in step entries: ROWS, sorted by step, rank and path.
 
-    quantities : of each rank. rows : numbers of step entries. step : (n_rows,), the step of each.
+    rows : numbers of step entries. step : (n_rows,), the step of each.
     """
     order = np.argsort(rows)
-    kinds = _kinds(quantities)
     parts = [np.zeros(0, ROWS)]
     for here, read in entries.steps(rows):
         ranks = entries.places["rank"][here].astype(np.int64)
         steps = step[order][np.searchsorted(rows[order], here)]
-        parts.extend(_of_entries(read, paths, kinds, steps, ranks))
+        parts.extend(_of_entries(read, paths, steps, ranks))
     found = np.concatenate(parts)
     return _added_up(found[found["path"] != NO_PATH])
 
 
-def _kinds(quantities: Sequence[tuple[Quantity, ...]]) -> np.ndarray:
+def _kinds(quantities: Sequence[Sequence[Quantity]]) -> np.ndarray:
     """(n_ranks, most ids) what each quantity is: time in MPI, in files, or neither."""
     known = dict.fromkeys(_MPI_TIMES, _MPI) | {"file_time": _FILES}
     most = max((one.id for own in quantities for one in own), default=0) + 1
@@ -197,7 +190,7 @@ def _kinds(quantities: Sequence[tuple[Quantity, ...]]) -> np.ndarray:
 
 
 def _of_entries(
-    read: dict[str, np.ndarray], paths: Paths, kinds: np.ndarray, steps: np.ndarray, ranks: np.ndarray
+    read: dict[str, np.ndarray], paths: Paths, steps: np.ndarray, ranks: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Rows of the entries' paths, then those of regions that have all on one path."""
     told, entry = read["paths"], _entries(read, "path")
@@ -214,7 +207,7 @@ def _of_entries(
     part["step"], part["rank"], part["path"] = steps[entry], ranks[entry], number
     part["count"] = told["count"]
     for name, column in zip(
-        _VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns", "mpi_ns", "file_ns")
+        VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns", "mpi_ns", "file_ns")
     ):
         part[name] = told[column] * 1e-9
     yield part[~empty]
@@ -228,10 +221,10 @@ def _of_entries(
     path[rest] = paths.outside(ranks[of[rest]], own["id"][rest].astype(np.int64))
     part = np.zeros(len(own), ROWS)
     part["step"], part["rank"], part["path"], part["count"] = steps[of], ranks[of], path, own["count"]
-    for name, column in zip(_VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns")):
+    for name, column in zip(VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns")):
         part[name] = own[column] * 1e-9
     for kind, name in ((_MPI, "mpi_time_s"), (_FILES, "file_time_s")):
-        part[name] = _in_calls(read, kinds, kind, ranks, keys)
+        part[name] = _in_calls(read, paths.kinds, kind, ranks, keys)
     yield part[~divided]
 
 
@@ -264,30 +257,9 @@ def _added_up(rows: np.ndarray) -> np.ndarray:
     key = rows[["step", "rank", "path"]]
     begin = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(rows)])
     total = rows[begin]
-    for name in _VALUES if len(begin) else ():
+    for name in VALUES if len(begin) else ():
         total[name] = np.add.reduceat(rows[name], begin)
     return total
-
-
-def table_of_paths(run: RunDirectory, steps: Steps) -> pd.DataFrame:
-    """See `RunDirectory.paths`."""
-    import pandas as pd
-
-    from perfield.derived.waits import positions_of_steps
-
-    positions = positions_of_steps(run, steps)
-    rows = run.path_rows(positions)
-    known = run.known_paths
-    names = {region.field: region.name for region in run.known_regions}
-    words = np.array([*known.words(names), ""], dtype=object)
-    regions = np.array([*(path.region for path in known.all), ""], dtype=object)
-    columns = {
-        "step": run.step_indexes[positions][rows["step"]],
-        "rank": rows["rank"],
-        "path": words[rows["path"]],
-        "region": regions[rows["path"]],
-    }
-    return pd.DataFrame(columns | {name: rows[name] for name in _VALUES})
 
 
 _IS_OTHER, _UNKNOWN = -3, -4  # in place of the path around a path

@@ -15,7 +15,7 @@ from perfield.text import in_seconds
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 SHADE, SHARE, NUMBER, CERTAINTY = "regime_shade", "slow_share", "regime", "regime_probability"
 REGIMES = (SHADE, SHARE, NUMBER, CERTAINTY)

@@ -16,7 +16,7 @@ from perfield.run.added_fields import AddedFields
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 PHASE, GRADIENT, ORDER = "phase_steps", "phase_gradient_steps", "order_parameter"
 RHYTHM = (PHASE, GRADIENT, ORDER)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield import _bridge
-from perfield.derived.samples import OUTSIDE, Samples
+from perfield.derived.samples import OUTSIDE, Samples, sampled
 from perfield.fields.functions import PREFIX, UNIT
 from perfield.run.changed_frames import ChangedFrames
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 MOST_FUNCTIONS = 20  # with fields of their own; the rest share one
 BY_IMBALANCE = 5  # of them, chosen since ranks differ most in them
@@ -33,7 +33,7 @@ class SampledFrames(ChangedFrames):
 
     def __init__(self, run: RunDirectory):
         super().__init__(run)
-        found = run.sampled
+        found = sampled(run)
         chosen = functions_that_matter(found, run.n_ranks)
         self._tables = tables_of(found, chosen, run.n_ranks)
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 
 from perfield.run.errors import RunError
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.streams import Places
 
 ENTRIES_PER_CHUNK = 32_768  # takes a tenth of a second to read
@@ -45,6 +45,11 @@ class Snapshot:
         run = self.run
         n_numbers = max(run.n_ranks, 1) * max(len(run.columns.stems), 1)
         return max(1, min(self._frames_at_once, NUMBERS_PER_CHUNK // n_numbers, len(run)))
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The positions of all frames, so many at a time."""
+        size, n_steps = self.steps_per_chunk, len(self.run)
+        return (np.arange(begin, min(begin + size, n_steps)) for begin in range(0, n_steps, size))
 
     @property
     def _frames_at_once(self) -> int:

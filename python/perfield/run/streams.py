@@ -7,7 +7,6 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.catalyst_scripts.safe_open import why_unsafe
+from perfield.fields.columns import Places
 from perfield.run.errors import RunError
 from perfield.run.json_text import NestedTooDeepError, parse_json
 from perfield.run.schema import checked
@@ -30,25 +30,6 @@ VERSIONS = {name: {"step": 4, "samples": 2}.get(name, 1) for name in NAMES}
 _AT_ONCE = 4  # files that are read at a time
 _OFFSET_BITS = 44  # 16 TB
 _MOST_MISFITS = 100  # sentences on fields that are left out
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where step entries lie, and which step and rank they belong to.
-
-    paths : of the stream files, as bytes, since a path need not be UTF-8. file, offset : (n_entries,), the
-    number of each entry's file and its place there. reference : (n_entries,), the place of the full entry
-    that it is unpacked with. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries
-    of the same step and rank are added up.
-    """
-
-    paths: list[bytes]
-    file: np.ndarray
-    offset: np.ndarray
-    reference: np.ndarray
-    step: np.ndarray
-    rank: np.ndarray
-    n_steps: int
 
 
 class Rows:

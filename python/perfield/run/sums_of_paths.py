@@ -10,7 +10,7 @@ import numpy as np
 from perfield.run.snapshot import NUMBERS_PER_CHUNK
 
 if TYPE_CHECKING:
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 OF_RANKS = ("time_s", "self_time_s", "mpi_time_s", "file_time_s")
 

@@ -21,7 +21,7 @@ from perfield.run.changed_frames import ChangedFrames
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.run import RunDirectory
+    from perfield.run.run_directory import RunDirectory
 
 MOST_REGIONS = 8  # with fields of their own
 SAMPLED_FRAMES = 64  # in which these regions are looked for
@@ -65,7 +65,7 @@ class WaitFrames(ChangedFrames):
         explained_s = waited_s = 0.0
         for block, positions in enumerate(self._blocks):
             self._read(block)
-            waited_s += float(np.nansum(self._run.columns.read(self._run.places(positions), [_WAITING])))
+            waited_s += float(np.nansum(self._run.values([_WAITING], positions)))
             explained_s += self._explained_s
         return min(1.0, explained_s / waited_s) if waited_s > 0 else 1.0
 
@@ -119,7 +119,7 @@ def wait_fields(run: RunDirectory, positions: np.ndarray, found: WaitsOfSteps) -
     found : why ranks waited in these frames.
     """
     shape = len(positions), run.n_ranks
-    waited = run.columns.read(run.places(positions), [_WAITING])[:, 0]
+    waited = run.values([_WAITING], positions)[:, 0]
     exact, bounded = np.zeros((2, *shape))
     covered = found.covered
     place = found.at_covered, covered["rank"]

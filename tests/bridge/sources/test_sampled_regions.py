@@ -34,7 +34,7 @@ def sampled(mpi, perfield_flags, bin_dir, tmp_path):
 
 
 def counts(run, *columns):
-    return run.samples().groupby([*columns])["count"].sum()
+    return run.samples().compute().groupby([*columns])["count"].sum()
 
 
 def test_samples_are_in_the_region_in_which_the_function_ran(sampled):
@@ -52,7 +52,7 @@ def test_samples_are_in_the_region_in_which_the_function_ran(sampled):
 def test_sampled_shares_are_the_cpu_time_of_the_paths(sampled):
     run, result = sampled("nested", 200)
     paths = ["pEqn", "solve < pEqn", "UEqn", "solve < UEqn"]
-    found = run.samples().groupby("region")["time_s"].sum()[paths]
+    found = run.samples().compute().groupby("region")["time_s"].sum()[paths]
     spent = np.array(re.search("^spent (.*)$", result.stdout, re.MULTILINE)[1].split(), float)
     n = counts(run, "region")[paths].sum()
     assert n > 500
@@ -65,15 +65,15 @@ def test_paths_without_room_are_other_paths_of_their_region(sampled):
     run, result = sampled("many", 20, {"PERFIELD_MAX_PATHS": "64"})
     assert run.ends[0]["dropped_paths"] > 0
     assert result.stderr.count("raise max_paths (now 64)") == 1
-    paths = set(run.paths()["path"])
+    paths = set(run.paths().compute()["path"])
     assert 100 < sum(path.endswith(" < other paths") for path in paths) < 200
-    assert any(region.endswith(" < other paths") for region in run.samples()["region"])
+    assert any(region.endswith(" < other paths") for region in run.samples().compute()["region"])
 
 
 def test_threads_of_some_microseconds_change_nothing(sampled):
     run, result = sampled("brief", 100)
     assert "not all threads" not in result.stderr
-    assert run.paths().groupby("path")["count"].sum()["inside"] == 20 * len(run)
+    assert run.paths().compute().groupby("path")["count"].sum()["inside"] == 20 * len(run)
     assert counts(run, "function")["in_no_region"] > 100
 
 
@@ -110,4 +110,4 @@ def test_a_seccomp_filter_is_told_in_one_line_and_nothing_else_changes(sampled, 
     subprocess.run(made, cwd=tmp_path, check=True)
     run, result = sampled("nested", 30, {"LD_PRELOAD": str(tmp_path / "no_perf_calls.so")})
     assert result.stderr.count("functions are not sampled: perf_event_open is forbidden here") == 1
-    assert not run.has_samples and run.paths()["path"].nunique() == 4
+    assert not run.has_samples and run.paths().compute()["path"].nunique() == 4

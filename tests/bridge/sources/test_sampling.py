@@ -41,13 +41,13 @@ def shares(mpi, perfield_flags, bin_dir, tmp_path):
 
 def times(run):
     """CPU time in s by function of the program."""
-    return run.samples().groupby("function")["time_s"].sum()
+    return run.samples().compute().groupby("function")["time_s"].sum()
 
 
 def test_functions_have_their_shares_inlined_ones_too(shares):
     run, result = shares(250)
     found = times(run)[["cheap", "middle", "dear"]]
-    count = run.samples()["count"].sum()
+    count = run.samples().compute()["count"].sum()
     assert count > 1000
     spent = np.array(re.search("^spent (.*)$", result.stdout, re.MULTILINE)[1].split(), float)
     assert spent / spent.sum() == pytest.approx([0.1, 0.3, 0.6], abs=0.1)
@@ -59,12 +59,12 @@ def test_functions_have_their_shares_inlined_ones_too(shares):
 def test_sampled_time_is_the_cpu_time_of_the_steps(shares):
     run, _ = shares(250)
     used = float(run.steps["cpu_user_time_s"].sum())
-    assert run.samples()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
+    assert run.samples().compute()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
 
 
 def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
     run, _ = shares(150, tmp_path / "libplugged.so")
-    table = run.samples()
+    table = run.samples().compute()
     assert set(table[table["function"] == "plugged"]["module"]) == {str(tmp_path / "libplugged.so")}
     assert table[table["function"] == "plugged"]["step"].min() >= 3
     later = table[table["step"] > 10].groupby("function")["time_s"].sum()
@@ -73,19 +73,19 @@ def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
 
 def test_a_second_thread_has_a_number_of_its_own(shares):
     run, _ = shares(150, "", "thread")
-    of_thread = run.samples().groupby("thread")["function"].agg(set)
+    of_thread = run.samples().compute().groupby("thread")["function"].agg(set)
     assert "aside" not in of_thread[0] and any("aside" in found for found in of_thread[1:])
 
 
 def test_a_thread_that_takes_the_place_of_another_is_sampled(shares):
     run, _ = shares(400, "", "relay")
-    of_thread = run.samples().groupby("thread")["function"].agg(set)
+    of_thread = run.samples().compute().groupby("thread")["function"].agg(set)
     assert any("relayed" in found for found in of_thread[1:])
 
 
 def test_a_program_without_steps_keeps_all_its_samples(shares):
     run, result = shares(1200, "", "whole", env={"PERFIELD_SAMPLE": "500"})
-    table = run.samples()
+    table = run.samples().compute()
     assert "no step closed" in repr(run)
     assert table["thread"].nunique() == 2  # so none is perfield's own
     periods = table["time_s"] / table["count"]
@@ -103,7 +103,7 @@ def test_stripped_programs_name_the_place_where_a_function_begins(shares):
 
 def test_each_rank_tells_its_own_functions(shares):
     run, _ = shares(100, n=2)
-    assert set(run.samples()["rank"]) == {0, 1}
+    assert set(run.samples().compute()["rank"]) == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_kernel_that_refuses_is_told_in_one_line_and_nothing_else_changes(
     env = {"LD_PRELOAD": str(tmp_path / "no_samples.so"), "NO_SAMPLES": str(number)}
     run, result = shares(20, n=2, env=env)
     assert result.stderr.count("functions are not sampled: ") == 1 and sentence in result.stderr
-    assert len(run) == 20 and not run.has_samples and not len(run.samples())
+    assert len(run) == 20 and not run.has_samples and not len(run.samples().compute())
 
 
 def test_without_the_setting_nothing_is_sampled(shares):
@@ -132,7 +132,7 @@ def test_samples_keep_to_their_part_of_record_limit(shares):
     run, _ = shares(400, env={"PERFIELD_RECORD_LIMIT": "400000", "PERFIELD_SAMPLE": "10000"})
     size = sum(file.stat().st_size for file in (run.path / "stream").iterdir())
     assert size <= 1.05 * 400_000
-    periods = run.samples()["time_s"] / run.samples()["count"]
+    periods = run.samples().compute()["time_s"] / run.samples().compute()["count"]
     assert periods.max() > 1.9 * periods.min()  # fewer samples, each of which counts more
 
 

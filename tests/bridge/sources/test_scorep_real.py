@@ -153,7 +153,13 @@ int main(int argc, char **argv) {
     seconds = np.array(
         [float(re.search(rf"^ *USR +\S+ +\S+ +(\S+) .* {name}$", flat, re.M)[1]) for name in names]
     )
-    sampled = perfield.open(result.cwd / "perfield-run").samples().groupby("function")["time_s"].sum()[names]
+    sampled = (
+        perfield.open(result.cwd / "perfield-run")
+        .samples()
+        .compute()
+        .groupby("function")["time_s"]
+        .sum()[names]
+    )
     shares = sampled.to_numpy() / sampled.sum()
     np.testing.assert_allclose(shares, seconds / seconds.sum(), atol=0.02)
 

@@ -20,7 +20,7 @@ from xarray.core import indexing
 from perfield.analysis import accessor  # noqa: F401  # gives Datasets their `.perfield`
 from perfield.derived.dataframes import placement
 from perfield.run.errors import RunError
-from perfield.run.run import RunDirectory
+from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 
 _STEP, _RANK, _REGION = "step", "rank", "region"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory as frames, as a Dataset and as DataFrames."""
+"""A run directory as frames: the entries of all ranks, joined by step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 import numpy as np
 
@@ -38,15 +38,6 @@ from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Places, Streams
 
-if TYPE_CHECKING:
-    import dask.dataframe as dd
-    import pandas as pd
-    import xarray as xr
-
-    from perfield.derived.samples import Samples
-    from perfield.run.sampled_frames import SampledFrames
-    from perfield.run.wait_frames import WaitFrames
-
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
@@ -71,7 +62,7 @@ class RunDirectory:
         """until : by name of a stream file, the offset of the last entry to read; None reads all.
         span : as for `at_span`."""
         self.path = Path(path)
-        self._span = _checked(span)
+        self._span, self._is_snapshot = _checked(span), False
         self.info, self._wrong_info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         indexes = folder_of_indexes(self.path, run_id)
@@ -83,17 +74,8 @@ class RunDirectory:
             raise RunError(why_empty(self.path, self.info, self._streams))
 
     def __reduce__(self) -> tuple:
-        return RunDirectory, (str(self.path.absolute()), None, self._span)
-
-    def __repr__(self) -> str:
-        from perfield.derived import representation
-
-        return representation.in_words(self)
-
-    def _repr_html_(self) -> str:
-        from perfield.derived.representation import as_html
-
-        return as_html(self)
+        until = self.until if self._is_snapshot else None
+        return type(self), (str(self.path.absolute()), until, self._span)
 
     def refresh(self) -> None:
         """Reads newly written entries; this may add frames and complete partial ones."""
@@ -118,6 +100,11 @@ class RunDirectory:
     def quantities(self) -> list[list[Quantity]]:
         """The quantities that the sources of each rank declared."""
         return [list(of_rank) for of_rank in self._quantities]
+
+    @property
+    def streams(self) -> Streams:
+        """All entries of the run's streams, as far as they are known."""
+        return self._streams
 
     @property
     def columns(self) -> Columns:
@@ -173,6 +160,27 @@ class RunDirectory:
         """All frames in turn; one at a time is in memory."""
         for number in range(len(self)):
             yield self.frame(number)
+
+    def positions_of(self, steps: Steps) -> np.ndarray:
+        """Positions of the frames with these step indexes, in their order. steps : one index, a list of them,
+        or a slice that includes both ends; None: all. Raises KeyError if the run has no such step."""
+        known = self.step_indexes
+        if steps is None:
+            return np.arange(len(known))
+        if isinstance(steps, slice):
+            forward = steps.step is None or steps.step > 0
+            first, last = (steps.start, steps.stop) if forward else (steps.stop, steps.start)
+            begin = 0 if first is None else np.searchsorted(known, first)
+            end = len(known) if last is None else np.searchsorted(known, last, side="right")
+            return np.arange(begin, end)[:: steps.step]
+        wanted = np.atleast_1d(np.asarray(steps, dtype=np.int64))
+        missing = wanted[~np.isin(wanted, known)]
+        if len(missing):
+            has = f"steps {known[0]} to {known[-1]}" if len(known) else "no steps"
+            raise KeyError(
+                f"step {missing[0]} is not in {self.path}, which has {has} ({len(known)} measured)."
+            )
+        return np.searchsorted(known, wanted)
 
     def places(self, frames: slice | Sequence[int] = slice(None), rank: int | None = None) -> Places:
         """Where the step entries of these frames lie. frames : positions, from 0. rank : whose; None for all.
@@ -232,242 +240,14 @@ class RunDirectory:
         return self._build("teardown", behind, self._kind_rows[_TEARDOWN])
 
     @property
-    def steps(self) -> xr.Dataset:
-        """All frames as an xarray Dataset with dimensions step, rank and region: `derived.backend`.
-
-        Computing reads it, chunk by chunk over steps. It is a snapshot: after `refresh`, take `steps`
-        again.
-        """
-        from perfield.derived.backend import open_steps  # importing xarray is slow
-
-        return open_steps(self)
-
-    @property
-    def ranks(self) -> pd.DataFrame:
-        """A row for each rank: where it ran, how many steps it closed and whether it ended."""
-        from perfield.derived.dataframes import ranks
-
-        return ranks(self)
-
-    @property
-    def clocks(self) -> pd.DataFrame:
-        """A row for each rank: how its stamps are put on the common clock, on which `Frame.begin_s` counts.
-
-        That is CLOCK_MONOTONIC of one node, from the first rank's stamp 0. Columns: host; method ("same
-        node", "exchange": nodes compared clocks by messages, "realtime": by CLOCK_REALTIME, "trace":
-        imported, "unknown"); start_s, the rank's stamp 0; offset_s and drift_ppb, what is added to the
-        node's CLOCK_MONOTONIC at stamp 0, and how that grows; uncertainty_s, the largest error during the
-        run (NaN: unknown).
-        """
-        import pandas as pd
-
-        rows = self._stamps.rows(self._last_stamps())
-        return pd.DataFrame(rows, index=pd.RangeIndex(self.n_ranks, name="rank"))
-
-    @property
     def clocks_agree(self) -> str:
         """How well the clocks of the nodes agree, as a sentence; "" for a single node."""
-        return in_words(self._stamps, self._last_stamps())
-
-    @property
-    def regions(self) -> pd.DataFrame:
-        """A row for each region, by the prefix of its fields."""
-        from perfield.derived.dataframes import regions
-
-        return regions(self)
-
-    def messages(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Messages as counted by the sending (for get: the fetching) ranks.
-
-        steps : one step index, a list of them, or a slice that includes both ends, as in
-        `run.steps.sel(step=...)`; then a pandas DataFrame. None: all, as a dask DataFrame that reads chunks
-        of steps. Columns: step, source, target (ranks of the world; -1 other peers, -2 outside this world,
-        -3 unknown), call, count, bytes, empty, largest.
-        Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "messages", steps)
-
-    def received(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Messages as counted by the receiving ranks; otherwise like `messages`."""
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "received", steps)
-
-    def waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Who waited for whom, for waits whose peer is known: step, rank, peer, count, time_s.
-
-        steps and result : as for `messages`.
-        """
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "waits", steps)
-
-    def calls(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """How often and how long each rank was in each MPI call: step, rank, call, count, time_s.
-
-        steps and result : as for `messages`. Calls that a rank did not make in a step have no row.
-        """
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "calls", steps)
-
-    def arrivals(self, steps: Steps = None) -> np.ndarray:
-        """When messages were begun, posted and awaited, collective operations entered, and windows
-        synchronised, on the common clock: a structured array (`perfield.analysis.waits.EVENT`), sorted by
-        step and rank.
-
-        steps : as for `messages`; None reads all, with 72 bytes for each event. Steps whose log was written
-        (`arrivals_every`) give each message and operation; others a row for each partner, exact where it
-        counts one message. Empty for runs of older versions. docs/waiting.md says more.
-        Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.waits import positions_of_steps
-        from perfield.run.arrivals import in_order, read_arrivals
-
-        return in_order(read_arrivals(self, positions_of_steps(self, steps)))
-
-    def wait_states(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """For whom each rank waited, and why, in Scalasca's terms: a row for each call that waited.
-
-        steps and result : as for `messages`. Columns: step, rank (waits), cause (the rank that it waited for;
-        -1: not known), kind (`perfield.analysis.waits.KINDS`), exactness ("exact", "at least", or
-        "uncertain": no longer than the clocks are), call, protocol (of late receivers: "eager",
-        "rendezvous" or "unknown"), time_s, uncertainty_s.
-        Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.waits import table_of_steps
-
-        return table_of_steps(self, "wait_states", steps)
-
-    def with_wait_states(self, regions: Sequence[str] = ()) -> WaitFrames:
-        """The run with more fields in its frames: how long each rank waited by kind of wait state, how long
-        others waited because of it, also by region, and what transfer took (`perfield.fields.waits`). Frames
-        of `self` stay without them.
-
-        regions : prefixes of the fields of regions that must have one, beside those in which ranks differ
-        most.
-        """
-        from perfield.run.wait_frames import WaitFrames
-
-        return WaitFrames(self, regions)
-
-    def caused_waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """What each rank cost the others: step, rank, region, time_s of others' waiting that began there and
-        then.
-
-        Waiting is followed back through ranks that waited themselves, from each over up to 64 steps. What is
-        known as a lower bound alone counts for the rank waited for. region : the prefix of its fields; "no
-        region"; or "other reasons": the rank communicated longer, or it is not known why it was late. By
-        region it is an estimate (`perfield.analysis.waits.by_region`). steps and result : as for `messages`.
-        """
-        from perfield.derived.waits import table_of_steps
-
-        return table_of_steps(self, "caused_waits", steps)
-
-    def transfers(self, steps: Steps = None) -> pd.DataFrame:
-        """What messages and collective operations themselves take once nobody is late, by way and size.
-
-        Columns: of ("messages", or a collective call), way ("within a node", "between nodes" or "between
-        switches"; or the number of ranks), size ("to 511 B": from 64 B on, as `message_sizes` divides them),
-        count (of which all is seen, and nothing else: the receiver was waiting already), baseline_s (the
-        fastest tenth took no longer), median_s, p95_s, gb_per_s (at the baseline), time_s (of all calls that
-        are known, also those that complete several messages), slow_s (of that, beyond the baselines). NaN
-        where fewer than 20 such transfers are known, or the clocks of both ends are too uncertain. steps : as
-        for `messages`; None reads all, block by block. Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.transfers import transfers_table
-        from perfield.derived.waits import positions_of_steps
-
-        return transfers_table(self, positions_of_steps(self, steps))
-
-    def critical_path(self, steps: Steps = None) -> pd.DataFrame:
-        """Which ranks' work decided how long logged steps took: step, rank, region, time_s on the path.
-
-        The times of a step add up to its length. The path of consecutive logged steps goes on from one to the
-        next. region : the prefix of its fields, "no region" or "in MPI"; the time in a region is its share of
-        the rank's step, since nobody knows when in a step it ran. steps : as for `messages`; those that are
-        not logged have no rows. Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.critical_path import path_table
-        from perfield.derived.waits import positions_of_steps
-
-        return path_table(self, positions_of_steps(self, steps))
-
-    @property
-    def sampled(self) -> Samples:
-        """CPU time of each function, as samples tell it (`sample`); empty in runs that took none. Reads all
-        samples once, and the program's files, which tell the names."""
-        from perfield.derived.samples import read_samples
-
-        if self._sampled is None:
-            self._sampled = read_samples(self, self._streams)
-        return self._sampled
-
-    def sampled_calls(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...], float]]:
-        """The calls that samples tell in frames, see `perfield.derived.samples.sampled_calls`."""
-        from perfield.derived.samples import sampled_calls
-
-        return sampled_calls(self, self._streams, np.asarray(positions, np.int64))
-
-    def with_functions(self) -> SampledFrames:
-        """The run with more fields in its frames: the CPU time of the functions that matter, as samples tell
-        it. Frames of `self` stay without them."""
-        from perfield.run.sampled_frames import SampledFrames
-
-        return SampledFrames(self)
+        return in_words(self._stamps, self.last_stamps())
 
     @property
     def has_samples(self) -> bool:
         """Whether ranks took samples; reads nothing."""
         return bool(len(self._streams.of_type("samples")))
-
-    def samples(self, steps: Steps = None) -> pd.DataFrame:
-        """CPU time of functions: step, rank, thread, function, module, region, count (of samples), time_s.
-
-        thread : number of the rank's thread; 0 is the main one. region : in which region it ran, with those
-        around it, as in "solve < pEqn"; "no region", or "not known". A time is a multiple of what a sample
-        stands for, and unsure by about time_s / sqrt(count). steps : as for `messages`. Samples outside of
-        these steps have no row. Raises KeyError if the run has no such step.
-        """
-        from perfield.derived.samples import samples_table
-
-        return samples_table(self, steps)
-
-    def paths(self, steps: Steps = None) -> pd.DataFrame:
-        """What regions cost on each call path: step, rank, path, region, count, time_s, longest_s,
-        self_time_s, mpi_time_s, file_time_s.
-
-        path : the region and those around it, as in "solve < pEqn". region : the prefix of its fields. Times
-        are those of all threads together, in the region and the regions inside it; longest_s is that of the
-        thread with most, self_time_s leaves the regions inside out. A path that found no room (`max_paths`)
-        counts as "solve < other paths". Empty for runs of older versions. steps : as for `messages`. Raises
-        KeyError if the run has no such step.
-        """
-        from perfield.run.paths import table_of_paths
-
-        return table_of_paths(self, steps)
-
-    def collectives(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Collective operations of each rank: step, rank, communicator, call, count, bytes_out, bytes_in.
-
-        communicator : its name, see `communicators`. bytes_out, bytes_in : what the rank gives and gets.
-        Empty for runs of older versions. steps and result : as for `messages`.
-        """
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "collectives", steps)
-
-    def message_sizes(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """How many messages of each size a rank sent to each other: step, source, target, call, and a column
-        for each of eight bins: to_63_B, to_511_B, ... (larger than the bin before), larger.
-
-        Messages of runs of older versions have no row. steps and result : as for `messages`.
-        """
-        from perfield.derived.dataframes import rows_of_steps
-
-        return rows_of_steps(self, "message_sizes", steps)
 
     @property
     def communicators(self) -> list[Communicator]:
@@ -590,6 +370,15 @@ class RunDirectory:
         """Puts stamps of ranks on the common clock."""
         return self._stamps
 
+    def values(self, names: Sequence[str], positions: slice | Sequence[int] = slice(None)) -> np.ndarray:
+        """Values of fields in frames at once: (n_positions, len(names), n_ranks) float64, NaN where absent.
+
+        names : as in `columns.names`; with those of `columns.of_regions("<region>_time_s")` the array is
+        (frame, region, rank). positions : of frames. For frames beyond memory there is `Run.steps`.
+        Raises KeyError if the run has no such field, IndexError if it has no such frame.
+        """
+        return self._columns.read(self.places(positions), names)
+
     def uneven(self, positions: Sequence[int]) -> np.ndarray:
         """(n_positions,) whether ranks of one group may have done different steps, as in `Frame.uneven`."""
         return self.values_and_uneven(positions, [])[1]
@@ -656,7 +445,7 @@ class RunDirectory:
     def known_paths(self) -> Paths:
         """The call paths on which ranks entered regions so far; without any in runs of older versions."""
         if self._paths is None:
-            self._paths = Paths(self._streams, self._regions, self.n_ranks)
+            self._paths = Paths(self._streams, self._regions, self._quantities)
         return self._paths
 
     def path_rows(self, positions: Sequence[int]) -> np.ndarray:
@@ -668,7 +457,7 @@ class RunDirectory:
         rows = [self._rows(position) for position in positions]
         which = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         rows = np.concatenate([np.zeros(0, np.int64), *rows])
-        return rows_of_paths(self._streams, paths, self._quantities, rows, which)
+        return rows_of_paths(self._streams, paths, rows, which)
 
     @property
     def tells_arrivals(self) -> np.ndarray:
@@ -684,7 +473,7 @@ class RunDirectory:
     def clock_errors_ns(self) -> np.ndarray:
         """(n_ranks,) float64, the largest error of each rank's stamps on the common clock; inf: unknown."""
         if self._clock_errors_ns is None:
-            errors = self._stamps.largest_uncertainty_s(self._last_stamps()) * 1e9
+            errors = self._stamps.largest_uncertainty_s(self.last_stamps()) * 1e9
             self._clock_errors_ns = np.where(np.isfinite(errors), errors, np.inf)
         return self._clock_errors_ns
 
@@ -740,9 +529,10 @@ class RunDirectory:
 
     def snapshot(self) -> RunDirectory:
         """A copy of the run that later refreshes do not change; it shares all data read so far."""
-        taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path again
+        taken = type(self).__new__(type(self))  # copy.copy would open the path again
         vars(taken).update(vars(self))
         taken._streams = copy.copy(self._streams)
+        taken._is_snapshot = True
         taken._meshes = self._meshes and self._meshes.snapshot()
         return taken
 
@@ -751,11 +541,11 @@ class RunDirectory:
         taken = self.snapshot()
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
         taken._communicators = self._described
-        taken._sampled = self._sampled
+        taken._paths = self.known_paths
         of_kinds = list(self._kind_rows.items()) if self.is_whole else []
         rows = np.concatenate([self._step_rows, *(rows for _, rows in of_kinds), self._logs])
         taken._streams = self._streams.only(rows, self.entries_per_frame)
-        taken._meshes = taken._regions = taken._paths = None
+        taken._meshes = taken._regions = None
         taken.rank_entries, taken.ends, taken.sites, taken._quantities = [None] * self.n_ranks, {}, {}, []
         begin = taken._step_rows = len(self._step_rows)  # the first ones; see `of_frames_only`
         taken._kind_rows = {_SETUP: rows[:0], _TEARDOWN: rows[:0]}
@@ -810,7 +600,7 @@ class RunDirectory:
 
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
         self._communicators: list[Communicator] | None = None  # likewise
-        self._sampled: Samples | None = None  # likewise
+        self.derived: dict[str, Any] = {}  # likewise
         self._paths: Paths | None = None  # likewise
         told = streams.places["rank"][streams.of_type("communicator")]
         self._tells_arrivals = np.isin(np.arange(size), told)
@@ -945,7 +735,7 @@ class RunDirectory:
         at = np.searchsorted(places["index"], indexes, side="right") - 1
         return places["mesh_version"][np.maximum(at, 0)].astype(np.int64)
 
-    def _last_stamps(self) -> np.ndarray:
+    def last_stamps(self) -> np.ndarray:
         """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""
         last = np.zeros(self.n_ranks, dtype=np.int64)
         rows = np.concatenate((self._kind_rows[_SETUP], self._last_steps(), self._kind_rows[_TEARDOWN]))
