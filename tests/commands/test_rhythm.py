@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 import rhythm_runs
 import xarray as xr
+from planted_phases import phases_of
 
 import twin
 from perfield import commands
+from perfield.analysis.rhythm import course
+from perfield.commands.rhythm import sentences
 
 
 @pytest.fixture
@@ -65,6 +68,13 @@ def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
     for rank in range(3):
         del stamps[rank][30:]
     assert "30 steps of 1 s (of 50: those in which most ranks have a phase), from 0 s to" in say(stamps)
+
+
+def test_counts_steps_from_where_ranks_have_phases():
+    steps = np.linspace(-10, 10, 200) + np.zeros((3, 1))
+    judged = course(phases_of(np.where(steps < 0, np.nan, steps), np.linspace(-10, 10, 200)))
+    assert np.isnan(judged.moments[0].step)
+    assert next(iter(sentences(judged))).startswith("3 ranks, 9 steps of 1 s,")
 
 
 def test_single_rank_gets_a_sentence_and_no_table(say):

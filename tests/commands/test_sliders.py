@@ -22,6 +22,7 @@ from driven_chromium import opened_tab
 
 import twin
 from perfield import commands
+from perfield.serve import connections
 
 STATE = "Bokeh.documents[0].get_model_by_name('state').text"
 
@@ -90,6 +91,18 @@ def test_page_and_its_socket_need_the_token():
         assert b"ACK" not in websocket(page, "", of_the_page)
         made_up = generate_jwt_token(generate_session_id())
         assert b"ACK" not in websocket(page, f"?token={token}", made_up)
+
+
+def test_idle_connections_make_room_for_readers():
+    with served() as address, contextlib.ExitStack() as idle:
+        port = int(re.search(r":(\d+)/", address)[1])
+        first, *_ = [
+            idle.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            for _ in range(connections.MOST)
+        ]
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert b"bokeh" in answer.read()
+        assert first.recv(1) == b""  # the oldest one was closed
 
 
 def websocket(page: str, query: str, session: str) -> bytes:

@@ -208,7 +208,8 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
 def sentences(course: Course, run: RunDirectory | None = None, n_closed: int = 0) -> Iterator[str]:
     """What a course says, the most important first. run : adds what its clocks and damage mean for it.
     n_closed : the steps that its ranks closed, where all of these were asked for."""
-    n_steps = round(course.end.step - course.moments[0].step)
+    steps = [moment.step for moment in course.moments if np.isfinite(moment.step)]
+    n_steps = round(steps[-1] - steps[0]) if steps else 0
     all_steps = f" (of {n_closed:,}: those in which most ranks have a phase)" if n_steps < n_closed else ""
     yield (
         f"{counted(course.n_ranks, 'rank')}, {counted(n_steps, 'step')} of {in_seconds(course.period_s)}"

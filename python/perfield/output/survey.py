@@ -126,11 +126,14 @@ def over_steps(columns: Mapping[str, np.ndarray], steps: str) -> dict[str, OverS
             continue
         n_known = int(np.isfinite(values).any(axis=1).sum())
         over = steps if n_known in (0, len(values)) else f"{n_known} of {steps}"
+        is_seen = ~np.isnan(values).all(axis=0)  # NumPy takes as long for a rank without values
+        p95 = np.full(values.shape[1], np.nan)
+        p95[is_seen] = np.nanpercentile(values[:, is_seen], 95, axis=0)
         with warnings.catch_warnings():  # a rank that is absent in all steps stays NaN
             warnings.simplefilter("ignore", RuntimeWarning)
             of_kind = {
                 "mean": (f"mean of {over}", np.nanmean(values, axis=0)),
-                "p95": (f"95th percentile of {over}", np.nanpercentile(values, 95, axis=0)),
+                "p95": (f"95th percentile of {over}", p95),
                 "maximum": (f"maximum of {over}", np.nanmax(values, axis=0)),
             }
             if name.endswith("compute_time_s") and values.shape[1] > 1:

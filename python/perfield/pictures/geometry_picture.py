@@ -165,7 +165,8 @@ def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarra
     """
     centres, sizes = np.full((run.n_ranks, 3), np.nan), np.zeros(run.n_ranks)
     for rank in range(run.n_ranks):
-        place = centre_and_size(dataset for _, dataset in pieces.blocks(rank, frame))
+        blocks = pieces.blocks(rank, frame)
+        place = centre_and_size(dataset for _, dataset in blocks) if blocks else None
         if place is not None:
             centres[rank], sizes[rank] = place
     return centres, sizes

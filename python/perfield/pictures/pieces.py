@@ -59,6 +59,8 @@ class StoredPieces:
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
         version = int(frame.mesh_version[rank])
+        if not version:
+            return []
         if self._of_frame.get(rank, (None, None))[:2] != (version, frame.index):
             self._of_frame[rank] = version, frame.index, self._with_fields(rank, version, frame.index)
         return [(number, shallow(dataset)) for number, dataset in self._of_frame[rank][2]]
