@@ -58,6 +58,11 @@ bool Appender::open_file() noexcept {
     errno = ESTALE;  // it is being collected, or was
     good = flock(descriptor_, LOCK_SH | LOCK_NB) == 0 && file.st_nlink > 0;
   }
+  // Another name of it may lead to a file of the user's; of one that is known already, to a backup.
+  if (good && file.st_nlink > 1 && (file.st_dev != device_ || file.st_ino != inode_)) {
+    errno = EMLINK;
+    good = false;
+  }
   if (!good) {
     error_ = errno;
     return false;

@@ -3,12 +3,15 @@
 // follower.cpp - see follower.hpp.
 #include "replay/follower.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "format/decode.hpp"
 #include "format/json.hpp"
+#include "platform/guarded.hpp"
 #include "recorder/step_entry.hpp"
 
 namespace perfield {
@@ -429,6 +432,9 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 void Follower::write_rank_entry() {
   std::string command = program_;  // as a running program tells it
   for (const std::string& argument : arguments_) command += ' ' + argument;
+  // The run is DIRECTORY/stream/FILE; nobody else's directory or link may take its place meanwhile.
+  const std::string folder = rank_.path.substr(0, rank_.path.find_last_of('/'));
+  guard_directory(folder.substr(0, folder.find_last_of('/')), geteuid());
   if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {kFirstRoom, kGathered})) return;
   JsonObject json;
   json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);

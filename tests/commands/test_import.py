@@ -254,3 +254,42 @@ def test_import_trace_works_from_python(ring, tmp_path):
     assert (done.path, done.n_steps, done.n_ranks) == (tmp_path / "run", STEPS, RANKS)
     assert told[-1][0] <= told[-1][1] == done.n_events
     assert "otf2" in sys.modules
+
+
+def test_link_that_takes_the_place_of_a_folder_leads_nowhere(ring, tmp_path, monkeypatch):
+    from perfield.traces.importing import import_trace
+    from perfield.traces.new_run import NewRun
+
+    (tmp_path / "home").mkdir()
+    plain = NewRun.stream
+
+    def planted(run, *of_host):
+        stream = plain(run, *of_host)
+        if not stream.parent.is_symlink():
+            stream.parent.rmdir()
+            stream.parent.symlink_to(tmp_path / "home")
+        return stream
+
+    monkeypatch.setattr(NewRun, "stream", planted)
+    with pytest.raises(NotADirectoryError):
+        import_trace(ring, tmp_path / "run")
+    assert not list((tmp_path / "home").iterdir()) and not (tmp_path / "run").exists()
+
+
+def test_hard_link_in_place_of_the_stream_is_not_appended_to(ring, tmp_path, monkeypatch):
+    from perfield.traces.importing import import_trace
+    from perfield.traces.new_run import NewRun
+
+    (tmp_path / "notes").write_text("mine\n")
+    plain = NewRun.stream
+
+    def planted(run, *of_host):
+        stream = plain(run, *of_host)
+        if not stream.exists():
+            stream.hardlink_to(tmp_path / "notes")
+        return stream
+
+    monkeypatch.setattr(NewRun, "stream", planted)
+    with pytest.raises(OSError, match="Too many links"):
+        import_trace(ring, tmp_path / "run")
+    assert (tmp_path / "notes").read_text() == "mine\n"

@@ -59,7 +59,8 @@ class NewRun:
         own = {"run_id": f"{self.run_id:016x}", "token": "", "perfield": _bridge.version}
         own |= {"start": start, "start_ns": start_ns}
         text = json.dumps({**own, **info}, indent=2)
-        (self._path / "run.json").write_text(text + "\n", encoding="utf-8")
+        with (self._path / "run.json").open("x", encoding="utf-8") as file:  # follows no link
+            file.write(text + "\n")
         for number in range(1, _MOST_NAMES + 1):
             path = self._wanted if number == 1 else self._wanted.with_name(f"{self._wanted.name}-{number}")
             if path.exists() or path.is_symlink():
