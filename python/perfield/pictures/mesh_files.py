@@ -32,6 +32,7 @@ from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.tried_apart import tried_apart
+from perfield.pictures.unpacked_size import check_unpacked_size
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -231,6 +232,7 @@ def _beside(path: Path, named: str) -> Path:
 
 
 def _xml(path: Path) -> _ByReader:
+    check_unpacked_size(path)
     reader = READERS[path.suffix.lower()]()
     reader.SetFileName(os.fsencode(path))
     return _ByReader(reader)

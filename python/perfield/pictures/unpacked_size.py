@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many bytes the arrays of a compressed VTK XML file unpack to, by their headers, before VTK takes them.
+
+An array begins with n, u, p and the n sizes of its packed blocks: n - 1 blocks of u bytes and one of p, or n
+of u where p is 0. Source: VTK's documentation of its XML formats, "compressed data".
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+from perfield.catalyst_scripts.safe_open import safe_open
+
+MOST_FILE = 256 << 20  # bytes of a file that is looked at: a larger one costs its owner something
+MOST_UNPACKED = 1 << 30  # bytes that any such file may unpack to,
+LARGEST_RATIO = 50  # and more only at this rate
+_HEAD = re.compile(rb"<VTKFile\b[^>]*>")
+_ARRAY = re.compile(rb"<(?:DataArray|Array)\b[^>]*>")
+_APPENDED = re.compile(rb"<AppendedData\b([^>]*)>[^_]*_")
+
+
+def check_unpacked_size(path: Path) -> None:
+    """Raises ValueError, with both sizes, if a small file would unpack to more memory than it may."""
+    with safe_open(path, most=None) as file:
+        data = file.read(MOST_FILE + 1)
+    if len(data) > MOST_FILE:
+        return
+    unpacked = unpacked_size(data)
+    if unpacked > max(MOST_UNPACKED, LARGEST_RATIO * len(data)):
+        raise ValueError(
+            f"its arrays unpack to {unpacked / 1e9:,.1f} GB, expected at most {LARGEST_RATIO} times its "
+            f"{len(data) / 1e6:,.1f} MB, or {MOST_UNPACKED / 1e9:,.1f} GB"
+        )
+
+
+def unpacked_size(data: bytes) -> int:
+    """Bytes of all compressed arrays of a VTK XML file; 0 where none is compressed."""
+    head = _HEAD.search(data, 0, 4096)
+    if head is None or b"compressor" not in head[0]:
+        return 0
+    width = 8 if _attribute(head[0], b"header_type") == b"UInt64" else 4
+    order = "big" if _attribute(head[0], b"byte_order") == b"BigEndian" else "little"
+    appended = _APPENDED.search(data)
+    is_base64 = appended is not None and _attribute(appended[1], b"encoding") != b"raw"
+    size = 0
+    for array in _ARRAY.finditer(data, 0, appended.start() if appended else len(data)):
+        kind = _attribute(array[0], b"format")
+        if kind == b"binary":
+            begin = data[array.end() : array.end() + 200].lstrip()
+            size += _size_of_array(_decoded(begin[: 4 * width]), width, order)
+        elif kind == b"appended" and appended is not None:
+            offset = _attribute(array[0], b"offset")
+            at = appended.end() + int(offset if offset.isdigit() and len(offset) < 19 else 0)
+            begin = data[at : at + 4 * width]  # three numbers, in base64 exactly
+            size += _size_of_array(_decoded(begin) if is_base64 else begin, width, order)
+    return size
+
+
+def _attribute(tag: bytes, name: bytes) -> bytes:
+    found = re.search(rb"\b" + name + rb"\s*=\s*[\"']([^\"']*)[\"']", tag)
+    return found[1] if found else b""
+
+
+def _decoded(text: bytes) -> bytes:
+    """The bytes of the base64 with which a text begins."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
+
+
+def _size_of_array(begin: bytes, width: int, order: str) -> int:
+    if len(begin) < 3 * width:
+        return 0
+    n, size, last = (int.from_bytes(begin[width * at : width * (at + 1)], order) for at in range(3))
+    return n * size if not last else max(n - 1, 0) * size + last
