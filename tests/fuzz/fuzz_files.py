@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -32,6 +33,7 @@ import meaning  # noqa: E402
 from mutations import mutated, mutated_bytes, read_mutated  # noqa: E402
 from verdicts import told  # noqa: E402
 
+import perfield  # noqa: E402
 import twin  # noqa: E402
 from perfield import commands  # noqa: E402
 
@@ -381,6 +383,40 @@ def read_list(folder: Path) -> None:
         named(folder, lambda at=time_s: mesh.datasets(at))
 
 
+# --- traces -------------------------------------------------------------------------------------------------
+
+
+@cache
+def trace() -> dict[str, bytes]:
+    """The files of a small trace, by name."""
+    import small_traces
+
+    with tempfile.TemporaryDirectory() as place:
+        anchor = small_traces.write_ring(Path(place) / "trace", 2, 3, hosts=("node0", "node1"))
+        files = [path for path in anchor.parent.rglob("*") if path.is_file()]
+        return {str(path.relative_to(anchor.parent)): path.read_bytes() for path in files}
+
+
+def make_trace(rng: random.Random, folder: Path) -> None:
+    # Not the anchor file: OTF2 3.0's library overruns its memory on about 1 of 1,000 damaged ones.
+    changed = rng.choice([name for name in trace() if not name.endswith(".otf2")])
+    for name, data in trace().items():
+        path = folder / "trace" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(mutated_bytes(data, rng, data) if name == changed else data)
+
+
+def read_trace(folder: Path) -> None:
+    from perfield.traces.importing import import_trace
+
+    (anchor,) = (folder / "trace").glob("*.otf2")
+    made = named(folder, lambda: import_trace(anchor, folder / "run", step_region="time_step"))
+    if made is not None:
+        run = perfield.open(made.path)
+        for frame in run.frames():
+            dict(frame.values)
+
+
 # --- the fuzzer ---------------------------------------------------------------------------------------------
 
 
@@ -404,6 +440,7 @@ KINDS = {
     "program": Kind(make_program, read_program, program),
     "mesh": Kind(make_mesh, read_mesh, meaning.meshes),
     "list of mesh files": Kind(make_list, read_list),
+    "OTF2 trace": Kind(make_trace, read_trace, trace),
 }
 
 
@@ -415,6 +452,8 @@ def is_here(name: str) -> str:
             import scene  # noqa: F401
         except ImportError:
             return "ParaView's Python modules are not installed"
+    if name == "OTF2 trace" and importlib.util.find_spec("otf2") is None:
+        return "the module otf2 is not installed"
     return "" if name != "program" or program() else "no C compiler is here"
 
 

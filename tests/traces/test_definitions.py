@@ -128,3 +128,11 @@ def test_only_accumulating_counters_are_kept(tmp_path):
     found = written(tmp_path / "t", more, ranks=1)
     assert found.metrics.names == ["PAPI_TOT_INS", "ru_minflt"]
     assert list(found.metrics.places.values()) == [[(0, 0), (2, 1)]]
+
+
+def test_line_that_the_trace_does_not_know_is_0(tmp_path):
+    def unknown(trace):
+        trace.region("solve", source_file="a.c", begin_line_number=(1 << 32) - 1)
+
+    regions = written(tmp_path / "t", unknown).regions.values()
+    assert [region.line for region in regions if region.name == "solve"] == [0]

@@ -203,6 +203,7 @@ class _Definitions:
         made_up = region.region_role in (roles.ARTIFICIAL, roles.FILE_IO, roles.FILE_IO_METADATA)
         call = _MPI_FUNCTIONS.get(name, 0) if is_mpi else 0
         line, is_code = region.begin_line_number or 0, not is_mpi and not made_up
+        line = line if line < 1 << 31 else 0  # OTF2 has its largest number for an unknown line
         return TraceRegion(name, region.canonical_name or "", file, line, call, is_code)
 
     def _sources(self) -> list[str]:
