@@ -170,6 +170,7 @@ docs: docs-packages .venv/installed ## build the pages and an API reference into
 lint: .venv/lint-ready ## check the style of all files
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive python topology catalyst_scripts testcase .ci
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder
 	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \
