@@ -28,12 +28,13 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices", "collectives", "threads"),
+    *("switches", "links", "devices", "collectives", "threads", "thread_places"),
 )
 STATIC = ("switches", "links", "devices", "collectives")  # have the same cells; not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
+THREAD = PALETTE[2]
 WARNING, LINE = 0.075, 0.018  # height of the warning above two lines of words, and of each further line
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks, and devices, that carry names
@@ -102,7 +103,9 @@ class Layers:
                 self._displays[name].Visibility = 0
         colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
         for name, rgb in (
-            colours | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH, "collectives": COLLECTIVE}
+            colours
+            | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH, "collectives": COLLECTIVE}
+            | {"thread_places": THREAD}
         ).items():
             self._plain(name, rgb)
         if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
@@ -372,6 +375,8 @@ class Names:
             yield (told or parts) if has_means else told.partition(";")[0]
         if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
+        if layers["thread_places"].GetNumberOfCells():
+            yield "marks in ranks: the PUs of each thread"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
         yield self._rows

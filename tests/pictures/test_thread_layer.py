@@ -20,13 +20,13 @@ NODE = Machine((0, 1), tuple(Part("pu", n, n, n + 1) for n in range(2)))
 NAN = float("nan")
 
 
-def picture(values: dict, without: tuple[str, ...] = ()):
+def picture(values: dict, without: tuple[str, ...] = (), ranks=({"cpuset": "0"}, {"cpuset": "1"}), node=NODE):
     """A picture of two ranks on one node, whose step took 10 s. without : layers, beside messages."""
-    entries = [{"host": "n", "boot_id": "b", "cpuset": str(rank)} for rank in range(2)]
+    entries = [{"host": "n", "boot_id": "b", **rank} for rank in ranks]
     run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries, ends={})
     values = {"step_time_s": np.full(2, 10.0)} | {name: np.array(of) for name, of in values.items()}
     frame = SimpleNamespace(kind="step", label=0, values=values, messages=None)
-    scene = topology_scene(run, place(entries, {"n": NODE}), without=["messages", *without])
+    scene = topology_scene(run, place(entries, {"n": node}), without=["messages", *without])
     return topology(run, frame, scene)
 
 
@@ -59,3 +59,39 @@ def test_threads_can_be_left_out():
     values = {"thread_0_parallel_time_s": [1.0, 2.0]}
     assert "threads" in picture(values).layers()
     assert "threads" not in picture(values, ("threads",)).layers()
+
+
+def marks_of(*ranks: tuple[str, ...]) -> dict[str, list] | None:
+    """Of a node of four PUs of width 6: rank, thread, left and lower end, and PUs of each mark."""
+    node = Machine(tuple(range(4)), tuple(Part("pu", n, n, n + 1) for n in range(4)))
+    whole = ("0-1", "2-3")
+    entries = [{"cpuset": whole[n], "cpusets_of_threads": list(sets)} for n, sets in enumerate(ranks)]
+    drawn = picture({}, (), entries, node)
+    marks = drawn.layers().get("thread_places")
+    if marks is None:
+        return None
+    data, pus = marks.GetCellData(), marks.GetCellData().GetAbstractArray("pus")
+    boxes = [marks.GetCell(cell).GetBounds() for cell in range(marks.GetNumberOfCells())]
+    for box, rank in zip(boxes, vtk_to_numpy(data.GetArray("rank")).tolist()):
+        cell = drawn.ranks.GetCell(rank).GetBounds()
+        assert (cell[2] + cell[3]) / 2 < box[2] < box[3] <= cell[3] and box[4] > cell[4]
+    return {
+        **{name: vtk_to_numpy(data.GetArray(name)).tolist() for name in ("rank", "thread")},
+        **{"column": [int(box[0] // 6) for box in boxes], "y": [round(box[2], 3) for box in boxes]},
+        **{"width": [round(box[1] - box[0]) for box in boxes]},
+        "pus": [pus.GetValue(cell) for cell in range(len(boxes))],
+    }
+
+
+def test_threads_are_marked_below_their_pus():
+    marks = marks_of(("0", "1"), ("2-3", "2"))
+    assert (marks["rank"], marks["thread"]) == ([0, 0, 1, 1], [0, 1, 0, 1])
+    assert marks["column"] == [0, 1, 2, 2]
+    assert marks["width"] == [6, 6, 12, 6]
+    assert marks["pus"] == ["0", "1", "2-3", "2"]
+    side, side_too, upper, lower = marks["y"]
+    assert side == side_too and lower < upper  # those of rank 1 have a PU in common
+
+
+def test_threads_that_may_run_where_all_of_their_rank_may_have_no_marks():
+    assert marks_of(("0-1", "0-1"), ("2-3",)) is None

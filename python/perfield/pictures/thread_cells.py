@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The threads of ranks as a row below each rank, in the machine picture."""
+"""The threads of ranks in the machine picture: as a row below each rank, and as marks below their PUs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-from perfield.topology import Cells
+from perfield.topology import LEVELS, Cells, parse_cpuset
 
-from .topology_polydata import attach, thread_shapes
+from .topology_polydata import CELL_HEIGHT, attach, attach_texts, thread_shapes
 
 if TYPE_CHECKING:
     from perfield.run import Frame
 
 SHARE = 0.5  # of the height of a rank's measurement
 IN_FRONT = 0.02  # of that measurement, so that none of the two shines through
+MARKS = 0.24  # of a rank's cell: its upper edge, in which marks of threads lie
+MOST_ROWS = 4  # of such marks; the threads beyond share the last
 _FIELD = re.compile(r"thread_(\d+)_(parallel|barrier|cpu)_time_s")
 
 
@@ -57,3 +60,47 @@ def threads_of(cells: Cells, frame: Frame) -> vtkPolyData | None:
     shown["other"] = np.maximum(step_s - shown["parallel"] - shown["barrier"], 0.0)
     arrays |= {f"thread_{kind}_time_s": values for kind, values in shown.items()}
     return attach(thread_shapes(x, y, z, width, height, node), arrays)
+
+
+def places_of_threads(cells: Cells, pus_of: Mapping[int, Sequence[str]]) -> vtkPolyData | None:
+    """Marks along the upper edge of ranks, below the PUs of their threads: one for a thread's adjacent PUs.
+
+    pus_of : rank -> the PUs of each thread, as text. Threads that have a PU in common lie in rows of their
+    own. A rank whose threads all have the same PUs has no marks; None if no rank has any.
+    Cells: rank, thread (its place in `pus_of`), node_id, pus (text).
+    """
+    is_pu = cells.level == LEVELS.index("pu")
+    x_of = dict(zip(zip(cells.node[is_pu].tolist(), cells.number[is_pu].tolist()), cells.x[is_pu].tolist()))
+    ends, marked, threads, rows, texts = [], [], [], [], []
+    n_rows = np.ones(len(cells.rank), np.int64)
+    for at, rank in enumerate(cells.rank.tolist()):
+        sets = [parse_cpuset(text) for text in pus_of.get(rank, ())]
+        if len(set(sets)) < 2:
+            continue
+        node = int(cells.node[cells.ranks][at])
+        taken: list[set[int]] = []
+        for thread, pus in enumerate(sets):
+            row = next((n for n, others in enumerate(taken) if not others & set(pus)), len(taken))
+            row = min(row, MOST_ROWS - 1)
+            taken += [set()] * (row == len(taken))
+            taken[row] = taken[row] | set(pus)
+            left = np.sort([x_of[node, pu] for pu in pus if (node, pu) in x_of])
+            for run in np.split(left, np.flatnonzero(np.diff(left) > 1.5 * cells.unit) + 1):
+                if len(run):
+                    ends.append((run[0], run[-1]))
+                    marked.append(at), threads.append(thread), rows.append(row)
+                    texts.append(pus_of[rank][thread])
+        n_rows[at] = len(taken)
+    if not ends:
+        return None
+    first, last = np.array(ends).T
+    at, which = np.array(marked), cells.ranks
+    band = MARKS * CELL_HEIGHT * cells.height[which][at]
+    height = band / n_rows[at]
+    top = cells.y[which][at] + CELL_HEIGHT / 2 * cells.height[which][at]
+    y, z = top - (np.array(rows) + 0.5) * height, cells.z[which][at] + IN_FRONT
+    node = cells.node[which][at]
+    made = thread_shapes((first + last) / 2, y, z, last - first + cells.unit, height, node)
+    attach(made, {"rank": cells.rank[at], "thread": np.array(threads, np.int32), "node_id": node})
+    attach_texts(made, "pus", texts)
+    return made

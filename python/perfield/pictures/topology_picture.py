@@ -49,7 +49,7 @@ from .machine_values import (
 )
 from .overview import Overview
 from .row_labels import row_labels
-from .thread_cells import threads_of
+from .thread_cells import places_of_threads, threads_of
 from .topology_polydata import (
     attach,
     attach_names,
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
-    *("switches", "links", "devices", "collectives", "threads"),
+    *("switches", "links", "devices", "collectives", "threads", "thread_places"),
 )
-STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
+STATIC_LAYERS = ("planes", "ranks", "labels", "links", "thread_places")  # the same in all frames
 OPTIONAL_LAYERS = (
     "planes",
     "machine",
@@ -84,6 +84,7 @@ OPTIONAL_LAYERS = (
     "devices",
     "collectives",
     "threads",
+    "thread_places",
 )  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
@@ -111,6 +112,7 @@ class TopologyScene:
     switches: vtkPolyData
     links: vtkPolyData
     devices: vtkPolyData
+    thread_places: vtkPolyData | None
     collectives: CollectiveBars
     part_ranks: RankGroups
     switch_ranks: RankGroups
@@ -164,6 +166,8 @@ class TopologyPicture:
         device (ADDED_UP_ON_DEVICES, and added_up in the field data) is their sum, under the field's own name.
     threads : a cell per thread in the lower half of its rank's measurement; see `threads_of`. None, and no
         layer, if no times of threads were measured.
+    thread_places : marks in the ranks, below the PUs of each of their threads; see `places_of_threads`. None,
+        and no layer, if no rank has threads with PUs of their own.
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
         `CollectiveBars.layer` says. Empty if the run describes no communicator, as runs of older versions.
 
@@ -181,6 +185,7 @@ class TopologyPicture:
     devices: vtkPolyData
     collectives: vtkPolyData
     threads: vtkPolyData | None = None
+    thread_places: vtkPolyData | None = None
     without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
@@ -263,6 +268,7 @@ def topology_scene(
         switches=switches,
         links=links,
         devices=_devices(used, beside, placement),
+        thread_places=places_of_threads(cells, placement.cpusets_of_threads),
         collectives=bars,
         part_ranks=ranks_of_parts(cells),
         switch_ranks=ranks_of_switches(cells, places.below),
@@ -300,6 +306,7 @@ def topology(
         devices=_with_values(scene.devices, scene.device_ranks, scene, frame, ADDED_UP_ON_DEVICES),
         collectives=vtkPolyData() if "collectives" in scene.without else scene.collectives.layer(frame),
         threads=None if "threads" in scene.without else threads_of(scene.cells, frame),
+        thread_places=scene.thread_places,
         without=scene.without,
     )
 
