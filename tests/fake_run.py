@@ -73,6 +73,9 @@ class FakeFrame:
     block_values: dict[str, dict[tuple[int, int], float]] = field(default_factory=dict)
     kind: str = "step"
     uneven: bool = False
+    span: int = 1
+    is_mean: bool = False
+    collectives: np.ndarray | None = None
     received: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=MESSAGE))
 
 
@@ -108,6 +111,12 @@ class FakeRun:
         self.state = "running"
         self.n_ranks = ranks
         self.rank_entries: list[dict | None] = [{"rank": rank} for rank in range(ranks)]
+        self.ends: dict[int, dict] = {}
+        self.communicators: list = []
+        self.grids: list = []
+        self.realtime_ns: tuple[int, int] | None = None
+        self.ranks_here, self.has_samples = range(ranks), False
+        self.spans = np.ones(steps, dtype=np.int64)
         self.info: dict = {"working_directory": ".", "configuration": {}}
         self.known_regions = [FakeRegion("solve", "solve"), FakeRegion("i flux", "i_flux")]
         self.meshes = {rank: [cube(rank, kind, cells)] for rank in range(ranks)}

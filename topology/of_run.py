@@ -22,7 +22,8 @@ class _Run(Protocol):
 def placement_of(run: _Run) -> Placement:
     """The places of a run's ranks, with the switches between its nodes.
 
-    run : a perfield.run.Run. Never fails for what machine files or network hold; the notes say what is wrong.
+    run : a perfield.run.AnyRun. Never fails for what machine files or network hold; the notes say what is
+    wrong.
     """
     machines, unreadable = read_machines(Path(run.path) / "machine", run.path)
     network = network_of(run.path, run.rank_entries, run.info.get("configuration", {}))

@@ -20,13 +20,19 @@ NODES_PER_LEAF, LEAVES_PER_SPINE = 32, 8
 
 
 class GridRun:
-    """A perfield.run.Run with ranks (x, y, z) of a periodic grid; those with equal y and z share a node."""
+    """An `AnyRun` with ranks (x, y, z) of a periodic grid; those with equal y and z share a node."""
 
     def __init__(self, shape: tuple[int, int, int], n_frames: int = 2):
         self.path, self.info, self.state = Path("grid"), {}, "finished"
         self.known_regions: list = []
+        self.communicators: list = []
+        self.grids: list = []
+        self.ends: dict[int, dict] = {}
+        self.realtime_ns, self.has_samples = None, False
+        self.spans = np.ones(n_frames, dtype=np.int64)
         self.shape, self._n_frames = shape, n_frames
         self.n_ranks = shape[0] * shape[1] * shape[2]
+        self.ranks_here = range(self.n_ranks)
         self.n_nodes = shape[1] * shape[2]
         self.hosts = [f"n{node}" for node in range(self.n_nodes)]
         cpusets = [str(core) for core in range(shape[0])]

@@ -11,7 +11,8 @@ import pytest
 import perfield
 from perfield import commands
 from perfield.analysis.regimes import Model
-from perfield.derived.injected import is_injected, read_trace
+from perfield.derived.injected import is_injected
+from perfield.derived.latencies import read_trace
 
 MODEL = Model(
     emission="log-gaussian",

@@ -128,7 +128,7 @@ def read_model(folder: Path) -> None:
     from perfield.analysis.regimes.machine import Machine, compared
     from perfield.commands._chosen import read_saved
     from perfield.commands.inject import latency_model
-    from perfield.derived.injected import drawn
+    from perfield.derived.latencies import drawn
 
     file = folder / "m.json"
     saved = named(file, lambda: read_saved(file, Machine.from_json))
@@ -141,7 +141,7 @@ def read_model(folder: Path) -> None:
 
 
 def make_latencies(rng: random.Random, folder: Path) -> None:
-    from perfield.derived.injected import write_trace
+    from perfield.derived.latencies import write_trace
 
     file = folder / "delays"
     write_trace(file, np.full((2, 3), 1e-3), repeats=True)
@@ -149,7 +149,7 @@ def make_latencies(rng: random.Random, folder: Path) -> None:
 
 
 def read_latencies(folder: Path) -> None:
-    from perfield.derived.injected import read_trace
+    from perfield.derived.latencies import read_trace
 
     named(folder / "delays", lambda: read_trace(folder / "delays"))
 

@@ -11,11 +11,11 @@ import pytest
 from conftest import Completed, run_command
 
 import perfield
-from perfield.run import Run
+from perfield.run import AnyRun
 
 
 @pytest.fixture
-def measured_python(bin_dir: Path, tmp_path: Path) -> Callable[..., tuple[Run, Completed]]:
+def measured_python(bin_dir: Path, tmp_path: Path) -> Callable[..., tuple[AnyRun, Completed]]:
     """measured_python(text, env={}, alone=False, python=sys.executable): runs a program in Python.
 
     alone : without perfield-exec. Returns the run and the finished process.

@@ -41,7 +41,7 @@ def adaptor(mpirun, bin_dir, tmp_path):
     before : words in front of perfield-exec.
     """
 
-    def run(text: str, *before: str) -> tuple[object, perfield.run.Run]:
+    def run(text: str, *before: str) -> tuple[object, perfield.run.AnyRun]:
         (tmp_path / "adaptor.py").write_text(HEAD + text)
         command = [*before, bin_dir / "perfield-exec", sys.executable, "adaptor.py"]
         result = mpirun(1, *command, cwd=tmp_path)

@@ -33,12 +33,14 @@ def picture(ends: dict, values: dict | None = None, **options):
     values : other fields, a value for each rank.
     """
     entries = [{"host": "n", "boot_id": "b", "cpuset": str(rank)} for rank in range(3)]
-    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries, ends=ends)
+    run = SimpleNamespace(
+        path=Path(), info={"configuration": {}}, rank_entries=entries, ends=ends, communicators=[]
+    )
     nothing = np.zeros(
         0, [("source", "i4"), ("target", "i4"), ("call", "U9"), ("count", "u8"), ("bytes", "u8")]
     )
     values = {"solve_time_s": np.array([1.0, 2.0, 6.0]), **(values or {})}
-    frame = SimpleNamespace(kind="step", label=0, values=values, messages=nothing)
+    frame = SimpleNamespace(kind="step", label=0, values=values, messages=nothing, collectives=None)
     return topology(
         run, frame, topology_scene(run, place(entries, {"n": NODE}), without=["messages"], **options)
     )

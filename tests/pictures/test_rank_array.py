@@ -67,10 +67,10 @@ def test_ensight_case_gives_pieces_of_the_newest_time_until_the_frame(tmp_path):
 def test_file_without_the_array_lists_those_that_it_has(tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, {"p": [1, 2]}, {"T": np.arange(12)}))
     with pytest.raises(
-        MeshMissingError, match=r"m\.vtu has no array 'mpi_rank_id'; it has T, p\. .*--rank-array"
+        MeshMissingError, match=r"m\.vtu has no array 'mpi_rank_id'; it has T and p\. .*--rank-array"
     ):
         RankArrayPieces(path, 2, "mpi_rank_id")
-    with pytest.raises(MeshMissingError, match=r"no array with a usual name of ranks.*it has T, p\."):
+    with pytest.raises(MeshMissingError, match=r"no array with a usual name of ranks.*it has T and p\."):
         RankArrayPieces(path, 2)
 
 

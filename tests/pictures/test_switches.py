@@ -31,9 +31,13 @@ MESSAGE = np.dtype(
 def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), without=(), **values):
     """A picture of a run with a rank on each host, of one step."""
     entries = [{"host": host, "boot_id": host, "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
-    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries)
+    run = SimpleNamespace(
+        path=Path(), info={"configuration": {}}, rank_entries=entries, ends={}, communicators=[]
+    )
     values = {name: np.array(column, float) for name, column in values.items()}
-    frame = SimpleNamespace(kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE))
+    frame = SimpleNamespace(
+        kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE), collectives=None
+    )
     return topology(run, frame, topology_scene(run, place(entries, {}, network), without=without))
 
 

@@ -23,9 +23,11 @@ NAN = float("nan")
 def picture(values: dict, without: tuple[str, ...] = (), ranks=({"cpuset": "0"}, {"cpuset": "1"}), node=NODE):
     """A picture of two ranks on one node, whose step took 10 s. without : layers, beside messages."""
     entries = [{"host": "n", "boot_id": "b", **rank} for rank in ranks]
-    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries, ends={})
+    run = SimpleNamespace(
+        path=Path(), info={"configuration": {}}, rank_entries=entries, ends={}, communicators=[]
+    )
     values = {"step_time_s": np.full(2, 10.0)} | {name: np.array(of) for name, of in values.items()}
-    frame = SimpleNamespace(kind="step", label=0, values=values, messages=None)
+    frame = SimpleNamespace(kind="step", label=0, values=values, messages=None, collectives=None)
     scene = topology_scene(run, place(entries, {"n": node}), without=["messages", *without])
     return topology(run, frame, scene)
 

@@ -31,14 +31,16 @@ MESSAGE = np.dtype(
 
 
 def fake_run(tmp_path: Path, ranks: list[tuple[str, str] | None], **configuration) -> SimpleNamespace:
-    """A fake of perfield.run.Run: ranks on (host, cpuset), machines of two packages with four cores."""
+    """A fake of perfield.run.AnyRun: ranks on (host, cpuset), machines of two packages with four cores."""
     folder = tmp_path / "machine"
     folder.mkdir()
     for host in {rank[0] for rank in ranks if rank}:
         (folder / f"{host}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     entries = [rank and {"host": rank[0], "boot_id": rank[0], "cpuset": rank[1]} for rank in ranks]
     configuration = {"inter_node_offset": 5, **configuration}
-    return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, rank_entries=entries)
+    return SimpleNamespace(
+        path=tmp_path, info={"configuration": configuration}, rank_entries=entries, ends={}, communicators=[]
+    )
 
 
 def fake_frame(n_ranks: int, messages: list[tuple] = (), **values) -> SimpleNamespace:
@@ -47,7 +49,7 @@ def fake_frame(n_ranks: int, messages: list[tuple] = (), **values) -> SimpleName
     names = [f"{call}_{what}" for call in calls for what in ("count", "bytes")]
     fields = {name: np.zeros(n_ranks) for name in names} | {k: np.array(v, float) for k, v in values.items()}
     messages = np.array(list(messages), MESSAGE)
-    return SimpleNamespace(kind="step", label=4, values=fields, messages=messages)
+    return SimpleNamespace(kind="step", label=4, values=fields, messages=messages, collectives=None)
 
 
 def column(dataset, name: str) -> np.ndarray:

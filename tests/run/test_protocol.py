@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All kinds of runs satisfy the protocol `perfield.run.Run`."""
+"""All kinds of runs satisfy the protocol `perfield.run.AnyRun`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import textwrap
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 import perfield
 import twin
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece
-from perfield.run import Frame, Region, Run, RunDirectory
+from perfield.run import AnyRun, Frame, Region, RunDirectory
 from perfield.run.changed_frames import ChangedFrames
 
 
@@ -43,7 +44,7 @@ def make(kind: str, path: Path):
 @pytest.mark.parametrize("kind", ["finished", "killed", "live", "gathered", "fake"])
 def test_run_answers_all_questions_of_the_protocol(tmp_path, kind):
     run = make(kind, tmp_path / "run")
-    assert isinstance(run, Run)
+    assert isinstance(run, AnyRun)
     assert run.state == {"finished": "finished", "killed": "killed"}.get(kind, "running")
     assert run.path == tmp_path / "run" and isinstance(run.info, dict)
     assert run.n_ranks == len(run.rank_entries) == 2 and len(run) == 1
@@ -60,19 +61,19 @@ def test_run_answers_all_questions_of_the_protocol(tmp_path, kind):
 @pytest.mark.parametrize("kind", [RunDirectory, GatheredRun, fake_run.FakeRun])
 def test_methods_take_the_arguments_of_the_protocol(kind):
     for name in ("frame", "frames", "mesh", "fields"):
-        asked, answered = (list(inspect.signature(getattr(one, name)).parameters) for one in (Run, kind))
+        asked, answered = (list(inspect.signature(getattr(one, name)).parameters) for one in (AnyRun, kind))
         assert len(answered) == len(asked), name
 
 
 def test_object_without_an_answer_is_no_run(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, steps=1)
     del run.state
-    assert not isinstance(run, Run)
+    assert not isinstance(run, AnyRun)
 
 
 def test_no_run_is_of_any_type():
     package = Path(perfield.__file__).parent
-    assert not [path for path in package.rglob("*.py") if "run: Any" in path.read_text()]
+    assert not [path for path in package.rglob("*.py") if re.search(r"run: Any\b", path.read_text())]
 
 
 def set_on_self(kind: type) -> set[str]:
@@ -90,7 +91,7 @@ def arguments_of(kind: type, name: str) -> list[str] | None:
 
 def hidden(kind: type) -> set[str]:
     """Public names of a run that a class of runs uses for something else."""
-    of_run = {*dir(RunDirectory), *set_on_self(RunDirectory), *Run.__annotations__}
+    of_run = {*dir(RunDirectory), *set_on_self(RunDirectory), *AnyRun.__annotations__}
     own = {name for each in kind.__mro__[:-1] for name in (*vars(each), *set_on_self(each))}
     return {
         name

@@ -48,7 +48,7 @@ class Measured:
 
     text: str
     folder: Path
-    run: perfield.run.Run
+    run: perfield.run.AnyRun
 
     def calls(self, index: int) -> dict[tuple[int, str], tuple[int, int]]:
         """(rank, call) -> (calls, bytes out) of one step, from the stream itself."""

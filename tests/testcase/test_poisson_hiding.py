@@ -12,7 +12,7 @@ import xarray as xr
 
 from perfield.analysis.hiding import Drawn, Latency, read_study, simulate
 from perfield.analysis.hiding.measured import program_of, unsteady_share
-from perfield.derived.injected import write_trace
+from perfield.derived.latencies import write_trace
 
 WITHIN = 0.05  # of the time of a MatVec: the figure to hold
 N_MATVECS, N_REPEATS = 300, 2

@@ -22,7 +22,7 @@ from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pi
 from perfield.pictures.topology_picture import LAYERS, TopologyScene, topology, topology_scene
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run, RunDirectory
+    from perfield.run import AnyRun, Frame, RunDirectory
 
 
 class GeometryChannel:
@@ -31,7 +31,7 @@ class GeometryChannel:
     run : a run directory, or the ranks here that the program gathered. options : without pieces.
     """
 
-    def __init__(self, run: Run, options: GeometryOptions | None = None):
+    def __init__(self, run: AnyRun, options: GeometryOptions | None = None):
         self._run = run
         self._options = options or GeometryOptions()
         self._pieces: Pieces | None = None
@@ -60,8 +60,8 @@ class GeometryChannel:
             if self._lasting is None:
                 self._lasting = LastingGeometry(self._run, self._pieces, self._options)
             return self._lasting.blocks(frame)
-        ranks = getattr(self._run, "ranks_here", None)
-        pieces = self._pieces if ranks is None else SomePieces(self._pieces, ranks)
+        ranks = self._run.ranks_here
+        pieces = self._pieces if len(ranks) == self._run.n_ranks else SomePieces(self._pieces, ranks)
         return list(geometry_blocks(self._run, frame, replace(self._options, pieces=pieces)))
 
 
@@ -98,7 +98,7 @@ class TopologyChannel:
         return picture
 
     def _layers(self, run: RunDirectory, frame: Frame) -> dict[str, Any]:
-        known = list(run.rank_entries), len(getattr(run, "communicators", ()))
+        known = list(run.rank_entries), len(run.communicators)
         if self._scene is None or known != self._known:  # ranks may check in late, or make communicators
             self._scene, self._known = topology_scene(run), known
         return topology(run, frame, self._scene).layers()

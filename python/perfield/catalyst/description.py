@@ -19,7 +19,7 @@ from perfield.output.titles import region_titles
 from perfield.pictures.own_fields import own_fields
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Region, Run
+    from perfield.run import AnyRun, Frame, Region
 
 
 class LiveDescription:
@@ -37,7 +37,7 @@ class LiveDescription:
         index: int,
         blocks: list[tuple[str, vtkDataSet]],
         picture: vtkMultiBlockDataSet,
-        run: Run | None,
+        run: AnyRun | None,
         frame: Frame | None,
     ) -> None:
         """Takes in a step.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run of one frame: what some ranks measured in the step just closed, straight from their memory.
 
-It has the parts of `perfield.run.Run` that pictures need. The same code decodes it, so arrays have the same
-names and values inside the program and afterwards.
+It is a `perfield.run.AnyRun`. The same code decodes it, so arrays have the same names and values inside the
+program and afterwards.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from perfield.fields.quantities import by_rank
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks
+from perfield.run.collectives import Communicator
 from perfield.run.directory import read_info
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
@@ -70,14 +71,19 @@ class News:
 
 
 class GatheredRun:
-    """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for its members."""
+    """The pieces of some ranks of a run in its newest step; see `perfield.run.AnyRun` for its members."""
 
     state = "running"
+    realtime_ns = None
+    has_samples = False
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path
         self.info, _ = read_info(path)
         self.rank_entries: list[dict[str, Any] | None] = [{"sources": list(of_rank)} for of_rank in sources]
+        self.ends: dict[int, dict[str, Any]] = {}
+        self.communicators: list[Communicator] = []
+        self.grids: list[Communicator] = []
         self._sources = sources
         self._clocks = Clocks(self.rank_entries)  # not known to each other inside the program
         self._known = News()
@@ -159,6 +165,11 @@ class GatheredRun:
 
     def __len__(self) -> int:
         return int(self._frame is not None)
+
+    @property
+    def spans(self) -> np.ndarray:
+        """(len(self),) int64, how many steps the frame adds up."""
+        return np.array([frame.span for frame in self.frames()], dtype=np.int64)
 
     def frame(self, number: int = 0) -> Frame:
         """The newest step; values of ranks whose pieces are not here are NaN."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfield.catalyst.alone import Alone
     from perfield.catalyst.world import World
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.run import Frame, Run, RunDirectory
+    from perfield.run import AnyRun, Frame, RunDirectory
 
 
 class Stage:
@@ -35,7 +35,7 @@ class Stage:
         given: dict[str, Any],
         world: World | Alone,
         comm: MPI.Comm | Alone,
-        run: Run,
+        run: AnyRun,
         tell: Callable[[str, str], None],
         options: GeometryOptions | None = None,
     ):

@@ -12,10 +12,10 @@ from perfield.commands._mesh import shown_mesh
 
 if TYPE_CHECKING:
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.run import Run
+    from perfield.run import AnyRun
 
 
-def check_fields(run: Run, arguments: argparse.Namespace) -> None:
+def check_fields(run: AnyRun, arguments: argparse.Namespace) -> None:
     """Checks each name in the --fields of `perfield render`.
 
     Raises CommandError with the nearest known names, StepsError for wrong --steps.
@@ -41,7 +41,7 @@ def check_fields(run: Run, arguments: argparse.Namespace) -> None:
     raise CommandError("\n".join(sentences))
 
 
-def _known_names(run: Run, steps: Sequence[int], arguments: argparse.Namespace) -> Iterator[set[str]]:
+def _known_names(run: AnyRun, steps: Sequence[int], arguments: argparse.Namespace) -> Iterator[set[str]]:
     """The names that --fields may have, the cheap ones first: of fields, messages, meshes, the machine."""
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -59,7 +59,7 @@ def _known_names(run: Run, steps: Sequence[int], arguments: argparse.Namespace) 
     yield _names_on_the_machine(run, steps[0])
 
 
-def _focus(run: Run, arguments: argparse.Namespace) -> list[int]:
+def _focus(run: AnyRun, arguments: argparse.Namespace) -> list[int]:
     """The focus ranks of the picture; wrong ones are left to render."""
     from perfield.configuration import focus_ranks
 
@@ -69,7 +69,7 @@ def _focus(run: Run, arguments: argparse.Namespace) -> list[int]:
     return [int(word) for word in words if word.strip().isdecimal() and int(word) < run.n_ranks]
 
 
-def _names_on_a_piece(run: Run, step: int, options: GeometryOptions) -> set[str]:
+def _names_on_a_piece(run: AnyRun, step: int, options: GeometryOptions) -> set[str]:
     """The arrays on the mesh of the first rank that has one, and the own fields behind them."""
     from dataclasses import replace
 
@@ -87,7 +87,7 @@ def _names_on_a_piece(run: Run, step: int, options: GeometryOptions) -> set[str]
     return set()
 
 
-def _names_on_the_machine(run: Run, step: int) -> set[str]:
+def _names_on_the_machine(run: AnyRun, step: int) -> set[str]:
     """The arrays of all layers of the machine's picture."""
     from perfield.pictures.topology_picture import topology
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.overview import Overview
     from perfield.pictures.topology_picture import TopologyScene
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
     from perfield.topology import Placement
 
 NODES = {"cells": True, "planes": False}
@@ -76,7 +76,7 @@ class MachineChoice:
     statistics: list[str] | None
 
 
-def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
+def choose_machine(run: AnyRun, arguments: argparse.Namespace) -> MachineChoice:
     """Finds what the options mean in a run. Raises CommandError or SelectionError for unknown names."""
     from perfield.topology import placement_of, select
 
@@ -97,7 +97,7 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     return MachineChoice(placement, overview, zoom, chosen, lines, without, _with_statistics(run, arguments))
 
 
-def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> TopologyScene | Overview:
+def machine_scene(run: AnyRun, choice: MachineChoice, frames: Iterable[Frame]) -> TopologyScene | Overview:
     """What all pictures of the machine share. frames : those to be shown. Prints what a zoom shows."""
     from perfield.pictures.overview import Overview
     from perfield.pictures.topology_picture import topology_scene
@@ -121,7 +121,7 @@ def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> T
     return scene
 
 
-def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> LineChoice:
+def _lines(run: AnyRun, arguments: argparse.Namespace, placement: Placement) -> LineChoice:
     """Which messages become lines, without the choice of a zoom."""
     from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.lines import DRAWN
@@ -159,7 +159,7 @@ def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> Lin
     )
 
 
-def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:
+def _with_statistics(run: AnyRun, arguments: argparse.Namespace) -> list[str] | None:
     """The fields of which parts of the machine get all statistics over their ranks; None is all."""
     if arguments.arrays == "all":
         return None
@@ -169,7 +169,7 @@ def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | Non
     return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]
 
 
-def _neighbours(run: Run, arguments: argparse.Namespace) -> np.ndarray:
+def _neighbours(run: AnyRun, arguments: argparse.Namespace) -> np.ndarray:
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.neighbours import neighbours
 

@@ -13,7 +13,7 @@ from perfield.configuration import BOXES
 
 if TYPE_CHECKING:
     from perfield.pictures.pieces import Pieces
-    from perfield.run import Run
+    from perfield.run import AnyRun
 
 MESH_HELP = """\
 a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .cgns, ...), pieces of all ranks
@@ -45,14 +45,14 @@ def check_path(arguments: argparse.Namespace) -> None:
         )
 
 
-def mesh_of(run: Run, arguments: argparse.Namespace) -> Pieces:
+def mesh_of(run: AnyRun, arguments: argparse.Namespace) -> Pieces:
     """The mesh that the options name, or that the run has. Raises MeshMissingError."""
     from perfield.pictures.pieces import choose_pieces
 
     return choose_pieces(run, arguments.mesh, arguments.rank_array)
 
 
-def shown_mesh(run: Run, arguments: argparse.Namespace) -> tuple[Pieces, list[str]]:
+def shown_mesh(run: AnyRun, arguments: argparse.Namespace) -> tuple[Pieces, list[str]]:
     """What pictures show in the place of a mesh, and sentences on it.
 
     Raises MeshMissingError if there is nothing to show, CommandError for a path where nothing is.
@@ -63,7 +63,7 @@ def shown_mesh(run: Run, arguments: argparse.Namespace) -> tuple[Pieces, list[st
     return shown_pieces(run, arguments.mesh, arguments.rank_array)
 
 
-def mesh_line(run: Run, arguments: argparse.Namespace) -> list[str]:
+def mesh_line(run: AnyRun, arguments: argparse.Namespace) -> list[str]:
     """Where the mesh of a run's pictures comes from, in lines; none without VTK or without a mesh."""
     if find_spec("vtkmodules") is None:
         return []

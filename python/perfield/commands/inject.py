@@ -104,7 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def trace_of(arguments: argparse.Namespace) -> Path:
     """The trace that the options name, drawn if they name a model. Raises CommandError, RegimeError."""
-    from perfield.derived.injected import START, drawn, read_trace, write_trace
+    from perfield.derived.latencies import START, drawn, read_trace, write_trace
 
     if arguments.model is None and arguments.trace is None:
         raise CommandError(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.run import Run, RunDirectory
+    from perfield.run import AnyRun, RunDirectory
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -139,7 +139,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def render(run: Run, arguments: argparse.Namespace) -> Path:
+def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     """Writes the pictures of an open run according to the arguments; returns their directory.
 
     Raises CommandError, StepsError, MeshError, NotOursError or OutputError; their texts are for the user.
@@ -196,16 +196,16 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     return directory
 
 
-def _with_functions(run: Run) -> Run:
+def _with_functions(run: AnyRun) -> AnyRun:
     """The run with the CPU time of functions, if it was sampled."""
-    if not getattr(run, "has_samples", False):
+    if not run.has_samples:
         return run
     from perfield.run.sampled_frames import SampledFrames
 
     return SampledFrames(run)
 
 
-def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:
+def _with_wait_states(run: RunDirectory, fields: str | None) -> AnyRun:
     """The run with the fields of waiting where `fields` names one, or where nobody chose fields, these take
     no more events than are read at once, and half of the waiting or more is explained."""
     from perfield.derived.event_blocks import EVENTS_AT_ONCE, events_per_frame
@@ -236,13 +236,13 @@ def _with_wait_states(run: RunDirectory, fields: str | None) -> Run:
     return frames
 
 
-def _place(run: Run, arguments: argparse.Namespace) -> Path:
+def _place(run: AnyRun, arguments: argparse.Namespace) -> Path:
     """Where pictures go by default; those of a zoom leave the others in place."""
     pictures = Path(run.path, "pictures")
     return pictures / zoom_folder(arguments.zoom) if arguments.zoom else pictures
 
 
-def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None:
+def _geometry(run: AnyRun, arguments: argparse.Namespace) -> GeometryOptions | None:
     """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
     if (arguments.topology or arguments.zoom) and not arguments.geometry:
         return None
@@ -277,7 +277,7 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
 
-def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
+def _arrays(run: AnyRun, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
     """Names of the arrays that the pictures carry; None for all."""
     from perfield.output.telling import chosen_arrays
 
@@ -286,7 +286,7 @@ def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[s
     return chosen_arrays(run.frame(0).values, surveyed, words(arguments.fields or ""))
 
 
-def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
+def _tell(run: AnyRun, pictures: PictureSeries, written: list[Path]) -> None:
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
     what = {

@@ -15,7 +15,7 @@ from perfield.run.changed_frames import ChangedFrames
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.protocol import Run
+    from perfield.run.protocol import AnyRun
 
 
 class PerStep(ChangedFrames):
@@ -39,10 +39,9 @@ class PerStep(ChangedFrames):
         return replace(frame, values=values, block_values=of_blocks, is_mean=True, **tables)
 
 
-def per_step(run: Run) -> Run:
+def per_step(run: AnyRun) -> AnyRun:
     """The run for pictures: itself, unless frames add up several steps."""
-    spans = getattr(run, "spans", None)
-    return run if spans is None or (spans == 1).all() else PerStep(run)
+    return run if (run.spans == 1).all() else PerStep(run)
 
 
 def _of_one(rows: np.ndarray, span: int) -> np.ndarray:

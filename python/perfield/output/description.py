@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
     from perfield.output.arrays import Arrays
     from perfield.output.survey import OverSteps, Survey
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names start so come first
 
 
 def describe(
-    run: Run,
+    run: AnyRun,
     survey: Survey,
     placement: Placement,
     arrays: Mapping[str, Arrays],
@@ -64,7 +64,7 @@ def describe(
     }
 
 
-def places(run: Run, placement: Placement) -> dict[str, list[str]]:
+def places(run: AnyRun, placement: Placement) -> dict[str, list[str]]:
     """Where each rank ran, in words; "" where that is not known.
 
     host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
@@ -119,8 +119,8 @@ def step_title(
         return "from start to end" + ", latencies injected" * injected
     place = f" (frame {number})" if number != frame.label else ""
     words = [f"step {int(frame.label)}{place}"]
-    if (span := getattr(frame, "span", 1)) > 1:
-        words.append(f"mean of {span} steps" if frame.is_mean else f"{span} steps added up")
+    if frame.span > 1:
+        words.append(f"mean of {frame.span} steps" if frame.is_mean else f"{frame.span} steps added up")
     if time is not None:
         words.append(f"time {time:.6g}")
     words += ["ranks may be in different steps"] * bool(frame.uneven)

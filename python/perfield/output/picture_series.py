@@ -33,7 +33,7 @@ from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, top
 from perfield.topology import Placement, placement_of
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 PICTURES = "pictures.json"
 SAMPLED_PIECES = 12
@@ -53,7 +53,7 @@ class PictureSeries:
     "step": what ParaView shows as time).
     """
 
-    run: Run
+    run: AnyRun
     steps: Sequence[int]
     directory: Path
     geometry: GeometryOptions | None

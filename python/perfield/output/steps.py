@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 DEFAULT_FRAMES = 20
 
@@ -20,7 +20,7 @@ class StepsError(ValueError):
 
 
 def choose_steps(
-    run: Run, wanted: str | None = None, kinds: StepKinds | None = None, limit: int = DEFAULT_FRAMES
+    run: AnyRun, wanted: str | None = None, kinds: StepKinds | None = None, limit: int = DEFAULT_FRAMES
 ) -> list[int]:
     """Ascending numbers of the frames to write (places in the run).
 

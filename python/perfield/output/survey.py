@@ -19,7 +19,7 @@ from perfield.fields.waits import CAUSED
 from perfield.output.scales import NAMES
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Region, Run
+    from perfield.run import AnyRun, Frame, Region
 
 COMPUTING = "compute_time_s"
 WAITING = ("waiting_time_s", "mpi_time_s")  # the first that the run has
@@ -60,7 +60,7 @@ class Survey:
 
 
 def survey(
-    run: Run, wanted: Collection[str] = (), progress: Callable[[int], None] = lambda number: None
+    run: AnyRun, wanted: Collection[str] = (), progress: Callable[[int], None] = lambda number: None
 ) -> Survey:
     """Reads all frames. wanted : fields to give over steps, beside the default ones. progress : is called
     with the number of each frame that was read."""
@@ -199,7 +199,7 @@ class Meshes:
 
 def _n_steps(frame: Frame) -> int:
     """How many steps a frame shows the mean of."""
-    return frame.span if getattr(frame, "is_mean", False) else 1
+    return frame.span if frame.is_mean else 1
 
 
 def _kept(known: Collection[str], names: Iterable[str]) -> list[str]:

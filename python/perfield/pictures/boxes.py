@@ -18,7 +18,7 @@ from perfield.pictures.blocks import MeshMissingError
 from perfield.text import counted, first_of
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 SIDE = 0.6  # of a box; the middles of neighbours are about 1 apart
 HEIGHT = 0.2  # of boxes that are placed in the plane
@@ -55,7 +55,7 @@ class Boxes:
         return [(0, box)]
 
 
-def shown_boxes(run: Run) -> Boxes:
+def shown_boxes(run: AnyRun) -> Boxes:
     """Boxes by grid, else by messages. Raises MeshMissingError if the run has neither."""
     try:
         return boxes_by_grid(run)
@@ -63,13 +63,13 @@ def shown_boxes(run: Run) -> Boxes:
         return boxes_by_messages(run)
 
 
-def boxes_by_grid(run: Run) -> Boxes:
+def boxes_by_grid(run: AnyRun) -> Boxes:
     """Boxes as the program's largest Cartesian communicator places its ranks; of several, the first made.
 
     Its first three axes are x, y and z; ranks that differ in a further axis only stand in blocks beside one
     another. Raises MeshMissingError if the run has none of several ranks, and of half of all ranks.
     """
-    grid = max(getattr(run, "grids", ()), key=lambda one: one.size, default=None)
+    grid = max(run.grids, key=lambda one: one.size, default=None)
     if grid is None or grid.size < 2 or 2 * grid.size < run.n_ranks:
         raise MeshMissingError(
             f"no grid of ranks (MPI_Cart_create) has at least half of the ranks of {run.path}."
@@ -120,7 +120,7 @@ def _ends(dims: Sequence[int], periodic: Sequence[bool]) -> str:
     return f", periodic in {', '.join(axes)}" if axes else ""
 
 
-def boxes_by_messages(run: Run) -> Boxes:
+def boxes_by_messages(run: AnyRun) -> Boxes:
     """Boxes in the plane; ranks that exchange much stand side by side.
 
     Raises MeshMissingError if no rank sent a message to another: then nothing says which are neighbours.
@@ -139,7 +139,7 @@ def boxes_by_messages(run: Run) -> Boxes:
     return Boxes("boxes placed by messages, not by space", place, (SIDE, SIDE, HEIGHT), notes)
 
 
-def _without(run: Run, with_box: np.ndarray, why: str) -> list[str]:
+def _without(run: AnyRun, with_box: np.ndarray, why: str) -> list[str]:
     """A sentence on the ranks without a box."""
     ranks = np.setdiff1d(np.arange(run.n_ranks), with_box)
     if not len(ranks):
@@ -149,7 +149,7 @@ def _without(run: Run, with_box: np.ndarray, why: str) -> list[str]:
     return [f"{counted(len(ranks), 'rank')} of {run.n_ranks} {have} no box ({some}), as {they} {why}."]
 
 
-def _messages(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _messages(run: AnyRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Source, target and bytes of all messages between two ranks of the run, added up by pair."""
     chosen = range(0, len(run), -(-len(run) // MOST_FRAMES) or 1)
     sums: dict[int, float] = {}

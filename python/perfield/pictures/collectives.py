@@ -265,7 +265,7 @@ class _Sums:
     def of(self, frame: Frame) -> _OfFrame:
         """The sums of a frame."""
         n_entries = len(self._key)
-        table = getattr(frame, "collectives", None)
+        table = frame.collectives
         moved, count, call = np.zeros((2, n_entries)), np.zeros(n_entries), np.zeros(n_entries, np.int64)
         if table is None or not n_entries:
             return _OfFrame(moved, count, call, "")
@@ -332,7 +332,7 @@ def overview_layer(
     node_id : of each rank, -1 without a place. Cell arrays as in `CollectiveBars.layer`, with node_id.
     """
     n_nodes = len(places.x)
-    table = getattr(frame, "collectives", None)
+    table = frame.collectives
     some = {one.name for one in communicators if one.size > 1}
     if table is None or not some:
         return attach_nodes(bars_and_lines(np.zeros((0, 2, 3)), np.zeros((0, 4)), np.zeros(0)), np.zeros(0))

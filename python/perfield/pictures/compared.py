@@ -24,7 +24,7 @@ from perfield.pictures.pieces import Pieces
 from perfield.topology import Placement
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 BEFORE, AFTER, DIFFERENCE = "_before", "_after", "_difference"
 COST = "compute_time_s"  # fields that end so are shared out among cells
@@ -38,7 +38,7 @@ class Side:
 
     name: str
     steps: str
-    run: Run
+    run: AnyRun
     frame: Frame
     values: np.ndarray
     pieces: Pieces | None = None

@@ -21,19 +21,19 @@ from perfield.pictures.mesh_files import FORMATS, SPREAD
 from perfield.pictures.rank_array import RankArrayPieces
 
 if TYPE_CHECKING:
-    from perfield.run import Run
+    from perfield.run import AnyRun
 
 LOOKED_AT = 10_000  # entries of a folder
 TRIED = 12  # files that are opened, the newest of each name
 
 
-def found_mesh(run: Run, started_in: Path) -> tuple[FilePieces | RankArrayPieces | None, list[str]]:
+def found_mesh(run: AnyRun, started_in: Path) -> tuple[FilePieces | RankArrayPieces | None, list[str]]:
     """The mesh, and the names of files of the run that do not say which rank owns what.
 
     Of several meshes, one of volumes comes before one of surfaces, a .pvd file before the files that it
     lists, and then the newest counts.
     """
-    written = getattr(run, "realtime_ns", None)
+    written = run.realtime_ns
     if written is None:
         return None, []
     best: tuple[tuple[int, bool, int], FilePieces | RankArrayPieces] | None = None

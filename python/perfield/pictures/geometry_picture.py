@@ -24,7 +24,7 @@ from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 
 @dataclass
@@ -51,7 +51,7 @@ class GeometryOptions:
     lines: LineChoice | None = None
 
 
-def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
+def geometry(run: AnyRun, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
     run, frame : from `perfield.open`. The picture leaves out ranks without a mesh and pieces without points
@@ -73,7 +73,7 @@ def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> 
 
 
 def geometry_blocks(
-    run: Run, frame: Frame, options: GeometryOptions | None = None
+    run: AnyRun, frame: Frame, options: GeometryOptions | None = None
 ) -> Iterator[tuple[str, vtkDataSet]]:
     """Yields the names and datasets of `geometry` one by one, so only one piece need be in memory."""
     options = options or GeometryOptions()
@@ -109,7 +109,7 @@ def block_name(rank: int, number: int, n_blocks: int) -> str:
 class PieceValues:
     """perfield's values of a frame for each piece of the mesh. names : of the arrays that they become."""
 
-    def __init__(self, run: Run, frame: Frame, options: GeometryOptions):
+    def __init__(self, run: AnyRun, frame: Frame, options: GeometryOptions):
         values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
         values.update(focus_values(frame, options.focus, run.n_ranks))
         costs = {name: of for name, of in per_cell_fields(run, frame).items() if _wanted(name, options)}
@@ -139,7 +139,7 @@ class PieceValues:
         return values
 
 
-def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
+def ranks_without_mesh(run: AnyRun, frame: Frame, pieces: Pieces) -> list[int]:
     """Ranks that the geometry picture of this frame leaves out: they have no mesh or an empty piece."""
     return [
         rank
@@ -149,7 +149,7 @@ def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
 
 
 def geometry_messages(
-    run: Run, frame: Frame, pieces: Pieces | None = None, lines: LineChoice | None = None
+    run: AnyRun, frame: Frame, pieces: Pieces | None = None, lines: LineChoice | None = None
 ) -> vtkPolyData:
     """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`.
 
@@ -158,7 +158,7 @@ def geometry_messages(
     return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)), lines)
 
 
-def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+def centres_and_sizes(run: AnyRun, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
     """Middle (n_ranks, 3) and diagonal (n_ranks,) of the box around each rank's piece.
 
     A rank without a mesh has NaN for its middle and a diagonal of 0.
@@ -172,7 +172,7 @@ def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarra
     return centres, sizes
 
 
-def per_cell_fields(run: Run, frame: Frame) -> dict[str, str]:
+def per_cell_fields(run: AnyRun, frame: Frame) -> dict[str, str]:
     """The arrays of compute time per cell, which the picture adds, and the field that each comes from.
 
     `solve_compute_time_per_cell_s` comes from `solve_compute_time_s`. Where no calls were seen inside any
@@ -187,7 +187,7 @@ def per_cell_fields(run: Run, frame: Frame) -> dict[str, str]:
     return {name: of for name, of in sources.items() if of in frame.values}
 
 
-def region_names(run: Run, frame: Frame) -> list[vtkStringArray]:
+def region_names(run: AnyRun, frame: Frame) -> list[vtkStringArray]:
     """Two columns of text: `field_name`, and `region_name`, the region's name in the program."""
     shown = [region for region in run.known_regions if f"{region.field}_time_s" in frame.values]
     return text_columns("field_name", "region_name", [(region.field, region.name) for region in shown])

@@ -20,7 +20,7 @@ from perfield.pictures.pieces import StoredPieces
 from perfield.pictures.vtk_arrays import memory, vtk_array
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
     from perfield.run.mesh import FieldArray
 
 SMALL = 10_000  # points; more than one array of the same value is no matter
@@ -33,7 +33,7 @@ class LastingGeometry:
     pieces : made anew when a mesh changes within its version. options : as for `geometry`, without pieces.
     """
 
-    def __init__(self, run: Run, pieces: StoredPieces, options: GeometryOptions):
+    def __init__(self, run: AnyRun, pieces: StoredPieces, options: GeometryOptions):
         self._run, self._pieces, self._options = run, pieces, options
         self._kept: dict[int, tuple[Any, list[_Block], Fields]] = {}
 

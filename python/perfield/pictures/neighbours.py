@@ -22,7 +22,7 @@ from perfield.pictures.pieces import Pieces
 from perfield.pictures.shown_mesh import mesh_of
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 REACH = 1.01  # cells between points of neighbours, with room for rounding
 SAMPLE = 200  # cells of a piece that tell how large its cells are
@@ -41,7 +41,7 @@ class _Piece:
     high: np.ndarray
 
 
-def touching(run: Run) -> tuple[np.ndarray | None, str]:
+def touching(run: AnyRun) -> tuple[np.ndarray | None, str]:
     """Pairs of ranks whose pieces touch in a run's last frame, int64 (n, 2) in both directions, and "".
 
     None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in

@@ -30,7 +30,7 @@ from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 
 class Pieces(Protocol):
@@ -49,7 +49,7 @@ class StoredPieces:
     origin = "the run"
     way = "mesh as the program described it"
 
-    def __init__(self, run: Run):
+    def __init__(self, run: AnyRun):
         self._run = run
         self._converted: dict[int, tuple[int, list[tuple[int, vtkDataSet]]]] = {}  # rank -> version, blocks
         # rank -> version, step, blocks with own fields
@@ -123,7 +123,7 @@ class SomePieces:
 
 
 def choose_pieces(
-    run: Run, mesh: str | Path | None = None, rank_array: str | None = None, named: bool = True
+    run: AnyRun, mesh: str | Path | None = None, rank_array: str | None = None, named: bool = True
 ) -> Pieces:
     """Finds the source of a run's meshes.
 
@@ -155,12 +155,12 @@ def choose_pieces(
     )
 
 
-def started_in(run: Run) -> Path:
+def started_in(run: AnyRun) -> Path:
     """The directory in which the program started."""
     return (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
 
 
-def openfoam_case(run: Run) -> str:
+def openfoam_case(run: AnyRun) -> str:
     """The case of an OpenFOAM program, relative to its working directory: what follows -case, else "."."""
     entry = next((entry for entry in run.rank_entries if entry), {})
     arguments = entry.get("arguments", "")  # a list in runs that older versions imported
@@ -174,7 +174,7 @@ def openfoam_case(run: Run) -> str:
     return "."
 
 
-def _on_disk(path: Path, run: Run, rank_array: str | None) -> Pieces:
+def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
             f"mesh {path} does not exist; give a mesh file ({', '.join(sorted(FORMATS))}), or a "
@@ -196,5 +196,5 @@ def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> P
     return RankArrayPieces(path, n_ranks, rank_array)
 
 
-def _first_and_last(run: Run) -> list[Frame]:
+def _first_and_last(run: AnyRun) -> list[Frame]:
     return [run.frame(index) for index in sorted({0, len(run) - 1})] if len(run) else []

@@ -14,7 +14,7 @@ from perfield.pictures.pieces import Pieces, choose_pieces, started_in
 from perfield.text import first_of
 
 if TYPE_CHECKING:
-    from perfield.run import Run
+    from perfield.run import AnyRun
 
 NOBODY = "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
 FOUND = "no rank described a mesh, so perfield looked for one on disk; --mesh names another, or boxes."
@@ -23,7 +23,7 @@ NAMED = 3  # files that a sentence names
 
 
 def shown_pieces(
-    run: Run, mesh: str | Path | None = None, rank_array: str | None = None
+    run: AnyRun, mesh: str | Path | None = None, rank_array: str | None = None
 ) -> tuple[Pieces, list[str]]:
     """What pictures of the mesh show of a run, and what the user should know of it.
 
@@ -53,7 +53,7 @@ def shown_pieces(
     raise first
 
 
-def mesh_of(run: Run) -> Pieces:
+def mesh_of(run: AnyRun) -> Pieces:
     """The mesh of a run: what `choose_pieces` finds, else what the program wrote while it was measured.
 
     Raises MeshMissingError if neither is there.
@@ -64,12 +64,12 @@ def mesh_of(run: Run) -> Pieces:
         return _found(run, [])
 
 
-def choose_without_name(run: Run) -> Pieces:
+def choose_without_name(run: AnyRun) -> Pieces:
     """What `choose_pieces` finds where nobody named a mesh."""
     return choose_pieces(run, named=False)
 
 
-def _found(run: Run, useless: list[str]) -> Pieces:
+def _found(run: AnyRun, useless: list[str]) -> Pieces:
     pieces, others = found_mesh(run, started_in(run))
     useless += others
     if pieces is None:

@@ -67,7 +67,7 @@ from .ways import ANSWERS, COMMON, ways_of
 from .words import attach_words
 
 if TYPE_CHECKING:
-    from perfield.run import Frame, Run
+    from perfield.run import AnyRun, Frame
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
@@ -195,7 +195,7 @@ class TopologyPicture:
 
 
 def topology_scene(
-    run: Run,
+    run: AnyRun,
     placement: Placement | None = None,
     *,
     inter_node_offset: float | None = None,
@@ -209,7 +209,7 @@ def topology_scene(
 ) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
-    run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
+    run : a perfield.run.AnyRun. placement : where the ranks are; None takes it from the run's own records.
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
@@ -227,7 +227,7 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
-    communicators = [] if "collectives" in left_out else getattr(run, "communicators", [])
+    communicators = [] if "collectives" in left_out else run.communicators
     if len(placement.nodes) > MOST_PLANES if overview is None else overview:
         return Overview(placement, lines, left_out, statistics, communicators)
     if inter_node_offset is None:
@@ -236,7 +236,7 @@ def topology_scene(
         comm_offset = float(setting(run, "comm_offset"))
     if periodic_BC is None:
         periodic_BC = bool(setting(run, "periodic_BC"))
-    used = used_devices(placement, {} if "devices" in left_out else getattr(run, "ends", {}))
+    used = used_devices(placement, {} if "devices" in left_out else run.ends)
     cells = layout(placement, inter_node_offset, every_level=every_level, device_row=bool(used.device))
     bars = CollectiveBars(communicators, cells, comm_offset)
     beside = layout_devices(used, cells)
@@ -285,7 +285,7 @@ def topology_scene(
 
 
 def topology(
-    run: Run, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
+    run: AnyRun, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
 ) -> TopologyPicture:
     """The topology picture of one frame.
 
@@ -311,7 +311,7 @@ def topology(
     )
 
 
-def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
+def topology_table(run: AnyRun, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
     scene = topology_scene(run, overview=False, **options)
     return table(scene.placement, scene.cells)

@@ -9,7 +9,7 @@ from perfield.fields.regions import Region
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame
 from perfield.run.mesh import Block, FieldArray
-from perfield.run.protocol import Run
+from perfield.run.protocol import AnyRun
 from perfield.run.run_directory import RunDirectory
 
-__all__ = ["Block", "FieldArray", "Frame", "Region", "Run", "RunDirectory", "RunError"]
+__all__ = ["AnyRun", "Block", "FieldArray", "Frame", "Region", "RunDirectory", "RunError"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.protocol import Run
+    from perfield.run.protocol import AnyRun
 
 
 class ChangedFrames:
     """The run with other frames; everything else is the run's own. Subclasses say how a frame changes."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: AnyRun):
         self._run = run
 
     def __getattr__(self, name: str) -> Any:

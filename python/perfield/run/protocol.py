@@ -4,28 +4,42 @@ itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from perfield.fields.regions import Region
+    from perfield.run.collectives import Communicator
     from perfield.run.frame import Frame
     from perfield.run.mesh import Block, FieldArray
 
 
 @runtime_checkable
-class Run(Protocol):
+class AnyRun(Protocol):
     """One execution of a program under perfield: finished, killed, live, imported, or gathered in process.
 
-    path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries
-    : the entry that each rank wrote when it checked in, None if it never did.
+    path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries :
+    the entry that each rank wrote when it checked in, None if it never did. ends : by rank, the entry that it
+    wrote when it ended. communicators : those that ranks used, the largest first. grids : the Cartesian ones,
+    in the order in which they were made. realtime_ns : CLOCK_REALTIME of its begin and its end; None where
+    these are not known. ranks_here : the ranks whose pieces of the mesh are at hand. spans : (len(self),)
+    int64, how many steps each frame adds up. has_samples : whether ranks took samples of functions.
     """
 
     path: Path
     info: dict[str, Any]
     state: str
     rank_entries: list[dict[str, Any] | None]
+    ends: dict[int, dict[str, Any]]
+    communicators: list[Communicator]
+    grids: list[Communicator]
+    realtime_ns: tuple[int, int] | None
+    ranks_here: Collection[int]
+    spans: np.ndarray
+    has_samples: bool
 
     @property
     def n_ranks(self) -> int:

@@ -47,7 +47,7 @@ _CALL_ROWS = np.dtype([("step", "i8"), ("rank", "i4"), ("call", "i4"), ("count",
 
 
 class RunDirectory:
-    """One execution of a program under perfield, read from its run directory: a `perfield.run.Run`.
+    """One execution of a program under perfield, read from its run directory: a `perfield.run.AnyRun`.
 
     It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
     measures one step in ten has a frame for each measured step. Where ranks added up different numbers of
@@ -90,6 +90,11 @@ class RunDirectory:
     def n_ranks(self) -> int:
         """Number of ranks of the world that was measured."""
         return len(self.rank_entries)
+
+    @property
+    def ranks_here(self) -> range:
+        """The ranks whose pieces of the mesh are at hand: all."""
+        return range(self.n_ranks)
 
     @property
     def known_regions(self) -> list[Region]:
