@@ -12,8 +12,8 @@
 namespace perfield::waits {
 namespace {
 
-// The stamp that a sum of `count` stamps stands for. Sums wrap at 2^64; the distances of stamps
-// to the begin of their step do not.
+// The mean of `count` stamps, from their sum. Sums wrap at 2^64; the distances of stamps to the
+// begin of their step do not.
 int64_t mean(uint64_t sum, uint64_t count, uint64_t begin) {
   if (count == 1) return int64_t(sum);
   return int64_t(begin + uint64_t(int64_t(sum - count * begin) / int64_t(count)));

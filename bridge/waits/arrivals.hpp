@@ -31,7 +31,7 @@ struct RankClock {
 void add_rows(const StepView& step, int64_t index, int32_t rank, const RankClock& clock,
               Events* events);
 
-// What the entries of a rank's log of one step say together.
+// The entries of a rank's log of one step, added up.
 struct Log {
   uint64_t found = 0, all = 0, lost = 0;  // events: read, logged, and those that found no room
 

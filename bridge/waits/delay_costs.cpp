@@ -34,7 +34,7 @@ class Booking {
   void visit(const Visited& visited) {
     const State& state = states_[visited.state];
     const size_t rank = size_t(state.rank);
-    // The rate at which later states pass on to this one: that of its place.
+    // The rate at which later states pass on to this one.
     while (reached_[rank] > visited.call) running_[rank] += rates_[rank][reached_[rank]--];
     running_[rank] += rates_[rank][visited.call];
     rates_[rank][visited.call] = 0;

@@ -82,7 +82,7 @@ inline bool has_wait(const Event& event) {
          event.wait_end >= event.wait_begin;
 }
 
-// Whether one call completed all that the event counts: a single event, or a row that tells so.
+// Whether one call completed all that the event counts: a single event, or a row that shows it.
 inline bool is_of_one_call(const Event& event) {
   if (event.count <= 1) return event.count == 1 && !(event.flags & kMean);
   return event.most_in_call >= event.count;
@@ -108,13 +108,13 @@ enum Exactness : uint8_t {
 // Why blocked time is not explained.
 enum Gap : uint8_t {
   kNoPartner,   // the other end is not known: it has no events, or the message no number
-  kClash,       // events contradict each other: two claim one place, or a wait ended too early
+  kClash,       // events contradict each other: two have one number, or a wait ended too early
   kIncomplete,  // not all members of the collective are known
   kUnpaired,    // rows whose two ends do not count the same messages
   kEitherWay,   // only a rendezvous would have waited, and nothing shows whether it was one
   kNoHolder,    // no other rank is seen to hold the lock
-  kOtherCall,   // no rule says for whom the call waits
-  kOnlySums,    // beyond a bound, sums of several messages do not tell
+  kOtherCall,   // no rule is known for whom the call waits
+  kOnlySums,    // beyond a bound, sums of several messages show nothing
   kGaps
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// joining.hpp - joins what single calls and what rows of several messages say about the same rank
-// and step, so that no time counts twice.
+// joining.hpp - joins the waiting that single calls show with that of rows of several messages, for
+// the same rank and step, so that no time counts twice.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Cover {
 // How long all messages or operations of a row blocked and, at least, waited.
 struct RowBound {
   State state;             // time_ns is 0 where it shows no waiting
-  bool state_may_overlap;  // as it is of this row and of others of the pair
+  bool state_may_overlap;  // with rows of the same pair
   double blocked_ns;
   bool may_overlap;
   Sharing sharing;

@@ -7,7 +7,7 @@
 
 namespace perfield::waits {
 
-void LateMembers::judge_operations() {
+void LateMembers::classify_operations() {
   Groups operations(arena_);
   std::vector<std::pair<uint32_t, int32_t>> unsized;
   for (const Index i : collectives_) {
@@ -19,7 +19,7 @@ void LateMembers::judge_operations() {
   std::sort(unsized.begin(), unsized.end());
   unsized.erase(std::unique(unsized.begin(), unsized.end()), unsized.end());
   unsized_members_ = std::move(unsized);
-  for_each_by_rank(operations, [this](const Index* group, size_t n) { judge_group(group, n); });
+  for_each_by_rank(operations, [this](const Index* group, size_t n) { classify_group(group, n); });
 }
 
 // How many ranks are members of a communicator whose size is not known, as far as events show.
@@ -31,10 +31,10 @@ size_t LateMembers::ranks_seen(uint32_t communicator) const {
 }
 
 void LateMembers::all_unknown(const Index* group, size_t n, Gap gap) {
-  for (size_t k = 0; k < n; ++k) judgements_[group[k]].is_unknown(gap);
+  for (size_t k = 0; k < n; ++k) classifications_[group[k]].is_unknown(gap);
 }
 
-void LateMembers::judge_group(const Index* group, size_t n) {
+void LateMembers::classify_group(const Index* group, size_t n) {
   const Event& any = events_[group[0]];
   const Collective collective = collective_of(any.call);
   if (collective.pattern == Pattern::kNone) return all_unknown(group, n, kOtherCall);
@@ -54,38 +54,40 @@ void LateMembers::judge_group(const Index* group, size_t n) {
   const size_t expected = any.size != 0 ? any.size : ranks_seen(any.channel);
   const bool is_complete = n_begun == expected;
   if (collective.pattern == Pattern::kAllToAll)
-    return judge_all_to_all(group, n, collective.kind, is_complete);
+    return classify_all_to_all(group, n, collective.kind, is_complete);
   if (n_roots > 1) return all_unknown(group, n, kClash);
   // The root of several operations is one rank only if no other rank was root of some of them.
   if (n_roots == 0 || (is_mean(any) && !(is_complete && any.size != 0)))
     return all_unknown(group, n, kIncomplete);
-  for (size_t k = 0; k < n; ++k) judgements_[group[k]].waits_for_nobody();
+  for (size_t k = 0; k < n; ++k) classifications_[group[k]].waits_for_nobody();
   if (collective.pattern == Pattern::kOneToAll) {
     for (size_t k = 0; k < n; ++k)
-      if (k != root) judge_member(group[k], group[root], collective.kind, kExact, true);
+      if (k != root) classify_member(group[k], group[root], collective.kind, kExact, true);
     return;
   }
   const Index* last = last_of(group, n, root);
-  if (!last) return judgements_[group[root]].is_unknown(kIncomplete);
-  judge_member(group[root], *last, collective.kind, is_complete && any.size != 0 ? kExact : kBound,
-               is_complete && is_last_for_sure(group, n, *last, root));
+  if (!last) return classifications_[group[root]].is_unknown(kIncomplete);
+  classify_member(group[root], *last, collective.kind,
+                  is_complete && any.size != 0 ? kExact : kBound,
+                  is_complete && is_last_for_sure(group, n, *last, root));
 }
 
-void LateMembers::judge_all_to_all(const Index* group, size_t n, StateKind kind, bool is_complete) {
+void LateMembers::classify_all_to_all(const Index* group, size_t n, StateKind kind,
+                                      bool is_complete) {
   const Index* last = last_of(group, n, n);
   if (!last) return all_unknown(group, n, kIncomplete);
   const bool is_sure = is_complete && is_last_for_sure(group, n, *last, n);
   const Exactness known = is_complete && events_[group[0]].size != 0 ? kExact : kBound;
   bool is_possible = true;
   for (size_t k = 0; k < n; ++k) {
-    Judgement& judged = judgements_[group[k]];
+    Classification& classified = classifications_[group[k]];
     if (group[k] != *last)
-      judge_member(group[k], *last, kind, known, is_sure);
+      classify_member(group[k], *last, kind, known, is_sure);
     else if (known == kExact)
-      judged.waits_for_nobody();
+      classified.waits_for_nobody();
     else
-      judged.is_unknown(kIncomplete);
-    is_possible = is_possible && !(judged.known == 0 && judged.gap == kClash);
+      classified.is_unknown(kIncomplete);
+    is_possible = is_possible && !(classified.known == 0 && classified.gap == kClash);
   }
   // Nobody leaves a barrier before all have come; ranks leave other operations if they need
   // nothing of the last.
@@ -115,26 +117,26 @@ bool LateMembers::is_last_for_sure(const Index* group, size_t n, Index last, siz
   return true;
 }
 
-void LateMembers::judge_member(Index member, Index late, StateKind kind, Exactness known,
-                               bool is_cause_sure) {
+void LateMembers::classify_member(Index member, Index late, StateKind kind, Exactness known,
+                                  bool is_cause_sure) {
   const Event& e = events_[member];
   const Event& other = events_[late];
-  Judgement& judged = judgements_[member];
-  if (other.begun == kUnknown) return judged.is_unknown(kIncomplete);
-  if (!has_wait(e)) return judged.is_unknown(kNoPartner);
+  Classification& classified = classifications_[member];
+  if (other.begun == kUnknown) return classified.is_unknown(kIncomplete);
+  if (!has_wait(e)) return classified.is_unknown(kNoPartner);
   const double until_begun = double(difference(other.begun, e.wait_begin));
   const double until_end = double(difference(e.wait_end, e.wait_begin));
-  judged = Judgement();
-  judged.uncertainty = clocks_.uncertainty_between(e.rank, other.rank);
-  if (until_end < until_begun - judged.uncertainty) return judged.is_unknown(kClash);
-  judged.lateness = std::min(until_begun, until_end);
-  judged.cause = other.rank;
-  judged.cause_event = late;
-  judged.kind = kind;
-  judged.standing = Judgement::kWaits;
-  judged.gap = kIncomplete;
-  judged.known = known;
-  judged.is_cause_sure = is_cause_sure;
+  classified = Classification();
+  classified.uncertainty = clocks_.uncertainty_between(e.rank, other.rank);
+  if (until_end < until_begun - classified.uncertainty) return classified.is_unknown(kClash);
+  classified.lateness = std::min(until_begun, until_end);
+  classified.cause = other.rank;
+  classified.cause_event = late;
+  classified.kind = kind;
+  classified.waits = Classification::kYes;
+  classified.gap = kIncomplete;
+  classified.known = known;
+  classified.is_cause_sure = is_cause_sure;
 }
 
 }  // namespace perfield::waits

@@ -78,7 +78,7 @@ class OneSided {
     std::sort(epochs.begin(), epochs.end());
     for (size_t first = 0, last; first < epochs.size(); first = last) {
       for (last = first + 1; last < epochs.size() && epochs[last].is_same(epochs[first]);) ++last;
-      judge_epoch(&epochs[first], last - first);
+      classify_epoch(&epochs[first], last - first);
     }
   }
 
@@ -87,7 +87,7 @@ class OneSided {
     return e.kind == kSynchronisation && ends ? other_end_of_epoch(e.channel) : e.channel;
   }
 
-  void judge_epoch(const Epoch* epochs, size_t n) {
+  void classify_epoch(const Epoch* epochs, size_t n) {
     int64_t of_call[4] = {kNone, kNone, kNone, kNone};
     bool clashes = false;
     for (size_t k = 0; k < n; ++k) {
@@ -271,7 +271,7 @@ class OneSided {
         });
     found->late = holds_[last.hold].unlocked;
     found->answer = InWindow::kLate;
-    // What lasts longer than that after its unlock may be another holder whom no event tells.
+    // What lasts longer than that after its unlock may be another holder that no event shows.
     const int64_t until = std::max(last.begun, at(found->late).wait_end);
     const double waited = double(difference(std::min(last.begun, e.wait_end), e.wait_begin));
     found->is_bound = until<e.wait_end&& double(difference(e.wait_end, until))> waited;
@@ -284,7 +284,7 @@ class OneSided {
   }
 
   // The last holder of that target's lock who unlocked during the wait, and others who may have
-  // been later, as far as the clocks tell.
+  // been later, within the uncertainty of the clocks.
   void look_back(int32_t target, const Hold& own, const Event& e,
                  std::vector<Unlock>* candidates) const {
     const size_t n_before = candidates->size();
@@ -318,8 +318,8 @@ class OneSided {
 
   // Whether the rank had its lock before the call got its own. Both conflict, and the rank unlocked
   // during the call. A lock call that lasts so long takes the lock, so locks of others do, too.
-  // Where the call needs a lock that was asked for before, the other one must be known to be older:
-  // two ranks may both have asked, and then wait in their unlock.
+  // Where the call needs a lock that was requested before, the other one must be known to be older:
+  // two ranks may both have requested it, and then wait in their unlock.
   bool held_before(const Hold& other, const Event& e) const {
     if (e.kind == kSynchronisation && e.call == PERFIELD_CALL_lock) return true;
     const double apart = clocks_.uncertainty_between(other.rank, e.rank);

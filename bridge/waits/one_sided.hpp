@@ -42,7 +42,7 @@ struct InWindow {
 // The synchronisations and transfers among the events, in no order; of transfers only those that
 // waited. MPIs wait for a post in MPI_Win_start, in a transfer or in
 // MPI_Win_complete, and for a lock in MPI_Win_lock, or in the first call under it that needs it.
-// of_windows: the events for which is_of_window, that stand for one each and are of known ranks.
+// of_windows: the events for which is_of_window holds, of known ranks; rows of several left out.
 std::vector<InWindow> waits_in_windows(const Event* events, const uint32_t* of_windows, size_t n,
                                        const Clocks& clocks);
 

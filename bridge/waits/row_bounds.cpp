@@ -46,7 +46,7 @@ void RowBounds::bound_pairs() {
     if (is_message(e, clocks_) || (is_of_probe(e) && clocks_.has(e.peer)))
       has_means = true;
     else if (is_of_call)
-      judgements_[i].is_unknown(kNoPartner);
+      classifications_[i].is_unknown(kNoPartner);
     else if (e.kind == kSynchronisation)
       add_row(i, nullptr, kUnpaired, 0);
     else
@@ -112,7 +112,7 @@ void RowBounds::bound_pair(const std::vector<Index>& sends, const std::vector<In
   const auto has_begun = [](const Event& e) { return e.begun != kUnknown; };
   const bool to_itself = events_[(sends.empty() ? receives : sends)[0]].peer ==
                          events_[(sends.empty() ? receives : sends)[0]].rank;
-  // One bound for all rows of this end; the first of them holds it. Rows of one call are judged
+  // One bound for all rows of this end; the first of them holds it. Rows of one call are classified
   // with that call.
   const auto bound = [&](std::vector<Index> waiting, const std::vector<Index>& late, StateKind kind,
                          bool may_wait, Gap gap) {
@@ -120,34 +120,34 @@ void RowBounds::bound_pair(const std::vector<Index>& sends, const std::vector<In
       if (is_row_of_call(events_[row])) {
         const std::vector<Index> same =
             is_paired && waiting.size() == 1 ? late : of_same_messages(events_[row], late);
-        judge_row_of_call(row, all(same, has_begun) ? same : std::vector<Index>(), kind);
+        classify_row_of_call(row, all(same, has_begun) ? same : std::vector<Index>(), kind);
       }
     if (all(waiting, is_row_of_call)) return;
     std::stable_partition(waiting.begin(), waiting.end(),
                           [this](Index row) { return !is_row_of_call(events_[row]); });
     const bool has_bound = is_paired && may_wait && all(waiting, has_wait) && all(late, has_begun);
-    Judgement judged;
+    Classification classified;
     if (has_bound) {
       const Event& e = events_[waiting[0]];
-      judged.cause = e.peer;
-      judged.cause_event = late[0];
-      judged.is_cause_sure = true;
-      judged.kind = kind;
-      judged.lateness = sum_of_lateness(waiting, late) / most_in_call_of(waiting);
+      classified.cause = e.peer;
+      classified.cause_event = late[0];
+      classified.is_cause_sure = true;
+      classified.kind = kind;
+      classified.lateness = sum_of_lateness(waiting, late) / most_in_call_of(waiting);
     }
     const size_t first = rows_.size();
     for (size_t k = 0; k < waiting.size(); ++k)
       if ((is_mean(events_[waiting[k]]) && !is_row_of_call(events_[waiting[k]])) || k == 0)
-        add_row(waiting[k], has_bound ? &judged : nullptr, is_paired ? gap : kUnpaired,
-                k == 0 && has_bound ? judged.lateness : 0);
+        add_row(waiting[k], has_bound ? &classified : nullptr, is_paired ? gap : kUnpaired,
+                k == 0 && has_bound ? classified.lateness : 0);
     if (has_bound) rows_[first].state_may_overlap = !all(waiting, is_alone_in_its_call);
   };
   if (to_itself) {
-    Judgement none;
+    Classification none;
     for (const auto* rows : {&sends, &receives})
       for (const Index i : *rows)
         if (is_row_of_call(events_[i]))
-          judgements_[i].waits_for_nobody();
+          classifications_[i].waits_for_nobody();
         else if (is_mean(events_[i]))
           add_row(i, &none, kNoPartner, 0);
     return;
@@ -157,20 +157,20 @@ void RowBounds::bound_pair(const std::vector<Index>& sends, const std::vector<In
   if (!sends.empty()) bound(sends, receives, kLateReceiver, synchronous, kEitherWay);
 }
 
-// As receives, if each message was probed once; rows of one probe are judged alone.
+// As receives, if each message was probed once; rows of one probe are classified alone.
 void RowBounds::bound_probes(const std::vector<Index>& probes, const std::vector<Index>& sends) {
   const auto is_bound = [this](Index i) { return is_mean(events_[i]) && has_wait(events_[i]); };
   const auto has_begun = [this](Index i) { return events_[i].begun != kUnknown; };
   const bool is_paired = count_the_same(sends, probes) &&
                          std::all_of(probes.begin(), probes.end(), is_bound) &&
                          std::all_of(sends.begin(), sends.end(), has_begun);
-  Judgement judged;
-  judged.cause = events_[probes[0]].peer;
-  judged.cause_event = is_paired ? sends[0] : kUnmatched;
-  judged.is_cause_sure = true;
+  Classification classified;
+  classified.cause = events_[probes[0]].peer;
+  classified.cause_event = is_paired ? sends[0] : kUnmatched;
+  classified.is_cause_sure = true;
   for (size_t k = 0; k < probes.size(); ++k)
     if (is_mean(events_[probes[k]]))
-      add_row(probes[k], is_paired ? &judged : nullptr, kUnpaired,
+      add_row(probes[k], is_paired ? &classified : nullptr, kUnpaired,
               is_paired && k == 0 ? sum_of_lateness(probes, sends) : 0);
 }
 
@@ -188,11 +188,11 @@ std::vector<Index> RowBounds::of_same_messages(const Event& row,
 // late: the rows of the same messages at the other end, empty if they are not known. The last of
 // these began after their mean, before this call was left, and before the partner entered the
 // call that completed them all; where these are near one another, the wait is known.
-void RowBounds::judge_row_of_call(Index index, const std::vector<Index>& late, StateKind kind) {
+void RowBounds::classify_row_of_call(Index index, const std::vector<Index>& late, StateKind kind) {
   const Event& e = events_[index];
-  Judgement& judged = judgements_[index];
-  if (e.kind == kSend && is_buffered(e.call)) return judged.waits_for_nobody();
-  if (late.empty()) return judged.is_unknown(kUnpaired);
+  Classification& classified = classifications_[index];
+  if (e.kind == kSend && is_buffered(e.call)) return classified.waits_for_nobody();
+  if (late.empty()) return classified.is_unknown(kUnpaired);
   double until_begun = 0;
   for (const Index i : late)
     until_begun += double(events_[i].count) * double(difference(events_[i].begun, e.wait_begin));
@@ -204,19 +204,19 @@ void RowBounds::judge_row_of_call(Index index, const std::vector<Index>& late, S
   const double uncertainty = clocks_.uncertainty_between(e.rank, e.peer);
   const bool is_certain = e.kind == kReceive || is_synchronous(e.call);
   if (blocked < until_begun - uncertainty)  // sends: eager
-    return is_certain ? judged.is_unknown(kClash) : judged.waits_for_nobody();
-  judged = Judgement();
-  judged.lateness = std::min(until_begun, blocked) - 1;  // means are rounded
-  judged.uncertainty = uncertainty;
-  judged.cause = e.peer;
-  judged.cause_event = late.front();
-  judged.kind = kind;
-  judged.gap = kOnlySums;
+    return is_certain ? classified.is_unknown(kClash) : classified.waits_for_nobody();
+  classified = Classification();
+  classified.lateness = std::min(until_begun, blocked) - 1;  // means are rounded
+  classified.uncertainty = uncertainty;
+  classified.cause = e.peer;
+  classified.cause_event = late.front();
+  classified.kind = kind;
+  classified.gap = kOnlySums;
   const double spread = std::max(0.0, std::min(blocked, until_all_begun + uncertainty)) -
-                        std::max(0.0, judged.lateness);
-  judged.known = spread <= kClearly * blocked ? kExact : kBound;
-  judged.standing = is_certain ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
-  judged.is_cause_sure = true;
+                        std::max(0.0, classified.lateness);
+  classified.known = spread <= kClearly * blocked ? kExact : kBound;
+  classified.waits = is_certain ? Classification::kYes : Classification::kIfRendezvous;
+  classified.is_cause_sure = true;
 }
 
 // How many messages of these rows one call may have completed, at most. Rows of one kind of call
@@ -270,35 +270,36 @@ void RowBounds::bound_group(const Index* group, size_t n) {
     is_same = is_same && e.number == any.number && e.count == any.count;
   }
   if (is_same)
-    members_.judge_group(group, n);
+    members_.classify_group(group, n);
   else
-    for (size_t k = 0; k < n; ++k) judgements_[group[k]].is_unknown(kUnpaired);
+    for (size_t k = 0; k < n; ++k) classifications_[group[k]].is_unknown(kUnpaired);
   for (size_t k = 0; k < n; ++k) {
     const Event& e = events_[group[k]];
-    const Judgement& judged = judgements_[group[k]];
-    add_row(group[k], judged.known ? &judged : nullptr, Gap(judged.gap),
-            judged.standing == Judgement::kWaits
-                ? double(e.count) * (judged.lateness - judged.uncertainty - 1) / most_in_call(e)
-                : 0);
+    const Classification& classified = classifications_[group[k]];
+    add_row(
+        group[k], classified.known ? &classified : nullptr, Gap(classified.gap),
+        classified.waits == Classification::kYes
+            ? double(e.count) * (classified.lateness - classified.uncertainty - 1) / most_in_call(e)
+            : 0);
   }
 }
 
-// A row of several, or one that stands for them; judged: nullptr if its waiting is not known.
-void RowBounds::add_row(Index index, const Judgement* judged, Gap gap, double bound) {
+// A row of several, or one that represents them; classified: nullptr if its waiting is not known.
+void RowBounds::add_row(Index index, const Classification* classified, Gap gap, double bound) {
   const Event& e = events_[index];
   if (!has_wait(e)) return;
   RowBound row{};
   row.blocked_ns = is_mean(e) ? blocked_ns_of(e) : 0;
   row.may_overlap = row.state_may_overlap = may_share_its_call(e);
   row.sharing = sharing_of(e);
-  row.is_paired = judged != nullptr;
+  row.is_paired = classified != nullptr;
   row.gap = gap;
   row.state = {e.step, e.rank, -1, 0, kBound, e.call, kProtocolUnknown, index, -1, 0, 0};
-  if (judged && bound > 0) {
-    row.state.cause = judged->is_cause_sure ? judged->cause : -1;
-    row.state.cause_event = judged->cause_event;
-    row.state.kind = judged->kind;
-    row.state.protocol = judged->kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
+  if (classified && bound > 0) {
+    row.state.cause = classified->is_cause_sure ? classified->cause : -1;
+    row.state.cause_event = classified->cause_event;
+    row.state.kind = classified->kind;
+    row.state.protocol = classified->kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
     row.state.time_ns = bound;
   }
   rows_.push_back(row);

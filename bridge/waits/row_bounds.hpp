@@ -9,33 +9,33 @@
 #include <cstdint>
 #include <vector>
 
+#include "waits/classification.hpp"
 #include "waits/clocks.hpp"
 #include "waits/events.hpp"
 #include "waits/joining.hpp"
-#include "waits/judgements.hpp"
 #include "waits/late_members.hpp"
 #include "waits/memory.hpp"
 
 namespace perfield::waits {
 
-// Finds the bounds of rows. A row of messages that one call completed is judged instead, as an
+// Finds the bounds of rows. A row of messages that one call completed is classified instead, as an
 // event of that call. Throws std::bad_alloc alone.
 class RowBounds {
  public:
-  // judgements: of each event. What is passed must outlive this.
-  RowBounds(const Event* events, size_t n_events, const Clocks& clocks, Judgement* judgements,
-            LateMembers& members, Arena& arena)
+  // classifications: of each event. What is passed must outlive this.
+  RowBounds(const Event* events, size_t n_events, const Clocks& clocks,
+            Classification* classifications, LateMembers& members, Arena& arena)
       : events_(events),
         n_events_(n_events),
         clocks_(clocks),
-        judgements_(judgements),
+        classifications_(classifications),
         members_(members),
         arena_(arena) {}
 
   // Takes an event for which is_mean.
   void take(Index row) { means_.push_back(row); }
 
-  // Once, after all are taken and single collective operations are judged.
+  // Once, after all are taken and single collective operations are classified.
   void find() {
     bound_pairs();
     bound_collectives();
@@ -54,17 +54,17 @@ class RowBounds {
   void bound_pair(const std::vector<Index>& sends, const std::vector<Index>& receives);
   void bound_probes(const std::vector<Index>& probes, const std::vector<Index>& sends);
   std::vector<Index> of_same_messages(const Event& row, const std::vector<Index>& others) const;
-  void judge_row_of_call(Index index, const std::vector<Index>& late, StateKind kind);
+  void classify_row_of_call(Index index, const std::vector<Index>& late, StateKind kind);
   double most_in_call_of(const std::vector<Index>& rows) const;
   double sum_of_lateness(const std::vector<Index>& waiting, const std::vector<Index>& late) const;
   void bound_collectives();
   void bound_group(const Index* group, size_t n);
-  void add_row(Index index, const Judgement* judged, Gap gap, double bound);
+  void add_row(Index index, const Classification* classified, Gap gap, double bound);
 
   const Event* events_;
   const size_t n_events_;
   const Clocks& clocks_;
-  Judgement* judgements_;  // of each event
+  Classification* classifications_;  // of each event
   LateMembers& members_;
   Arena& arena_;
   ArenaVector<Index> means_{arena_};

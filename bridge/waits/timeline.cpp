@@ -64,7 +64,7 @@ void Timeline::add_calls(const Event* events, size_t n_events, const State* stat
       else
         found.push_back(call);
     }
-    // What begins without blocking still says in which step the rank was: a call of no length.
+    // What begins without blocking still shows in which step the rank was: a call of no length.
     if (e.begun != kUnknown && e.begun != e.wait_begin)
       found.push_back({{e.begun, e.begun, e.step, 0, -1}, e.rank, i, 0});
   }

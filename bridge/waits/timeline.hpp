@@ -20,7 +20,7 @@ struct Call {
   int64_t begin, end;
   int64_t step;   // the last in which one of them began, as of wait states
   double waited;  // of end - begin: for another rank
-  int64_t state;  // the certain wait state that says so; -1: none
+  int64_t state;  // the certain wait state that shows it; -1: none
 };
 
 // How a rank spent some time.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // transfers.cpp - see transfers.hpp. First each event is added to its call, or to its operation;
-// then each of these is judged.
+// then each of these is classified.
 #include "waits/transfers.hpp"
 
 #include <algorithm>
@@ -89,20 +89,20 @@ struct Operation {
 
 bool is_test(uint16_t call) { return call >= PERFIELD_CALL_test && call <= PERFIELD_CALL_testsome; }
 
-class Finder {
+class TransferAnalyzer {
  public:
-  Finder(const Event* events, size_t n_events)
+  TransferAnalyzer(const Event* events, size_t n_events)
       : events_(events), n_events_(n_events), timeline_(events, n_events, nullptr, 0) {}
 
-  std::vector<Transfer> find() {
+  std::vector<Transfer> analyze() {
     add_to_calls();
     add_to_operations();
     for (size_t i = 0; i < n_events_; ++i) {
       if (timeline_.call_of()[i] < 0) continue;
       if (events_[i].kind == kCollective)
-        judge_operation(i);
+        classify_operation(i);
       else
-        judge_call(i);
+        classify_call(i);
     }
     return std::move(found_);
   }
@@ -139,7 +139,7 @@ class Finder {
     }
   }
 
-  void judge_call(size_t index) {
+  void classify_call(size_t index) {
     const Event& e = events_[index];
     const OfCall& call = calls_[place_of(index)];
     if (!call.is_known || &e != call.last().event) return;
@@ -163,7 +163,7 @@ class Finder {
     }
   }
 
-  void judge_operation(size_t index) {
+  void classify_operation(size_t index) {
     const Event& e = events_[index];
     const int64_t first = timeline_.operation_of()[index];
     if (first < 0 || e.begun != e.wait_begin || e.begun == kUnknown) return;  // does not block
@@ -206,7 +206,7 @@ class Finder {
 }  // namespace
 
 std::vector<Transfer> find_transfers(const Event* events, size_t n_events) {
-  return Finder(events, n_events).find();
+  return TransferAnalyzer(events, n_events).analyze();
 }
 
 }  // namespace perfield::waits

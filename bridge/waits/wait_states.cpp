@@ -2,9 +2,9 @@
 //
 // wait_states.cpp - see wait_states.hpp. The terms are those of Scalasca's pattern documentation.
 //
-// First each event is judged alone: how late was the other end? Then the events of one call
-// (Waitall, Sendrecv) are judged together, since a rank waits for the latest of them only. Rows of
-// several messages give bounds (row_bounds.hpp), and joining.hpp puts the two together.
+// First each event is classified alone: how late was the other end? Then the events of one call
+// (Waitall, Sendrecv) are classified together, since a rank waits for the latest of them only. Rows
+// of several messages give bounds (row_bounds.hpp), and joining.hpp puts the two together.
 #include "waits/wait_states.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "format/calls.h"
+#include "waits/classification.hpp"
 #include "waits/joining.hpp"
-#include "waits/judgements.hpp"
 #include "waits/late_members.hpp"
 #include "waits/memory.hpp"
 #include "waits/messages.hpp"
@@ -39,34 +39,34 @@ bool is_standard(uint16_t call) {
 }
 
 // Events that follow one another and that one call blocked for.
-struct Run {
+struct EventRange {
   int64_t begin, end;
   int32_t rank;
   Index first, n;
-  bool is_of(const Run& other) const {
+  bool is_of(const EventRange& other) const {
     return rank == other.rank && begin == other.begin && end == other.end;
   }
-  bool operator<(const Run& other) const {
+  bool operator<(const EventRange& other) const {
     return std::tie(rank, begin, end, first) <
            std::tie(other.rank, other.begin, other.end, other.first);
   }
 };
 
-class Finder {
+class WaitStateAnalyzer {
  public:
-  Finder(const Event* events, size_t n_events, const Clocks& clocks)
-      : events_(events), clocks_(clocks), judgements_(n_events, arena_) {
+  WaitStateAnalyzer(const Event* events, size_t n_events, const Clocks& clocks)
+      : events_(events), clocks_(clocks), classifications_(n_events, arena_) {
     for (size_t i = 0; i < n_events; ++i)
       if (is_usable(events[i], clocks)) take(Index(i));
   }
 
-  WaitStates find() {
-    judge_probes();
-    judge_by_size();
-    judge_windows();
-    members_.judge_operations();
+  WaitStates analyze() {
+    classify_probes();
+    classify_by_size();
+    classify_windows();
+    members_.classify_operations();
     bounds_.find();
-    judge_calls();
+    classify_calls();
     return join(found_, bounds_.found(), covers_);
   }
 
@@ -99,10 +99,10 @@ class Finder {
     bool is_within;    // one clock
   };
 
-  // One end of a message, which is judged with the other end if that has come.
+  // One end of a message, which is classified with the other end if that has come.
   void take_message(Index index) {
     const Event& e = events_[index];
-    judge_message(index, kUnmatched);
+    classify_message(index, kUnmatched);
     if (!is_message(e, clocks_)) return;
     if (e.kind == kSend && is_standard(e.call))
       standard_sends_.push_back({e.bytes, index, e.call == PERFIELD_CALL_send,
@@ -115,179 +115,182 @@ class Finder {
     }
     if (ends.second == kUnmatched && events_[ends.first].kind != e.kind) {
       ends.second = index;
-      judge_message(index, ends.first);
-      judge_message(ends.first, ends.second);
+      classify_message(index, ends.first);
+      classify_message(ends.first, ends.second);
       return;
     }
-    if (ends.second < kClashing) judge_message(ends.second, kClashing);
+    if (ends.second < kClashing) classify_message(ends.second, kClashing);
     ends.second = kClashing;
-    judge_message(index, kClashing);
-    judge_message(ends.first, kClashing);
+    classify_message(index, kClashing);
+    classify_message(ends.first, kClashing);
   }
 
   // partner: the event at the other end, kUnmatched or kClashing.
-  void judge_message(Index index, Index partner) {
+  void classify_message(Index index, Index partner) {
     const Event& e = events_[index];
-    Judgement& judged = judgements_[index];
-    if (e.kind == kSend && is_transfer_of_window(e.call)) return judged.is_unknown(kOtherCall);
+    Classification& classified = classifications_[index];
+    if (e.kind == kSend && is_transfer_of_window(e.call)) return classified.is_unknown(kOtherCall);
     if (e.peer == e.rank || (e.kind == kSend && is_buffered(e.call)) || is_test(e.call))
-      return judged.waits_for_nobody();
-    if (partner >= kClashing) return judged.is_unknown(partner == kClashing ? kClash : kNoPartner);
+      return classified.waits_for_nobody();
+    if (partner >= kClashing)
+      return classified.is_unknown(partner == kClashing ? kClash : kNoPartner);
     const Event& other = events_[partner];
-    if (other.begun == kUnknown) return judged.is_unknown(kNoPartner);
+    if (other.begun == kUnknown) return classified.is_unknown(kNoPartner);
     if (!has_wait(e)) return;
     const double until_begun = double(difference(other.begun, e.wait_begin));
     const double until_end = double(difference(e.wait_end, e.wait_begin));
-    judged.uncertainty = uncertainty_between(e.rank, e.peer);
-    judged.lateness = std::min(until_begun, until_end);
-    judged.cause = e.peer;
-    judged.cause_event = partner;
-    judged.is_cause_sure = true;
-    judged.known = kExact;
-    const bool ended_before = until_end < until_begun - judged.uncertainty;
+    classified.uncertainty = uncertainty_between(e.rank, e.peer);
+    classified.lateness = std::min(until_begun, until_end);
+    classified.cause = e.peer;
+    classified.cause_event = partner;
+    classified.is_cause_sure = true;
+    classified.known = kExact;
+    const bool ended_before = until_end < until_begun - classified.uncertainty;
     if (e.kind != kSend) {
-      if (ended_before) return judged.is_unknown(kClash);  // it cannot arrive before it is sent
-      judged.kind = kLateSender;
-      judged.standing = Judgement::kWaits;
+      if (ended_before) return classified.is_unknown(kClash);  // it cannot arrive before it is sent
+      classified.kind = kLateSender;
+      classified.waits = Classification::kYes;
     } else {
-      if (ended_before && is_synchronous(e.call)) return judged.is_unknown(kClash);
+      if (ended_before && is_synchronous(e.call)) return classified.is_unknown(kClash);
       if (ended_before) {
-        judged.waits_for_nobody();
-        judged.was_eager = true;
+        classified.waits_for_nobody();
+        classified.was_eager = true;
         return;
       }
-      judged.kind = kLateReceiver;
-      judged.standing = is_synchronous(e.call) ? Judgement::kWaits : Judgement::kWaitsIfRendezvous;
+      classified.kind = kLateReceiver;
+      classified.waits =
+          is_synchronous(e.call) ? Classification::kYes : Classification::kIfRendezvous;
     }
   }
 
   // A probe waits for the message that it has found. Its receive is another event.
-  void judge_probes() {
+  void classify_probes() {
     for (const Index i : probes_) {
       const Event& e = events_[i];
-      judge_message(i, kUnmatched);
+      classify_message(i, kUnmatched);
       if (!is_rank(e.peer) || e.channel == 0 || e.number == 0) continue;
       const Ends& ends = messages_.of(e);
       if (ends.second == kClashing) {
-        judge_message(i, kClashing);
+        classify_message(i, kClashing);
         continue;
       }
       for (const Index end : {ends.first, ends.second})
-        if (end < kClashing && events_[end].kind == kSend) judge_message(i, end);
+        if (end < kClashing && events_[end].kind == kSend) classify_message(i, end);
     }
   }
 
   // Two ends do not always show whether a message was eager, but others of its size may. Nothing
   // is concluded where sizes contradict each other: a full buffer holds back small messages, too.
-  void judge_by_size() {
+  void classify_by_size() {
     struct Limits {
       uint64_t largest_eager = 0;
       uint64_t smallest_rendezvous = std::numeric_limits<uint64_t>::max();
       bool has_eager = false;
     } of_way[2];  // between clocks, and within one: other transports have other limits
     for (const StandardSend& send : standard_sends_) {
-      const Judgement& judged = judgements_[send.event];
+      const Classification& classified = classifications_[send.event];
       Limits& limits = of_way[send.is_within];
-      if (judged.was_eager) {
+      if (classified.was_eager) {
         limits.largest_eager = std::max(limits.largest_eager, send.bytes);
         limits.has_eager = true;
-      } else if (send.is_blocking && judged.standing != Judgement::kNone &&
-                 judged.lateness > std::max(kLongerThanCopies, judged.uncertainty)) {
+      } else if (send.is_blocking && classified.waits != Classification::kNone &&
+                 classified.lateness > std::max(kLongerThanCopies, classified.uncertainty)) {
         limits.smallest_rendezvous = std::min(limits.smallest_rendezvous, send.bytes);
       }
     }
     for (const StandardSend& send : standard_sends_) {
       const Limits& limits = of_way[send.is_within];
       if (limits.has_eager && limits.largest_eager >= limits.smallest_rendezvous) continue;
-      Judgement& judged = judgements_[send.event];
-      const bool is_alone = judged.known == 0 && judged.gap == kNoPartner;
+      Classification& classified = classifications_[send.event];
+      const bool is_alone = classified.known == 0 && classified.gap == kNoPartner;
       if (limits.has_eager && send.bytes <= limits.largest_eager &&
-          (is_alone || judged.standing == Judgement::kWaitsIfRendezvous))
-        judged.waits_for_nobody();
+          (is_alone || classified.waits == Classification::kIfRendezvous))
+        classified.waits_for_nobody();
       else if (send.bytes >= limits.smallest_rendezvous &&
-               judged.standing == Judgement::kWaitsIfRendezvous)
-        judged.standing = Judgement::kWaits;
+               classified.waits == Classification::kIfRendezvous)
+        classified.waits = Classification::kYes;
     }
   }
 
   // ---- one-sided transfers ----
-  void judge_windows() {
+  void classify_windows() {
     for (const InWindow& found :
          waits_in_windows(events_, of_windows_.data(), of_windows_.size(), clocks_))
-      judge_window(found);
+      classify_window(found);
   }
 
-  void judge_window(const InWindow& found) {
+  void classify_window(const InWindow& found) {
     const Event& e = events_[found.event];
-    Judgement& judged = judgements_[found.event];
-    if (found.answer == InWindow::kNobody) return judged.waits_for_nobody();
-    if (found.answer == InWindow::kNoAnswer) return judged.is_unknown(found.gap);
+    Classification& classified = classifications_[found.event];
+    if (found.answer == InWindow::kNobody) return classified.waits_for_nobody();
+    if (found.answer == InWindow::kNoAnswer) return classified.is_unknown(found.gap);
     const Event& other = events_[found.late];
-    if (other.begun == kUnknown || !has_wait(e)) return judged.is_unknown(kNoPartner);
+    if (other.begun == kUnknown || !has_wait(e)) return classified.is_unknown(kNoPartner);
     const double until_begun = double(difference(other.begun, e.wait_begin));
     const double until_end = double(difference(e.wait_end, e.wait_begin));
     const double uncertainty = uncertainty_between(e.rank, other.rank);
     if (until_end < until_begun - uncertainty)
-      return found.answer == InWindow::kLateOrLeft ? judged.waits_for_nobody()
-                                                   : judged.is_unknown(kClash);
-    judged = Judgement();
-    judged.uncertainty = uncertainty;
-    judged.lateness = std::min(until_begun, until_end);
-    judged.cause = other.rank;
-    judged.cause_event = Index(found.late);
-    judged.kind = kLateOneSided;
-    judged.standing = Judgement::kWaits;
-    judged.gap = found.gap;
-    judged.known = found.is_bound ? kBound : kExact;
-    judged.is_cause_sure = found.is_sure;
+      return found.answer == InWindow::kLateOrLeft ? classified.waits_for_nobody()
+                                                   : classified.is_unknown(kClash);
+    classified = Classification();
+    classified.uncertainty = uncertainty;
+    classified.lateness = std::min(until_begun, until_end);
+    classified.cause = other.rank;
+    classified.cause_event = Index(found.late);
+    classified.kind = kLateOneSided;
+    classified.waits = Classification::kYes;
+    classified.gap = found.gap;
+    classified.known = found.is_bound ? kBound : kExact;
+    classified.is_cause_sure = found.is_sure;
   }
 
-  // ---- calls: what the events of one call say together ----
-  void take_call(const Run& run) {
-    if (!runs_.empty() && runs_.back().is_of(run) &&
-        runs_.back().first + runs_.back().n == run.first)
-      ++runs_.back().n;
+  // ---- calls: the events of each call together ----
+  void take_call(const EventRange& range) {
+    if (!ranges_.empty() && ranges_.back().is_of(range) &&
+        ranges_.back().first + ranges_.back().n == range.first)
+      ++ranges_.back().n;
     else
-      runs_.push_back(run);
+      ranges_.push_back(range);
   }
 
-  void judge_calls() {
-    sort_by_ranks(runs_, clocks_.n_ranks, arena_);
+  void classify_calls() {
+    sort_by_ranks(ranges_, clocks_.n_ranks, arena_);
     std::vector<Index> call;
-    for (size_t first = 0, last; first < runs_.size(); first = last) {
+    for (size_t first = 0, last; first < ranges_.size(); first = last) {
       call.clear();
-      for (last = first; last < runs_.size() && runs_[last].is_of(runs_[first]); ++last)
-        for (Index i = 0; i < runs_[last].n; ++i) call.push_back(runs_[last].first + i);
-      judge_call(call.data(), call.size());
+      for (last = first; last < ranges_.size() && ranges_[last].is_of(ranges_[first]); ++last)
+        for (Index i = 0; i < ranges_[last].n; ++i) call.push_back(ranges_[last].first + i);
+      classify_call(call.data(), call.size());
     }
   }
 
   // The send, or else the other event, whose other end was latest or earliest; nullptr: none.
-  const Index* latest(const Index* call, size_t n, Judgement::Standing standing, bool is_send,
+  const Index* latest(const Index* call, size_t n, Classification::Waits waits, bool is_send,
                       bool earliest) const {
     const Index* found = nullptr;
     for (size_t k = 0; k < n; ++k) {
-      const Judgement& judged = judgements_[call[k]];
-      if (judged.standing != standing || (events_[call[k]].kind == kSend) != is_send) continue;
-      const double gain = found ? judged.lateness - judgements_[*found].lateness : 1;
-      const bool is_lower = found && judged.cause < judgements_[*found].cause;
+      const Classification& classified = classifications_[call[k]];
+      if (classified.waits != waits || (events_[call[k]].kind == kSend) != is_send) continue;
+      const double gain = found ? classified.lateness - classifications_[*found].lateness : 1;
+      const bool is_lower = found && classified.cause < classifications_[*found].cause;
       if (!found || (earliest ? gain < 0 : gain > 0) || (gain == 0 && is_lower)) found = &call[k];
     }
     return found;
   }
 
   // Whether no other cause may have come later than the latest one, or before the earliest.
-  bool is_top_for_sure(const Index* call, size_t n, const Judgement& top, bool earliest) const {
+  bool is_top_for_sure(const Index* call, size_t n, const Classification& top,
+                       bool earliest) const {
     for (size_t k = 0; k < n; ++k) {
-      const Judgement& judged = judgements_[call[k]];
-      if (judged.standing != Judgement::kWaits || judged.cause == top.cause) continue;
-      const double lead = (earliest ? -1 : 1) * (top.lateness - judged.lateness);
-      if (lead < uncertainty_between(top.cause, judged.cause)) return false;
+      const Classification& classified = classifications_[call[k]];
+      if (classified.waits != Classification::kYes || classified.cause == top.cause) continue;
+      const double lead = (earliest ? -1 : 1) * (top.lateness - classified.lateness);
+      if (lead < uncertainty_between(top.cause, classified.cause)) return false;
     }
     return true;
   }
 
-  void judge_call(const Index* call, size_t n) {
+  void classify_call(const Index* call, size_t n) {
     const Event& any = events_[call[0]];
     const int32_t rank = any.rank;
     const double blocked = double(difference(any.wait_end, any.wait_begin));
@@ -300,18 +303,18 @@ class Finder {
     double possible_if_rendezvous = 0;  // and of sends
     for (size_t k = 0; k < n; ++k) {
       const Event& e = events_[call[k]];
-      const Judgement& judged = judgements_[call[k]];
+      const Classification& classified = classifications_[call[k]];
       step = std::max(step, e.step);
       has_test = has_test || is_test(e.call);
       has_waitsome = has_waitsome || e.call == PERFIELD_CALL_waitsome;
       only_sends = only_sends && e.kind == kSend;
       may_overlap = may_overlap || may_share_its_call(e);
-      if (judged.known < known) gap = judged.gap;
-      known = std::min(known, judged.known);
+      if (classified.known < known) gap = classified.gap;
+      known = std::min(known, classified.known);
       double& longest =
-          judged.standing == Judgement::kWaitsIfRendezvous ? possible_if_rendezvous : possible;
-      longest = std::max(longest, judged.lateness + judged.uncertainty);
-      if (judged.standing == Judgement::kWaits) any_waits[e.kind == kSend] = true;
+          classified.waits == Classification::kIfRendezvous ? possible_if_rendezvous : possible;
+      longest = std::max(longest, classified.lateness + classified.uncertainty);
+      if (classified.waits == Classification::kYes) any_waits[e.kind == kSend] = true;
       if (e.flags & kOverflow) known = std::min(known, uint8_t(kBound));
     }
     Cover& cover = cover_of(step, rank);
@@ -331,39 +334,40 @@ class Finder {
       return;
     }
     const Index* top =
-        any_waits[false] ? latest(call, n, Judgement::kWaits, false, has_waitsome) : nullptr;
+        any_waits[false] ? latest(call, n, Classification::kYes, false, has_waitsome) : nullptr;
     double doubt = 0;       // waiting beyond top's
     int32_t doubtful = -1;  // and for whom
     // A late partner sends and posts its receives at nearly the same time: it is a late sender.
     // Only a send that waited clearly longer, or for another rank, makes it a late receiver.
-    for (const Judgement::Standing standing : {Judgement::kWaits, Judgement::kWaitsIfRendezvous}) {
-      const bool any = standing == Judgement::kWaits ? any_waits[true] : possible_if_rendezvous > 0;
+    for (const Classification::Waits waits :
+         {Classification::kYes, Classification::kIfRendezvous}) {
+      const bool any = waits == Classification::kYes ? any_waits[true] : possible_if_rendezvous > 0;
       if (!any || (has_waitsome && top)) continue;
-      const Index* send = latest(call, n, standing, true, false);
-      const double shown = top ? std::max(judgements_[*top].lateness, 0.0) : 0;
-      const double lateness = judgements_[*send].lateness;
+      const Index* send = latest(call, n, waits, true, false);
+      const double shown = top ? std::max(classifications_[*top].lateness, 0.0) : 0;
+      const double lateness = classifications_[*send].lateness;
       if (lateness <= shown) continue;
       // Without other evidence, a call that only sends lasts so long for its receivers. Where it
       // receives, too, the receiver must explain more time than is left for a transfer.
       // Where others may be in the call, too, it shows nothing.
       const bool is_shown =
-          standing == Judgement::kWaits || ((known == kExact || !may_overlap) &&
+          waits == Classification::kYes || ((known == kExact || !may_overlap) &&
                                             (only_sends || lateness - shown >= blocked - lateness));
-      const bool is_other = standing == Judgement::kWaits && top &&
-                            judgements_[*send].cause != judgements_[*top].cause;
+      const bool is_other = waits == Classification::kYes && top &&
+                            classifications_[*send].cause != classifications_[*top].cause;
       if (is_shown && (is_other || lateness - shown > kClearly * lateness))
         top = send;
       else if (lateness - shown > doubt) {
         doubt = lateness - shown;
-        doubtful = judgements_[*send].cause;
+        doubtful = classifications_[*send].cause;
       }
     }
-    const double waited = top ? std::max(judgements_[*top].lateness, 0.0) : 0;
-    const double uncertainty = top ? judgements_[*top].uncertainty : 0;
+    const double waited = top ? std::max(classifications_[*top].lateness, 0.0) : 0;
+    const double uncertainty = top ? classifications_[*top].uncertainty : 0;
     const Protocol protocol =
-        top && judgements_[*top].kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
+        top && classifications_[*top].kind == kLateReceiver ? kRendezvous : kProtocolUnknown;
     if (waited > uncertainty) {
-      const Judgement& judged = judgements_[*top];
+      const Classification& classified = classifications_[*top];
       if (doubt > std::max(kClearly * waited, uncertainty))
         known = std::min(known, uint8_t(kBound));
       const uint8_t exactness = known == kExact ? kExact : kBound;
@@ -371,23 +375,23 @@ class Finder {
       if (exactness == kExact) {
         cover.covered.exact_ns += blocked;
       } else {
-        if (judged.known == kExact && known == kBound && doubt > 0 && !is_bound_by_rows)
+        if (classified.known == kExact && known == kBound && doubt > 0 && !is_bound_by_rows)
           gap = kEitherWay;
         cover.covered.bounded_ns += waited;
         cover.covered.gap_ns[is_bound_by_rows ? kOnlySums : Gap(gap)] += blocked - waited;
       }
-      const bool is_sure = judged.is_cause_sure &&
-                           (exactness == kBound || doubt == 0 || doubtful == judged.cause) &&
-                           is_top_for_sure(call, n, judged, has_waitsome);
-      add_state({step, rank, is_sure ? judged.cause : -1, judged.kind, exactness,
-                 events_[*top].call, protocol, *top, judged.cause_event, waited,
+      const bool is_sure = classified.is_cause_sure &&
+                           (exactness == kBound || doubt == 0 || doubtful == classified.cause) &&
+                           is_top_for_sure(call, n, classified, has_waitsome);
+      add_state({step, rank, is_sure ? classified.cause : -1, classified.kind, exactness,
+                 events_[*top].call, protocol, *top, classified.cause_event, waited,
                  uncertainty + (exactness == kExact ? doubt + spread : 0)},
                 may_overlap, sharing);
       return;
     }
     if (waited > 0)
-      add_state({step, rank, -1, judgements_[*top].kind, kUncertain, events_[*top].call, protocol,
-                 *top, -1, waited, uncertainty},
+      add_state({step, rank, -1, classifications_[*top].kind, kUncertain, events_[*top].call,
+                 protocol, *top, -1, waited, uncertainty},
                 may_overlap, sharing);
     if (known != kExact) {
       cover.covered.gap_ns[is_bound_by_rows ? kOnlySums : Gap(gap)] += blocked;
@@ -419,11 +423,12 @@ class Finder {
   const Event* events_;
   Clocks clocks_;
   Arena arena_;
-  ArenaVector<Judgement> judgements_;  // of each event
-  ArenaVector<Run> runs_{arena_};
+  ArenaVector<Classification> classifications_;  // of each event
+  ArenaVector<EventRange> ranges_{arena_};
   MessageTable<Ends> messages_{arena_};
-  LateMembers members_{events_, clocks_, judgements_.data(), arena_};
-  RowBounds bounds_{events_, judgements_.size(), clocks_, judgements_.data(), members_, arena_};
+  LateMembers members_{events_, clocks_, classifications_.data(), arena_};
+  RowBounds bounds_{events_, classifications_.size(), clocks_, classifications_.data(), members_,
+                    arena_};
   ArenaVector<Index> of_windows_{arena_}, probes_{arena_};
   ArenaVector<StandardSend> standard_sends_{arena_};
   std::vector<FoundState> found_;
@@ -434,7 +439,7 @@ class Finder {
 
 WaitStates find_wait_states(const Event* events, size_t n_events, const Clocks& clocks) {
   if (n_events >= kClashing) throw std::bad_alloc();  // 309 GB
-  return Finder(events, n_events, clocks).find();
+  return WaitStateAnalyzer(events, n_events, clocks).analyze();
 }
 
 }  // namespace perfield::waits

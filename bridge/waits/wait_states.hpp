@@ -15,7 +15,7 @@
 
 namespace perfield::waits {
 
-// Share of the time in MPI that must be explained before anybody is named as the cause of waiting,
+// Share of the time in MPI that must be explained before a rank is named as the cause of waiting,
 // or the critical path is followed; below, another rank may be the cause.
 inline constexpr double kEnoughExplained = 0.5;
 

@@ -132,9 +132,10 @@ void* replacement_of(int scope, std::index_sequence<kScopes...>) noexcept {
 
 void* make_replacement(char* region, Returns returns, void* real) noexcept {
   if (n_scopes == kMost) {
-    perfield_source_tell("openfoam scopes",
-                         "perfield measures 2048 functions of OpenFOAM as regions; this program "
-                         "uses more, and the rest is not measured");
+    perfield_warn_once_per_node(
+        "openfoam scopes",
+        "perfield measures 2048 functions of OpenFOAM as regions; this program "
+        "uses more, and the rest is not measured");
     return nullptr;
   }
   const int i = n_scopes++;

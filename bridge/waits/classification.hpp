@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// judgements.hpp - what single events say about the wait in their calls: how late was the other
-// end?
+// classification.hpp - how each event is classified on its own: did its call wait, and how late was
+// the other end?
 #pragma once
 
 #include <algorithm>
@@ -42,9 +42,9 @@ inline bool is_message(const Event& event, const Clocks& clocks) {
          !is_transfer_of_window(event.call);
 }
 
-// What one event says about the wait in its call.
-struct Judgement {
-  enum Standing : uint8_t { kNone, kWaits, kWaitsIfRendezvous };
+// What one event shows of the wait in its call.
+struct Classification {
+  enum Waits : uint8_t { kNone, kYes, kIfRendezvous };  // kNone: or not known
 
   double lateness = kNever;  // of the cause, after the call was entered; at most until it was left
   double uncertainty = 0;
@@ -53,16 +53,16 @@ struct Judgement {
   uint8_t kind = kLateSender;
   uint8_t gap = kNoPartner;
   uint8_t known = 0;  // Exactness; 0: nothing, for the reason that gap says
-  Standing standing = kNone;
+  Waits waits = kNone;
   bool is_cause_sure = false;
   bool was_eager = false;
 
   void is_unknown(Gap reason) {
-    *this = Judgement();
+    *this = Classification();
     gap = reason;
   }
   void waits_for_nobody() {
-    *this = Judgement();
+    *this = Classification();
     known = kExact;
   }
 };
