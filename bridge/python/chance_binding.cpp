@@ -122,11 +122,11 @@ py::object cost_of_cells(const Numbers& compute, const Numbers& cells, std::vect
 }
 
 std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed) {
+                                    const std::vector<double>& share, double elapsed, double most) {
   if (saved.size() != share.size())
     throw std::invalid_argument("saved has " + std::to_string(saved.size()) +
                                 " regions and share has " + std::to_string(share.size()));
-  return perfield::regions_to_tell(saved, share, elapsed);
+  return perfield::regions_to_tell(saved, share, elapsed, most);
 }
 
 py::object rank_waited_for(const Numbers& waited, double named, double waiting) {
@@ -173,7 +173,7 @@ void bind_chance(py::module_& module) {
       "What the cells of the dearest ranks cost, or None; explanation.hpp says what each entry "
       "is.\n\ncompute, cells : (n_steps, n_ranks). most : their columns.");
   module.def("regions_to_tell", &regions_to_tell, py::arg("saved"), py::arg("share"),
-             py::arg("elapsed"),
+             py::arg("elapsed"), py::arg("most"),
              "Numbers of the regions that are worth telling, the dearest first.");
   module.def("rank_waited_for", &rank_waited_for, py::arg("waited"), py::arg("named"),
              py::arg("waiting"),

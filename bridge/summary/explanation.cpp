@@ -127,8 +127,9 @@ CostOfCells cost_of_cells(const Table& compute, const Differences& found, const 
 }
 
 std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed) {
+                                    const std::vector<double>& share, double elapsed, double most) {
   std::vector<size_t> told;
+  if (most < kWorthTelling * elapsed) return told;
   for (size_t region = 0; region < saved.size(); ++region)
     if (saved[region] > 0 && saved[region] >= kWorthTelling * elapsed) told.push_back(region);
   const auto is_whole = [&](size_t region) { return share[region] >= kWholeStep; };

@@ -39,9 +39,10 @@ CostOfCells cost_of_cells(const Table& compute, const Differences& found, const 
 
 // Of regions in which ranks differ, those that are worth telling, the dearest first. saved: what
 // balancing each would save; 0 where they differ by chance. share: of all time that is in it. A
-// region that holds all time says nothing about the place. elapsed: in the unit of saved.
+// region that holds all time says nothing about the place. elapsed, and what the ranks' PUs leave
+// to save at most: in the unit of saved.
 std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed);
+                                    const std::vector<double>& share, double elapsed, double most);
 
 // The one rank that others wait for beyond chance; kNone. waited: how long each was waited for.
 // named: all waiting that names a rank. waiting: all there is. Where most waiting names nobody, a

@@ -284,6 +284,7 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
   std::vector<std::string> names;
   std::vector<double> saved, share;
   const double all_time = totals.of_all_ranks().measured_ns, elapsed = elapsed_ns(tables);
+  const double most = most_to_save(run, tables);
   if (tables.ranks().size() > 1)
     for (const auto& [name, of_region] : rows) {
       const Differences found = differences(tables.of_region(of_region));
@@ -291,11 +292,12 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
       saved.push_back(found.pattern == Pattern::chance ? 0 : found.saved);
       share.push_back(time[name] / all_time);
     }
-  const std::vector<size_t> told = regions_to_tell(saved, share, elapsed);
+  const std::vector<size_t> told = regions_to_tell(saved, share, elapsed, most);
   std::string text;
   for (size_t n = 0; n < std::min(told.size(), kMostNames); ++n)
     text += (n == 0 ? "ranks differ most in " : ", ") + text_of_name(names[told[n]]) +
-            (n == 0 ? " (balancing it would save " : " (") + text_of_time(saved[told[n]]) + ")";
+            (n == 0 ? " (balancing it would save " : " (") +
+            text_of_time(std::min(saved[told[n]], most)) + ")";
   const OutsideRegions& outside = totals.outside_regions;
   const double all = outside.compute_ns;
   if (outside.any_region && all > 0 && outside.least_ns >= kMuchOutside * all) {

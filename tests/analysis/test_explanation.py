@@ -69,12 +69,13 @@ def test_dear_ranks_outside_the_table_are_refused():
 
 def test_regions_without_their_shares_are_refused():
     with pytest.raises(ValueError, match="saved has 2 regions and share has 1"):
-        regions_to_tell([1.0, 2.0], [0.5], 10.0)
+        regions_to_tell([1.0, 2.0], [0.5], 10.0, 10.0)
 
 
 def test_regions_worth_telling_come_dearest_first_without_those_that_hold_all():
-    assert regions_to_tell([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0) == [1, 2]
-    assert regions_to_tell([4.0], [0.99], 100.0) == [0]
+    assert regions_to_tell([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0, 50.0) == [1, 2]
+    assert regions_to_tell([4.0], [0.99], 100.0, 50.0) == [0]
+    assert regions_to_tell([4.0], [0.5], 100.0, 0.9) == []
 
 
 def test_only_a_rank_that_stands_out_is_waited_for():

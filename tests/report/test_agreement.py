@@ -3,14 +3,24 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from call_numbers import call_row
-from runs_with_imbalance import noisy, write
+from runs_with_imbalance import WITHOUT_PU, noisy, placed, with_cpu_time, write
 
 import perfield
 import twin
 from perfield import _bridge
+from perfield.commands import main
+from perfield.plots import figures
+from perfield.plots.style import new_figure
 from perfield.report import report
+from perfield.report.charts import read_source
+from perfield.report.facts import numbers
+from perfield.report.text import as_text
+from perfield.text import in_seconds
 
 
 def moving(costs):
@@ -95,3 +105,48 @@ def test_output_costs_the_same_share_of_the_elapsed_time_in_both(tmp_path, in_tu
     found = [finding for finding in report(perfield.open(path)).findings if finding.kind == "output steps"]
     assert f"cost 90 ms, {share} % of the time" in found[0].words
     assert found[0].saved_s == pytest.approx(0.09)
+
+
+def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys):
+    """Rank 0 computes 30 ms in each step, the others 10, and all share two PUs, which leave 3 of 33 ms."""
+
+    work = [30_000_000, 10_000_000, 10_000_000, 10_000_000]
+    change = with_cpu_time(work, [0] * 4)
+    path = write(
+        tmp_path / "run",
+        [[float(ns) for ns in work]] * 20,
+        more=WITHOUT_PU,
+        change=change,
+        change_rank=placed(["0-1"] * 4),
+    )
+    lines = {line[:11].strip(): line[11:] for line in _bridge.closing_lines(str(path))}
+    run = perfield.open(path)
+    made = report(run)
+    told = numbers(made)
+
+    assert main(["info", str(path), "--regions", "--json"]) == 0
+    info = json.loads(capsys.readouterr().out)
+    assert [line[11:] for line in info["lines"]][:-1] == [text for _, text in made.lines]
+
+    saved = 20 * 3e-3
+    ratio = float(re.match(r"[\d.]+", lines["imbalance"])[0])
+    assert (ratio, told["imbalance"]) == (pytest.approx(2), pytest.approx(2, rel=1e-3))
+    assert "balancing would save 60.0 ms (9.1 %)" in lines["imbalance"]
+    assert made.findings[0].saved_s == pytest.approx(saved, rel=1e-3) == told["savings_s"]
+    assert in_seconds(saved) == "60 ms" and "up to 60 ms, 9.1 % of the time" in as_text(made)
+    [region] = [row for row in info["regions"] if row["name"] == "solve"]
+    assert region["balancing_saves_s"] == pytest.approx(saved, rel=1e-3) == told["solve.balancing_saves_s"]
+    assert "(balancing it would save 60.0 ms)" in lines["where"]
+
+    for source in (None, read_source(made)):
+        drawn = [new_figure() for _ in range(2)]
+        for figure, draw in zip(drawn, (figures.imbalance_figure, figures.regions_figure)):
+            draw(run, None, figure, source=source)
+        texts = [
+            text.get_text() for figure in drawn for axes in figure.axes for text in (axes.title, *axes.texts)
+        ]
+        assert sum("60 ms" in text for text in texts) == 3, "the head, the whole step, and the region"
+
+    shares = re.findall(r"[\d.]+(?= %)", lines["efficiency"])
+    for share, name in zip(shares, ("parallel_efficiency", "load_balance", "communication_efficiency")):
+        assert 100 * told[name] == pytest.approx(float(share), abs=0.51), name

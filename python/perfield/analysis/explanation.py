@@ -72,13 +72,13 @@ def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) ->
     return None if cost is None else CostOfCells(**cost)
 
 
-def regions_to_tell(saved: Sequence[float], share: Sequence[float], elapsed: float) -> list[int]:
-    """Numbers of the regions that are worth telling, the dearest first.
+def regions_to_tell(saved: Sequence[float], share: Sequence[float], elapsed: float, most: float) -> list[int]:
+    """Numbers of regions that are worth telling, the one with most to save first.
 
     saved : what balancing each would save; 0 where its ranks differ by chance. share : of all ranks' time,
-    what is in it. elapsed : in the unit of saved.
+    what is in it. elapsed, and what the ranks' PUs leave to save at most : in the unit of saved.
     """
-    return _bridge.regions_to_tell(saved, share, elapsed)
+    return _bridge.regions_to_tell(saved, share, elapsed, most)
 
 
 def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | None:

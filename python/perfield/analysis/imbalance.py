@@ -16,7 +16,7 @@ from perfield.analysis.explanation import (
     regions_to_tell,
 )
 from perfield.analysis.observed import COMPUTING, Observed, once
-from perfield.topology import usable_pus
+from perfield.topology import Placement, usable_pus
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
 FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
@@ -68,8 +68,10 @@ def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbala
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
-    if found.saved > 0:
-        found = replace(found, saved=min(found.saved, _most_to_save(observed)))
+    if region is None and (sums := largest_and_mean(observed)) is not None:  # of steps, not of rows
+        largest, mean = sums
+        found = replace(found, saved=largest - mean, ratio=largest / mean)
+    found = replace(found, saved=min(found.saved, _most_to_save(observed)))
     causes = {name: observed.tables.get(name) for name in CAUSES}
     by_chance = found.pattern == "chance"
     explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
@@ -100,14 +102,30 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
     return imbalance, regions
 
 
-def _most_to_save(observed: Observed) -> float:
+def largest_and_mean(observed: Observed) -> tuple[float, float] | None:
+    """Compute time of the slowest rank of each step, and of the mean, both added up over the steps, s; None
+    where it is not known. Their ratio is the imbalance of a run, and their difference what it costs."""
+    if "compute_time_s" not in observed.largest:
+        return None
+    mean = float(observed.totals["compute_time_s"].sum()) / len(observed.ranks)
+    return (float(observed.largest["compute_time_s"].sum()), mean) if mean > 0 else None
+
+
+def most_to_save(step_s: np.ndarray, work_s: float, ranks: np.ndarray, placement: Placement | None) -> float:
     """What balancing could save at most, s: the PUs of the ranks must supply the CPU time for which they
-    compute, however it is divided among them. The closing lines do the same (`summary/imbalance.cpp`)."""
-    n_pus = len(observed.ranks)
-    if observed.placement is not None:
-        n_pus = usable_pus(observed.placement, observed.ranks)
-    work_s = np.nansum(observed.of("compute_cpu_time_s"), dtype=float)
-    return max(observed.elapsed_s - float(work_s) / max(n_pus, 1), 0.0)
+    compute, however it is divided among them. The summary does the same (`summary/imbalance.cpp`).
+
+    step_s : of each rank, in all steps. work_s : CPU time of computing, of all these ranks. placement : None
+    if nobody knows their PUs; each rank then has one.
+    """
+    n_pus = len(ranks) if placement is None else usable_pus(placement, ranks)
+    return max(float(step_s.max(initial=0.0)) - work_s / max(n_pus, 1), 0.0)
+
+
+def _most_to_save(observed: Observed) -> float:
+    step_s = np.nansum(observed.of("step_time_s"), axis=0, dtype=float)
+    work_s = float(np.nansum(observed.of("compute_cpu_time_s"), dtype=float))
+    return most_to_save(step_s, work_s, observed.ranks, observed.placement)
 
 
 def _lasts(imbalance: Imbalance, least_s: float) -> bool:
@@ -127,12 +145,12 @@ def compute_time_in(observed: Observed, stem: str) -> np.ndarray:
 def dear_regions(observed: Observed) -> list[DearRegion]:
     """The regions in which ranks differ by more than chance, those with most to save first."""
     stems = list(observed.of_regions("<region>_time_s"))
-    saved = []
+    saved, most = [], _most_to_save(observed)
     for stem in stems:
         found = differences(compute_time_in(observed, stem))
         saved.append(0.0 if found.pattern == "chance" else found.saved)
     elapsed = observed.elapsed_s
     all_time = np.nansum(observed.of("step_time_s"), dtype=float)
     share = [float(np.nansum(observed.of(f"{stem}_time_s"), dtype=float) / all_time) for stem in stems]
-    told = regions_to_tell(saved, share, elapsed)
-    return [DearRegion(stems[at], observed.regions[stems[at]], saved[at]) for at in told]
+    told = regions_to_tell(saved, share, elapsed, most)
+    return [DearRegion(stems[at], observed.regions[stems[at]], min(saved[at], most)) for at in told]

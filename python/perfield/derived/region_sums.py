@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.imbalance import most_to_save
 from perfield.run.snapshot import Snapshot
+from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     from perfield.run.run_directory import RunDirectory
 
 PREFIX = "<region>_"
 TIME, COST = "time_s", "compute_time_s"
+WORK = "compute_cpu_time_s"
 
 
 class RegionSums:
@@ -26,6 +29,7 @@ class RegionSums:
     seconds : kind of field without `<region>_` -> (n_regions, n_ranks) seconds, 0 where a rank never entered.
     entered : (n_regions, n_ranks), in how many frames the rank entered the region.
     step_s : (n_ranks,) seconds in steps.
+    most_to_save_s : seconds, as `perfield.analysis.imbalance.most_to_save`.
     longest_s, mean_s : (n_regions,) seconds, the sums over frames of the largest and of the mean cost of a
     rank. peak_s, peak_rank, peak_frame : (n_regions,) the largest time of a rank in a frame, its rank, and
     the frame's position in the run; -1 where no rank entered.
@@ -40,17 +44,26 @@ class RegionSums:
         self.entered, self.step_s = np.zeros(shape, dtype=np.int64), np.zeros(n_ranks)
         self.longest_s, self.mean_s, self.peak_s = np.zeros((3, n_regions))
         self.peak_rank, self.peak_frame = np.full((2, n_regions), -1)
-        names = ["step_time_s", *(name for kind in kinds for name in run.columns.of_regions(kind))]
+        names = ["step_time_s", WORK, *(name for kind in kinds for name in run.columns.of_regions(kind))]
+        work_s = 0.0
         for here, values in Snapshot(run).in_chunks(positions, names):
             self.step_s += np.nansum(values[:, 0], axis=0)
-            of_kind = values[:, 1:].reshape(len(here), len(kinds), n_regions, n_ranks)
+            work_s += float(np.nansum(values[:, 1]))
+            of_kind = values[:, 2:].reshape(len(here), len(kinds), n_regions, n_ranks)
             self._add(here, dict(zip(self.seconds, np.moveaxis(of_kind, 1, 0))))
+        ranks = np.flatnonzero(self.step_s > 0)
+        self.most_to_save_s = most_to_save(self.step_s, work_s, ranks, placement_of(run))
 
     @property
     def saved_s(self) -> np.ndarray:
         """(n_regions,) seconds that balancing the region would save at most: its largest cost of a rank minus
-        the mean over ranks, added up over frames."""
-        return self.longest_s - self.mean_s
+        the mean over ranks, added up over frames, within what the ranks' PUs leave to save."""
+        return np.minimum(self.longest_s - self.mean_s, self.most_to_save_s)
+
+    @property
+    def order(self) -> np.ndarray:
+        """(n_regions,) regions, that whose balancing would save most first."""
+        return np.argsort(self.mean_s - self.longest_s, kind="stable")
 
     @property
     def imbalance(self) -> np.ndarray:

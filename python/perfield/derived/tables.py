@@ -62,7 +62,7 @@ def regions(run: RunDirectory, sums: RegionSums | None = None) -> list[dict]:
     sums = RegionSums(run, np.array(_newest(run), dtype=np.int64)) if sums is None else sums
     total = sums.step_s.sum()
     rows = []
-    for row in np.argsort(-sums.saved_s, kind="stable").tolist():
+    for row in sums.order.tolist():
         stem = sums.stems[row]
         entered, time = int(sums.entered[row].sum()), float(sums.seconds[TIME][row].sum())
         compute = float(sums.seconds[COST][row].sum()) if COST in sums.seconds else time

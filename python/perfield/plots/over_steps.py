@@ -19,7 +19,7 @@ from perfield.plots.style import (
     step_numbers,
     whole_numbers,
 )
-from perfield.text import in_seconds
+from perfield.text import in_percent, in_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def imbalance(
     numbers, shown, joined = _joined(numbers, ratio)
     axes.plot(numbers, shown, color=PALETTE[0], linewidth=1.5, **_marker(numbers))
     usual = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else np.nan
-    saved = float(np.nansum(largest - mean))
+    saved = source.saved_s(positions)
     share = saved / max(source.elapsed_s(positions), 1e-300)
     axes.axhline(1.0, color="0.6", linewidth=1)
     beside = {"xytext": (-4, 4), "textcoords": "offset points", "ha": "right", "fontsize": 11}
@@ -58,7 +58,7 @@ def imbalance(
     head(
         axes,
         f"Imbalance of compute time: median {usual:.2f}; "
-        f"balancing would save at most {in_seconds(saved)} ({share:.0%})",
+        f"balancing would save at most {in_seconds(saved)} ({in_percent(share)})",
         about_run(run, positions) + (f"; each point: the largest of {joined} steps" if joined > 1 else ""),
     )
     return axes

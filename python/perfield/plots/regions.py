@@ -47,12 +47,12 @@ def region_bars(
     positions = frames_of(run, steps)
     source = source or Source(run)
     sums = source.region_sums(positions)
-    order = np.argsort(-sums.saved_s, kind="stable")[:MOST_REGIONS]
+    order = sums.order[:MOST_REGIONS]
     names = {region.field: region.name for region in run.known_regions}
     labels = ["whole step", *(short(names[sums.stems[row]]) for row in order)]
     whole, note = _whole_step(source, positions)
     parts = [whole, *({kind: float(of[row].sum()) for kind, of in sums.seconds.items()} for row in order)]
-    notes = [note, *(_note(sums.longest_s[row], sums.mean_s[row]) for row in order)]
+    notes = [note, *(_note(sums.longest_s[row], sums.mean_s[row], sums.saved_s[row]) for row in order)]
     axes = new_axes(axes)
     shares = max(int((sums.step_s > 0).sum()), 1) * len(positions)
     totals = np.array([of_bar.get(TIME, 0.0) for of_bar in parts]) / shares
@@ -91,10 +91,10 @@ def _whole_step(source: Source, positions: np.ndarray) -> tuple[dict[str, float]
             sums[kind] += float(np.nansum(values[:, number]))
     longest, mean = np.nansum(source.of_steps(positions)[:2], axis=1)
     sums["file_time_s"] = sums.pop("io_time_s", 0.0) - sums.get("mpi_io_time_s", 0.0)  # io holds MPI-IO
-    return sums, _note(longest, mean)
+    return sums, _note(longest, mean, source.saved_s(positions))
 
 
-def _note(longest_s: float, mean_s: float) -> str:
+def _note(longest_s: float, mean_s: float, saved_s: float) -> str:
     if not mean_s > 0:
         return ""
-    return f"imbalance {longest_s / mean_s:.2f}, balancing saves {in_seconds(longest_s - mean_s)}"
+    return f"imbalance {longest_s / mean_s:.2f}, balancing saves {in_seconds(saved_s)}"

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.imbalance import most_to_save
 from perfield.derived.region_sums import RegionSums
 from perfield.plots.style import COMPUTING, WAITING
 from perfield.run.snapshot import Snapshot
+from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +49,16 @@ class Source:
             largest = np.where(present[:, 0], values[:, 0], -np.inf).max(axis=1)
             found[:, part] = np.where(some[:, 0], largest, np.nan), mean[:, 0], mean[:, 1]
         return found
+
+    def saved_s(self, positions: np.ndarray) -> float:
+        """What balancing compute time would save at most, s, as the summary and findings count it."""
+        largest, mean = self.of_steps(positions)[:2]
+        step_s, work_s = np.zeros(self.run.n_ranks), 0.0
+        for values in self.values(positions, ["step_time_s", "compute_cpu_time_s"]):
+            step_s += np.nansum(values[:, 0], axis=0)
+            work_s += float(np.nansum(values[:, 1]))
+        most = most_to_save(step_s, work_s, np.flatnonzero(step_s > 0), placement_of(self.run))
+        return min(float(np.nansum(largest - mean)), most)
 
     def elapsed_s(self, positions: np.ndarray) -> float:
         """How long the steps took: s of the rank that measured longest, as the closing lines count it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfield.analysis.imbalance import largest_and_mean
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
 from perfield.run import RunDirectory
@@ -101,10 +102,8 @@ def efficiency(observed: Observed) -> Efficiency:
 
 def imbalance(observed: Observed) -> float:
     """Compute time, largest over mean of the ranks, both added up over the steps."""
-    if not observed.has("compute_time_s"):
-        return np.nan
-    mean = float(observed.totals["compute_time_s"].sum()) / len(observed.ranks)
-    return float(observed.largest["compute_time_s"].sum()) / mean if mean > 0 else np.nan
+    sums = largest_and_mean(observed) if observed.has("compute_time_s") else None
+    return np.nan if sums is None else sums[0] / sums[1]
 
 
 def shares(observed: Observed) -> dict[str, float]:

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from runs_with_imbalance import noisy, write
+from runs_with_imbalance import WITHOUT_PU, noisy, placed, waits_for_pus, with_cpu_time, write
 
 import perfield
 import twin
@@ -221,13 +221,6 @@ def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
     assert "where" not in lines_of(write(tmp_path / "run", noisy([1] * 4, 20, 0.3)))
 
 
-def placed(cpus):
-    def change_rank(rank, values):
-        values["cpuset"] = cpus[rank]
-
-    return change_rank
-
-
 @pytest.mark.parametrize(
     "cpus, told",
     [
@@ -254,23 +247,6 @@ def test_equal_pus_of_two_hosts_are_not_shared(tmp_path):
     assert "cores" not in lines_of(
         write(tmp_path / "run", [[1e6] * 4] * 5, change_rank=cpus, hosts=("a", "b"))
     )
-
-
-WITHOUT_PU = tuple(
-    (name, "ns", "rank")
-    for name in ("run_delay_time", "mpi_without_pu", "mpi_without_pu_at_least", "throttled_time")
-)
-
-
-def waits_for_pus(**of_rank):
-    """For `change` of `write`: what ranks waited for a PU in each step, by name of a quantity."""
-
-    def change(rank, step, values):
-        for number, (name, *_) in enumerate(WITHOUT_PU):
-            row = {"region": twin.OF_RANK, "quantity": len(twin.QUANTITIES) + number}
-            values["quantities"].append(row | {"value": of_rank.get(name, [0] * 9)[rank]})
-
-    return change
 
 
 def delayed(path, compute, cpus=("0", "1", "2", "3"), **of_rank) -> dict[str, str]:
@@ -309,25 +285,6 @@ def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
     lines = delayed(tmp_path / "run", noisy([1, 2, 1, 1]), run_delay_time=wait, mpi_without_pu=wait)
     assert ": rank 1 is dearest; " in lines["imbalance"]
     assert "cores" not in lines
-
-
-def with_cpu_time(cpu_ns, waited_ns=(0, 0, 0, 0)):
-    """For `change` of `write`: steps of 33 ms in which ranks use so much CPU time and wait for PUs, also in
-    MPI, where they have none."""
-
-    def change(rank, step, values):
-        (call,) = values["calls"]
-        computed_ns = values["measured_ns"] - call["ns"]
-        call["ns"] = 33_000_000 - computed_ns - waited_ns[rank]
-        values |= {"measured_ns": 33_000_000, "cpu_user_ns": cpu_ns[rank], "cpu_system_ns": 0}
-        waited = {
-            "run_delay_time": {rank: waited_ns[rank] + call["ns"]},
-            "mpi_without_pu": {rank: call["ns"]},
-            "mpi_without_pu_at_least": {rank: call["ns"]},
-        }
-        waits_for_pus(**waited, throttled_time={rank: 0})(rank, step, values)
-
-    return change
 
 
 WORK = [30_000_000, 10_000_000, 10_000_000, 10_000_000]

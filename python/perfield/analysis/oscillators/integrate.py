@@ -8,19 +8,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import xarray as xr
-from scipy.integrate import RK45
+from scipy.integrate import DOP853, RK45
 
 from perfield.analysis.oscillators.changing import Changing, Stages, Stop, value_at
 from perfield.analysis.oscillators.delayed import DelayedRK45, Past
 from perfield.analysis.oscillators.delays import DelayFunction, RandomDelay
-from perfield.analysis.oscillators.dop853 import LeanDOP853
 from perfield.analysis.oscillators.errors import ModelError
 from perfield.analysis.oscillators.model import Model
 from perfield.analysis.oscillators.noise import DELAYS, uniform
 from perfield.analysis.oscillators.potentials import Sine
 from perfield.analysis.rhythm.dataset import phase_dataset
 
-METHODS = {"DOP853": LeanDOP853, "RK45": RK45}
+METHODS = {"DOP853": DOP853, "RK45": RK45}
 
 
 def oscillate(
@@ -41,7 +40,7 @@ def oscillate(
     two: when phases are wanted; the solver chooses its own steps.
     seed : of noise and random delays. rtol, atol : tolerance of a step, in the mean square over oscillators:
     one that moves among 100,000 at rest was 4e-7 rad wrong at 1e-8.
-    method : "DOP853", with SciPy's coefficients, or SciPy's "RK45". Delays take an RK45 that keeps the past.
+    method : "DOP853" or "RK45", both SciPy's. Delays take an RK45 that keeps the past.
     It integrates in the co-rotating frame (theta minus the mean omega times t), where the tolerance acts on
     what differs, not on what grows. most_steps : after so many it counts as stalled; steps that end where a
     parameter jumps do not count.
@@ -190,7 +189,7 @@ class _Integration:
             self.evaluations += solver.nfev
         self.found += (self.frame * (self.times - self.times[0]))[:, None]
 
-    def keep(self, solver: LeanDOP853 | RK45 | DelayedRK45) -> None:
+    def keep(self, solver: DOP853 | RK45 | DelayedRK45) -> None:
         """Keeps phases at the times within the solver's last step."""
         within = None
         while self.next < len(self.times) and self.times[self.next] <= solver.t:
