@@ -14,6 +14,9 @@ from call_numbers import CALL, TIME_CLASS
 
 import twin
 from perfield.analysis.waits import UNKNOWN
+from perfield.derived.providers.waits import Waits
+from perfield.derived.view import RunView
+from perfield.run import RunDirectory
 
 ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
 MONOTONIC_NS = 5_000_000_000
@@ -204,3 +207,8 @@ def _synchronisation_rows(events: np.ndarray) -> list[dict]:
         | _sums(members)
         for (peer, call), members in rows.items()
     ]
+
+
+def with_waits(run: RunDirectory) -> RunView:
+    """The run with all fields of waiting in its frames."""
+    return run.with_fields(run.all_fields.provider(Waits).names)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
+    from perfield.derived.providers import Provider, provided
     from perfield.derived.run import Run
     from perfield.measure import (
         field,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from perfield.run import RunError
 
 __all__ = [
+    "Provider",
     "Run",
     "RunError",
     "attach",
@@ -68,6 +70,7 @@ __all__ = [
     "pause",
     "paused",
     "pipeline_next",
+    "provided",
     "region",
     "resume",
     "step",
@@ -98,9 +101,11 @@ def __getattr__(name: str) -> object:
 
 
 _HOMES = {
+    "Provider": "perfield.derived.providers",
     "Run": "perfield.derived.run",
     "RunError": "perfield.run.errors",
     "attach": "perfield.measure.attach",
+    "provided": "perfield.derived.providers",
 }
 
 

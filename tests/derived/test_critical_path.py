@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from simulated_waits import collective, compute, recv, send, simulate, step
-from waiting_runs import write_waiting_run
+from waiting_runs import with_waits, write_waiting_run
 
 import perfield
 from perfield.analysis.waits import IN_MPI, NO_REGION, words
@@ -30,7 +30,7 @@ def positions(run):
 
 
 def of_frame(run, number):
-    return run.with_wait_states().frame(number).values[ON_PATH]
+    return with_waits(run).frame(number).values[ON_PATH]
 
 
 def test_ranks_on_the_path_add_up_to_the_step(tmp_path):

@@ -12,7 +12,8 @@ import twin
 from perfield import _bridge
 from perfield.derived import samples
 from perfield.derived.observe import observe
-from perfield.run.sampled_frames import MOST_FUNCTIONS
+from perfield.derived.providers.functions import Functions
+from perfield.derived.samples import MOST_FUNCTIONS
 from perfield.symbols.functions import MPI, NO_FILE
 
 MIDDLE = 0.5
@@ -208,7 +209,8 @@ def test_functions_that_matter_become_fields_and_the_rest_is_one(made):
         samples = [(at, 0, [0x1000 + k]) for k in range(n) for at in times_in(run, rank, 3, 1 + (k < 5))]
         writer.add("samples", pack_samples(samples))
 
-    frames = made(add).with_functions()
+    run = made(add)
+    frames = run.with_fields(run.all_fields.provider(Functions).names)
     values = frames.frame(3).values
     names = [name for name in values if name.startswith("sampled_")]
     assert len(names) == MOST_FUNCTIONS + 1 and "sampled_f3_time_s" in names
@@ -235,7 +237,7 @@ def test_a_run_without_samples_has_no_fields_of_functions(tmp_path):
     run = perfield.open(write_sampled_run(tmp_path / "run", lambda rank, writer: None))
     assert observe(run, ["functions"]).functions is None
     assert not run.has_samples and not len(run.samples().compute()) and not run.sampled.functions
-    assert run.with_functions().frame(0).values.keys() == run.frame(0).values.keys()
+    assert not run.all_fields.provider(Functions).names
 
 
 def test_lost_samples_are_added_up(made):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from c_programs import mpi_program
 from simulated_waits import Network, collective, compute, recv, send, simulate, step
-from waiting_runs import MONOTONIC_NS, write_waiting_run
+from waiting_runs import MONOTONIC_NS, with_waits, write_waiting_run
 
 import perfield
 from perfield.derived import event_blocks
@@ -71,7 +71,7 @@ def test_table_does_not_depend_on_blocks_and_may_be_of_some_steps(tmp_path, monk
 
 def test_frames_tell_transfer_and_what_of_it_is_slow(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", exchange(slow=2)))
-    frames = run.with_wait_states()
+    frames = with_waits(run)
     for number in (3, 4):
         values = frames.frame(number).values
         slow = values[SLOW_TRANSFER]
@@ -84,28 +84,28 @@ def test_frames_tell_transfer_and_what_of_it_is_slow(tmp_path):
 
 def test_frames_of_long_runs_take_their_baselines_from_some_steps(tmp_path, monkeypatch):
     run = perfield.open(write_waiting_run(tmp_path / "run", exchange(n_steps=60, slow=2)))
-    whole = [frame.values[SLOW_TRANSFER] for frame in run.with_wait_states().frames()]
+    whole = [frame.values[SLOW_TRANSFER] for frame in with_waits(run).frames()]
     monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 400)
-    for values, frame in zip(whole, run.with_wait_states().frames()):
+    for values, frame in zip(whole, with_waits(perfield.open(run.path)).frames()):
         assert frame.values[SLOW_TRANSFER] == pytest.approx(values, abs=1e-7)
 
 
 def test_waiting_and_transfer_are_all_of_the_time_in_mpi(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", exchange()))
-    values = run.with_wait_states().frame(3).values
+    values = with_waits(run).frame(3).values
     waits = sum(values[name] for name in values if name.startswith("wait_") and name.endswith("_time_s"))
     assert waits + values[TRANSFER] == pytest.approx(values["waiting_time_s"], rel=1e-6)
 
 
 def test_fields_are_absent_where_nothing_is_known(tmp_path):
     few = perfield.open(write_waiting_run(tmp_path / "few", exchange(n_steps=3)))
-    values = few.with_wait_states().frame(2).values
+    values = with_waits(few).frame(2).values
     assert np.isnan(values[SLOW_TRANSFER]).all() and np.isfinite(values[TRANSFER]).all()
     without = perfield.open(write_waiting_run(tmp_path / "without", exchange(), without=[3]))
-    values = without.with_wait_states().frame(3).values
+    values = with_waits(without).frame(3).values
     assert np.isnan([values[SLOW_TRANSFER][3], values[TRANSFER][3]]).all() and values[TRANSFER][1] > 0
     old = perfield.open(write_waiting_run(tmp_path / "old", exchange(), without=range(4)))
-    assert old.transfers().compute().empty and SLOW_TRANSFER not in old.with_wait_states().frame(3).values
+    assert old.transfers().compute().empty and SLOW_TRANSFER not in with_waits(old).frame(3).values
 
 
 def unsure_by_5_ms(rank, values):

@@ -24,13 +24,14 @@ from simulated_waits import (
     unlock,
     wait,
 )
-from waiting_runs import MONOTONIC_NS, ORIGIN_NS, write_waiting_run
+from waiting_runs import MONOTONIC_NS, ORIGIN_NS, with_waits, write_waiting_run
 
 import perfield
 import twin
 from perfield.analysis.waits import words
 from perfield.derived import event_blocks, samples, waits
-from perfield.derived.per_step import per_step
+from perfield.derived.providers import waits as wait_fields
+from perfield.derived.view import per_step
 from perfield.fields.waits import (
     CAUSED,
     COLLECTIVE,
@@ -40,7 +41,6 @@ from perfield.fields.waits import (
     WAIT_NAMES,
     region_of,
 )
-from perfield.run import wait_frames
 from perfield.run.collectives import communicators_of
 from perfield.symbols.functions import MPI
 
@@ -113,7 +113,7 @@ def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path)
     seen = {key: value for key, value in expected.items() if key[2] == 0 or key[0] == 2}
     assert told(long) == pytest.approx(seen, abs=1e-9)
     assert set(long["call"]) == {"win_start", "lock"}
-    frame = run.with_wait_states().frame(2)
+    frame = with_waits(run).frame(2)
     assert frame.values[ONE_SIDED][1] == pytest.approx(
         expected[2, 1, 0, KINDS[-1]] + expected[2, 1, 2, KINDS[-1]]
     )
@@ -318,7 +318,7 @@ def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monk
 
 def test_regions_have_fields_of_what_they_cost(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", by_regions()))
-    frames = run.with_wait_states()
+    frames = with_waits(run)
     for number in range(1, 8):
         values = frames.frame(number).values
         of_regions = values["flux_caused_wait_time_s"] + values["solve_caused_wait_time_s"]
@@ -326,8 +326,8 @@ def test_regions_have_fields_of_what_they_cost(tmp_path):
         assert values["flux_caused_wait_time_s"][1] == pytest.approx(0 if number % 2 else 0.02, rel=0.05)
 
 
-def test_regions_in_which_ranks_are_alike_have_fields_where_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(wait_frames, "MOST_REGIONS", 1)
+def test_pictures_take_the_regions_in_which_ranks_differ_most(tmp_path, monkeypatch):
+    monkeypatch.setattr(wait_fields, "MOST_REGIONS", 1)
     programs = [[collective("barrier")] for _ in range(2)]
     for _ in range(3):
         for rank, program in enumerate(programs):
@@ -338,10 +338,10 @@ def test_regions_in_which_ranks_are_alike_have_fields_where_asked_for(tmp_path, 
                 step(),
             ]
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
-    names = {name for name in run.with_wait_states().frame(1).values if region_of(name)}
-    assert names == {"flux_caused_wait_time_s"}
-    asked = run.with_wait_states(["solve", "nothing"]).frame(1).values
-    assert not asked["solve_caused_wait_time_s"].any() and "nothing_caused_wait_time_s" not in asked
+    assert run.all_fields.provider(wait_fields.Waits).uneven_regions() == ["flux"]
+    values = run.with_fields(["solve_caused_wait_time_s"]).frame(1).values
+    assert not values["solve_caused_wait_time_s"].any()
+    assert {name for name in values if region_of(name)} == {"solve_caused_wait_time_s"}
 
 
 def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_path, monkeypatch):
@@ -362,7 +362,7 @@ def test_fields_of_frames_hold_the_waiting_by_kind(tmp_path):
     simulation = ring()
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
     truth = simulation.waited(len(run)) * 1e-9
-    frames = run.with_wait_states()
+    frames = with_waits(run)
     kinds = [[KINDS.index("late_sender")], [KINDS.index("late_receiver")]]
     kinds += [[KINDS.index(name) for name in ("barrier", "n_to_n", "late_broadcast", "early_reduce")]]
     kinds += [[KINDS.index("late_one_sided")]]
@@ -374,9 +374,9 @@ def test_fields_of_frames_hold_the_waiting_by_kind(tmp_path):
 
 def test_fields_of_a_frame_do_not_depend_on_blocks(tmp_path, monkeypatch):
     run = perfield.open(write_waiting_run(tmp_path / "run", ring()))
-    whole = [frame.values for frame in run.with_wait_states().frames()]
+    whole = [frame.values for frame in with_waits(run).frames()]
     monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
-    one_by_one = run.with_wait_states()
+    one_by_one = with_waits(perfield.open(run.path))
     for number in (5, 0, -1, 3):
         for name in (LATE_SENDER, COLLECTIVE):
             assert one_by_one.frame(number).values[name] == pytest.approx(whole[number][name], abs=1e-12)
@@ -388,13 +388,13 @@ def test_run_of_an_older_version_has_no_events_and_no_fields(tmp_path):
     assert not run.tells_arrivals.any()
     assert len(run.arrivals().compute()) == 0 and run.wait_states(slice(None)).empty
     assert run.wait_states().compute().empty and run.caused_waits().compute().empty
-    assert not WAIT_NAMES.intersection(run.with_wait_states().frame(0).values)
+    assert not WAIT_NAMES.intersection(with_waits(run).frame(0).values)
     assert not waits.wait_sums(run).is_known
 
 
 def test_partner_without_stamps_is_absent_and_its_messages_unexplained(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", ring(), without=[2]))
-    values = run.with_wait_states().frame(3).values
+    values = with_waits(run).frame(3).values
     assert np.isnan(values[LATE_SENDER][2]) and np.isnan(values[CAUSED][2])
     assert not (run.wait_states(slice(None))["cause"] == 2).any()
     sums = waits.wait_sums(run)
@@ -404,7 +404,7 @@ def test_partner_without_stamps_is_absent_and_its_messages_unexplained(tmp_path)
 def test_nothing_is_said_of_a_run_that_never_waits(tmp_path):
     programs = [[compute(MS), step()] * 3 for _ in range(2)]
     run = perfield.open(write_waiting_run(tmp_path / "run", simulate(programs)))
-    values = run.with_wait_states().frame(1).values
+    values = with_waits(run).frame(1).values
     assert values[LATE_SENDER].tolist() == [0, 0] and np.nan_to_num(values[CAUSED]).tolist() == [0, 0]
     assert np.isnan(waits.wait_sums(run).explained)
 
@@ -419,7 +419,7 @@ def test_uncertain_clocks_name_nobody(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", ring(), **clocks))
     table = run.wait_states(slice(None))
     assert len(table) and set(table["exactness"]) <= {"uncertain"}
-    assert not np.nan_to_num(run.with_wait_states().frame(2).values[LATE_SENDER]).any()
+    assert not np.nan_to_num(with_waits(run).frame(2).values[LATE_SENDER]).any()
     assert waits.wait_sums(run).shares["exact"] < 0.01
 
 
@@ -438,8 +438,8 @@ def test_entries_that_add_up_steps_give_bounds(tmp_path):
     assert len(run) == 2 and (run.spans == 4).all()
     truth = sum(pairs(simulation).values())
     assert 0 <= sums.late["time_s"].sum() <= truth + 1e-9
-    mean = per_step(run.with_wait_states()).frame(1).values[COLLECTIVE]
-    assert mean == pytest.approx(run.with_wait_states().frame(1).values[COLLECTIVE] / 4)
+    mean = per_step(with_waits(run)).frame(1).values[COLLECTIVE]
+    assert mean == pytest.approx(with_waits(run).frame(1).values[COLLECTIVE] / 4)
 
 
 def test_ranks_at_different_rates_are_matched_by_the_numbers_of_messages(tmp_path):

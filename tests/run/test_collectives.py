@@ -11,7 +11,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.derived.per_step import per_step
+from perfield.derived.view import per_step
 from perfield.run.collectives import SIZES, communicators_of
 from perfield.run.schema import checked
 

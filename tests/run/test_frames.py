@@ -17,9 +17,9 @@ import perfield
 import twin
 from perfield import _bridge
 from perfield.derived.observe import observe
-from perfield.derived.per_step import per_step
 from perfield.derived.regimes import timings_of_run
 from perfield.derived.scaling import measured
+from perfield.derived.view import per_step
 from perfield.output.description import step_title
 from perfield.run import RunError
 from perfield.run.snapshot import Snapshot

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
-import pkgutil
 import re
 import textwrap
 from pathlib import Path
@@ -18,8 +16,8 @@ import pytest
 import perfield
 import twin
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece
+from perfield.derived.view import RunView
 from perfield.run import AnyRun, Frame, Region, RunDirectory
-from perfield.run.changed_frames import ChangedFrames
 
 
 def gathered(path: Path) -> GatheredRun:
@@ -100,22 +98,13 @@ def hidden(kind: type) -> set[str]:
     }
 
 
-def kinds_of(base: type) -> list[type]:
-    return [kind for each in base.__subclasses__() for kind in (each, *kinds_of(each))]
-
-
-def test_changed_frames_hide_nothing_of_the_run():
-    for room in ("perfield.run", "perfield.derived"):
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
-            importlib.import_module(module.name)
-    kinds = [kind for kind in kinds_of(ChangedFrames) if kind.__module__.startswith("perfield.")]
-    assert {"SampledFrames", "WaitFrames", "PerStep", "RegimeFrames"} <= {kind.__name__ for kind in kinds}
-    for kind in (*kinds, ChangedFrames, GatheredRun):
+def test_views_and_gathered_runs_hide_nothing_of_the_run():
+    for kind in (RunView, GatheredRun):
         assert not hidden(kind), kind
 
 
 def test_hidden_names_of_a_run_are_seen():
-    class Hiding(ChangedFrames):
+    class Hiding(RunView):
         def __init__(self, run):
             super().__init__(run)
             self.fields = []

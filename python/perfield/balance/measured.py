@@ -81,7 +81,7 @@ def _even(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
 
 def _read(run: RunDirectory, positions: np.ndarray, names: list[str]) -> np.ndarray:
     """(len(names), n_positions, n_ranks), NaN for fields that the run lacks."""
-    known = [name for name in dict.fromkeys(names) if name in run.columns.names]
+    known = [name for name in dict.fromkeys(names) if name in run.all_fields]
     chunks = [read for _, read in Snapshot(run).in_chunks(positions, known)]
     read = np.concatenate(chunks) if chunks else np.zeros((0, len(known), run.n_ranks))
     absent = np.full((len(read), run.n_ranks), np.nan)

@@ -33,6 +33,7 @@ def check_fields(run: AnyRun, arguments: argparse.Namespace) -> None:
         unknown = [name for name in unknown if name not in some]
         if not unknown:
             return
+    known.update(run.all_fields.all_names)
     sentences = []
     for name in unknown:
         advice = did_you_mean(name, sorted(known), 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,11 +38,18 @@ may be larger than memory.
 zarr: the Dataset of the run (dimensions step, rank, region). parquet: the tables
 fields (by step and rank), regions (by step, rank and region that was entered),
 messages, received, waits (by step) and ranks. Each variable and column carries
-its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'.
+its unit. Fields that are computed from all steps together (regimes, rhythm,
+functions) are there if --fields names them. Needs the package zarr or pyarrow:
+pip install 'perfield[export]'.
 
 perfetto: a timeline of steps for https://ui.perfetto.dev, with a track for each
 rank. perfield keeps sums per step, so the order inside a step is unknown; tracks
 say so. Needs the package perfetto: pip install 'perfield[perfetto]'."""
+
+
+FIELDS_HELP = """\
+fields of regimes, rhythm and functions to write, too (zarr, parquet), or fields that become
+counters (perfetto): resident_bytes"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,9 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-o", "--output", metavar="PATH", help="where to write; else RUN's name and the format's ending, here"
     )
+    add("--fields", metavar="NAMES", help=FIELDS_HELP)
     timeline = parser.add_argument_group("of --to perfetto")
     timeline.add_argument("--steps", metavar="STEPS", help=STEPS_HELP)
-    timeline.add_argument("--fields", metavar="NAMES", help="fields that become counters: resident_bytes")
     timeline.add_argument(
         "--most-slices", metavar="N", type=int, help="stop with the step that reaches that many (1000000)"
     )
@@ -69,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
             f"--to {arguments.to} needs the Python package {chosen.package}, which is not installed; call "
             f"pip install 'perfield[{chosen.extra}]'."
         )
-    options = {name: getattr(arguments, name) for name in ("steps", "fields", "most_slices")}
+    options = {name: getattr(arguments, name) for name in ("steps", "most_slices")}
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given and arguments.to != "perfetto":
         raise CommandError(
@@ -78,7 +86,9 @@ def execute(arguments: argparse.Namespace) -> int:
     run = opened(run_path(arguments.run), arguments.span)
     target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
     told: list[str] = []
-    written = export(run, target, chosen.write or _timeline(run, arguments, told))
+    fields = _known(run, words(arguments.fields or ""))
+    write = chosen.write and partial(chosen.write, fields=fields)
+    written = export(run, target, write or _timeline(run, arguments, fields, told))
     what = told.pop(0) if told else f"{len(run)} steps on {run.n_ranks} ranks"
     print(f"{target}: {what}, {in_bytes(written)}")
     for sentence in told:
@@ -108,20 +118,22 @@ def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path]
         ) from error
 
 
+def _known(run: RunDirectory, fields: list[str]) -> list[str]:
+    """Fields of --fields. Raises CommandError if the run has no such field."""
+    for name in fields:
+        if name not in run.all_fields:
+            raise CommandError(f"--fields: {run.all_fields.unknown(name)}")
+    return fields
+
+
 def _timeline(
-    run: RunDirectory, arguments: argparse.Namespace, told: list[str]
+    run: RunDirectory, arguments: argparse.Namespace, fields: list[str], told: list[str]
 ) -> Callable[[RunDirectory, Path], None]:
     """Writes a timeline, and adds to `told` what it holds and what it lacks, in words."""
     from perfield.output.steps import choose_steps
     from perfield.output.timeline import MOST_SLICES, Written, write_timeline
 
     positions = choose_steps(run, arguments.steps or "all")
-    fields = words(arguments.fields or "")
-    for name in fields:
-        if name not in run.columns.names:
-            raise CommandError(
-                f"{run.path} has no field '{name}' for --fields; `perfield fields {run.path}` lists them."
-            )
     most = MOST_SLICES if arguments.most_slices is None else arguments.most_slices
     if most < 1:
         raise CommandError(f"--most-slices is {most}; expected at least 1.")
@@ -152,18 +164,18 @@ def _timeline(
     return write
 
 
-def write_zarr(run: RunDirectory, folder: Path) -> None:
-    """Writes the Dataset of a run, in chunks of steps."""
-    from perfield.derived.dataset import chunks_of
+def write_zarr(run: RunDirectory, folder: Path, fields: Sequence[str] = ()) -> None:
+    """Writes the Dataset of a run, in chunks of steps. fields : further ones."""
+    from perfield.derived.dataset import chunks_of, open_steps
 
     folder.mkdir()
-    store, layout = folder, run.steps
+    store, layout = folder, open_steps(run, fields)
     of_steps = [name for name, variable in layout.variables.items() if "step" in variable.dims]
     for name in of_steps:
         layout[name].encoding.clear()  # the store gets the chunks that dask has
     layout.to_zarr(store, compute=False, consolidated=False, mode="a")
     begin = 0
-    for chunk in chunks_of(run):
+    for chunk in chunks_of(run, fields):
         end = begin + chunk.sizes["step"]
         if end > begin:
             part = chunk.drop_vars([name for name in chunk.variables if name not in of_steps])
@@ -174,8 +186,8 @@ def write_zarr(run: RunDirectory, folder: Path) -> None:
     zarr.consolidate_metadata(str(store))
 
 
-def write_parquet(run: RunDirectory, folder: Path) -> None:
-    """Writes the tables of a run; each chunk of steps becomes a row group."""
+def write_parquet(run: RunDirectory, folder: Path, fields: Sequence[str] = ()) -> None:
+    """Writes the tables of a run; each chunk of steps becomes a row group. fields : further ones."""
     import pyarrow.parquet as pq
 
     from perfield.derived.dataset import chunks_of
@@ -192,7 +204,7 @@ def write_parquet(run: RunDirectory, folder: Path) -> None:
             writers[name].write_table(table)
 
         add("ranks", run.ranks.reset_index(), {})
-        for chunk in chunks_of(run):
+        for chunk in chunks_of(run, fields):
             units = {name: variable.attrs["units"] for name, variable in chunk.data_vars.items()}
             steps = chunk["step"].values.tolist()
             add("fields", _rows(chunk, ("step", "rank")), units)
@@ -239,7 +251,7 @@ class _Format:
     package: str
     extra: str
     ending: str
-    write: Callable[[RunDirectory, Path], None] | None
+    write: Callable[..., None] | None
     reader: str
 
 

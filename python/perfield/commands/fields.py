@@ -53,18 +53,51 @@ A region's name becomes a field name by one rule (`bridge/fields/fields.cpp`), f
 The array keeps the original name beside the new one. The simulation's own fields follow the same rule
 (`alpha.water` is the array `alpha_water`), with `own_` before a name that perfield uses itself.
 
-The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, declare
-that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`.
-The words in the columns of the table only describe what that code does. Then regenerate this page:
-`perfield fields --markdown > docs/fields.md`.
+The table is `bridge/fields/fields.def`. To add a field that C++ computes, add a row. If its value needs a new
+sum, declare that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in
+`columns.cpp`. The words in the columns of the table only describe what that code does. Then regenerate this
+page: `perfield fields --markdown > docs/fields.md`.
 """
 
-WAITS_INTRODUCTION = """
-## Fields of wait states
-These need what all ranks did in a step, so they are computed when a run is read, and only for those who ask:
-`perfield render --fields caused_wait_time_s`, or in Python the frames of `run.with_wait_states()`. A program
-does not see them (`perfield_values`). [waiting.md](waiting.md) explains them, and what "at least" means here.
-The table is `python/perfield/fields/waits.py`.
+COMPUTED_INTRODUCTION = """
+## Fields of analyses
+These are computed when a run is read, and only when somebody asks for them by name: `--fields` of
+`perfield render` and `export`, `--field` of `plot` and `compare`, the list of `perfield serve`, ParaView's
+reader, and in Python `run.values(names, positions)`, the Dataset `run.steps` and the frames of
+`run.with_fields(names)`. A program does not see them (`perfield_values`). Each comes from a *provider*, a
+module in `python/perfield/derived/providers/`. [waiting.md](waiting.md) explains the fields of waiting, and
+what "at least" means here, [regimes.md](regimes.md) those of regimes, [rhythm.md](rhythm.md) those of the
+rhythm, and [sampling.md](sampling.md) those of functions.
+
+Fields of regimes, rhythm and functions take all steps at once. So `run.steps` and exports have only those
+that are named (`run.with_fields(names).steps`), and `perfield serve` lists them once the run has ended. A run
+has a field for each function that matters; `perfield fields RUN` lists them.
+"""
+
+YOUR_OWN = """
+## A field of your own
+A Python package adds fields to every run. This is all of `my_fields.py`:
+```python
+from perfield import provided
+
+
+@provided(unit="B", meaning="bytes sent for each cell of the rank", needs=("sent_bytes", "cells"))
+def sent_bytes_per_cell(run, positions):
+    sent, cells = run.values(["sent_bytes", "cells"], positions).swapaxes(0, 1)
+    return sent / cells
+```
+and this names it in the package's `pyproject.toml`:
+```toml
+[project.entry-points."perfield.fields"]
+my_fields = "my_fields:sent_bytes_per_cell"
+```
+The function gets the run and positions of frames, and returns float64 (n_positions, n_ranks), NaN where
+absent. A run has the field if it has all that it `needs`. `over_steps="sum"` (the default) says that values
+of steps add up, so pictures divide those of longer frames; others take `over_steps="none"`. A class of
+`Provider` in place of the function gives several fields that are computed together.
+
+A field of perfield itself is a module in `python/perfield/derived/providers/` with such a function, whose
+PROVIDER is the function.
 """
 
 
@@ -76,21 +109,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
+    from perfield.derived.providers import provider_classes
     from perfield.fields import table as fields
-    from perfield.fields.waits import WAIT_FIELDS
 
     if arguments.markdown:
         print(INTRODUCTION)
         print(fields.as_markdown())
-        print(WAITS_INTRODUCTION)
-        print(fields.as_markdown(WAIT_FIELDS))
+        print(COMPUTED_INTRODUCTION)
+        own = (kind for kind in provider_classes()[1:] if kind.__module__.startswith("perfield."))
+        print(fields.as_markdown(field for kind in own for field in kind.gives))
+        print(YOUR_OWN)
         return 0
-    shown = (*fields.FIELDS, *WAIT_FIELDS)
+    shown = [field for kind in provider_classes() for field in kind.gives]
     if arguments.run:
         import perfield
 
-        run = perfield.open(arguments.run)
-        of_waits = [f for f in WAIT_FIELDS if run.columns.stems or "<region>" not in f.name]
-        shown = (*run.columns.kinds.values(), *(of_waits if run.tells_arrivals.any() else ()))
+        shown = perfield.open(arguments.run).all_fields.all_kinds.values()
     print_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown])
     return 0

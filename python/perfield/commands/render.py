@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
@@ -27,6 +29,8 @@ from perfield.commands.paths import own_command
 from perfield.text import first_of, in_bytes, in_percent
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
+    from perfield.derived.providers import FieldsOfRun
+    from perfield.derived.view import RunView
     from perfield.output.movie import Movie
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
@@ -117,23 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
-    from perfield.output.telling import REGIMES, RHYTHM
-
-    run = opened(run_path(arguments.run), arguments.span)
-    if arguments.rhythm or set(RHYTHM).intersection(words(arguments.fields or "")):
-        from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
-
-        run = RhythmFrames(run)
-    run = _with_functions(_with_wait_states(run, arguments.fields))
-    wants_regimes = arguments.regimes or arguments.regimes_of is not None
-    if wants_regimes or set(REGIMES).intersection(words(arguments.fields or "")):
-        from perfield.derived.regimes import regimes_of_run
-        from perfield.run.regime_frames import RegimeFrames
-
-        classified, fitted = regimes_of_run(run, arguments.regimes_of)
-        for sentence in fitted.told:
-            print(f"note: {sentence}")
-        run = RegimeFrames(run, classified)
+    run = with_fields(opened(run_path(arguments.run), arguments.span), arguments)
     check_fields(run, arguments)
     render(run, arguments)
     return 0
@@ -144,7 +132,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
 
     Raises CommandError, StepsError, MeshError, NotOursError or OutputError; their texts are for the user.
     """
-    from perfield.derived.per_step import per_step
+    from perfield.derived.view import per_step
     from perfield.output.picture_series import PictureSeries
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
@@ -196,44 +184,63 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     return directory
 
 
-def _with_functions(run: AnyRun) -> AnyRun:
-    """The run with the CPU time of functions, if it was sampled."""
-    if not run.has_samples:
-        return run
-    from perfield.run.sampled_frames import SampledFrames
+def with_fields(run: RunDirectory, arguments: argparse.Namespace) -> RunView:
+    """The run with the fields that pictures take from analyses: those in --fields, those of --rhythm and
+    --regimes, of functions, and of waiting, if little enough is to be read and enough of it is explained."""
+    from perfield.derived.providers import FieldsOfRun
+    from perfield.derived.providers.functions import Functions
+    from perfield.derived.providers.regimes import Regimes
+    from perfield.derived.providers.rhythm import Rhythm
+    from perfield.derived.view import RunView
+    from perfield.output.telling import REGIMES, RHYTHM
 
-    return SampledFrames(run)
+    wanted, names = words(arguments.fields or ""), []
+    regimes = Regimes(run, arguments.regimes_of)
+    known = FieldsOfRun(run, [regimes])
+    if arguments.rhythm or set(RHYTHM).intersection(wanted):
+        known.provider(Rhythm).compute(RHYTHM, np.arange(0))  # a sentence, where there is no rhythm
+        names += RHYTHM
+    names += _of_waits(run, known, arguments)
+    names += known.provider(Functions).names
+    if arguments.regimes or arguments.regimes_of is not None or set(REGIMES).intersection(wanted):
+        for sentence in regimes.notes:
+            print(f"note: {sentence}")
+        names += REGIMES
+    return RunView(run, [*names, *(name for name in wanted if name in known)], all_fields=known)
 
 
-def _with_wait_states(run: RunDirectory, fields: str | None) -> AnyRun:
-    """The run with the fields of waiting where `fields` names one, or where nobody chose fields, these take
-    no more events than are read at once, and half of the waiting or more is explained."""
+def _of_waits(run: RunDirectory, known: FieldsOfRun, arguments: argparse.Namespace) -> list[str]:
+    """The fields of waiting to show: where --fields names one, or where nobody chose fields, these take no
+    more events than are read at once, and half of the waiting or more is explained."""
     from perfield.derived.event_blocks import EVENTS_AT_ONCE, events_per_frame
-    from perfield.fields.waits import CAUSED, is_of_waits, region_of
+    from perfield.derived.providers.waits import Waits
+    from perfield.fields.waits import CAUSED, CAUSED_IN, WAIT_NAMES, is_of_waits
+    from perfield.output.telling import WAITS
 
-    wanted = [name for name in words(fields or "") if is_of_waits(name)]
-    if not wanted and (fields or not run.tells_arrivals.any()):
-        return run
-    from perfield.run.wait_frames import WaitFrames
-
+    waits, wanted = known.provider(Waits), any(map(is_of_waits, words(arguments.fields or "")))
+    if not waits.names or (arguments.fields and not wanted):
+        return []
+    names = list(WAITS)
+    if arguments.arrays == "all":
+        of_regions = (CAUSED_IN.replace("<region>", region) for region in waits.uneven_regions())
+        names += [*sorted(WAIT_NAMES.difference(WAITS)), *of_regions]
     if wanted:
-        return WaitFrames(run, [region for region in map(region_of, wanted) if region])
+        return names
     n_events = events_per_frame(run) * len(run)
     if n_events > EVENTS_AT_ONCE:
         print(
             f"note: no picture shows which ranks the others wait for, as that takes about {n_events:,} "
             f"events; --fields compute_time_s,{CAUSED} reads them"
         )
-        return run
-    frames = WaitFrames(run)
-    explained = frames.explained()
+        return []
+    explained = waits.explained(names)
     if explained < LEAST_EXPLAINED:
         print(
             f"note: no picture shows which ranks the others wait for, as only {in_percent(explained)} of the "
             f"time in MPI calls is explained; --fields compute_time_s,{CAUSED} shows that part"
         )
-        return run
-    return frames
+        return []
+    return names
 
 
 def _place(run: AnyRun, arguments: argparse.Namespace) -> Path:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.waits.costs import NO_REGION, Sampled
-from perfield.derived.samples import sampled
-from perfield.run.sampled_frames import functions_that_matter
+from perfield.derived.samples import functions_that_matter, sampled
 from perfield.run.snapshot import NUMBERS_PER_CHUNK
 from perfield.symbols.functions import MPI
 

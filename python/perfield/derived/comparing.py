@@ -7,10 +7,10 @@ import numpy as np
 
 from perfield.analysis.comparing.measured import LARGEST, SUMS, TABLES, Measured
 from perfield.analysis.comparing.table import TIMES
+from perfield.derived.providers import fields_of
 from perfield.run.errors import RunError
 from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
-from perfield.text import did_you_mean
 
 ENTRIES_AT_ONCE = 1 << 18
 COST = "<region>_compute_time_s"
@@ -84,14 +84,13 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
 
     Raises RunError, with the nearest names, if the run has no such field.
     """
-    if field not in run.columns.names:
-        advice = did_you_mean(field, run.columns.names) or f"`perfield fields {run.path}` lists them."
-        raise RunError(f"{run.path} has no field '{field}'; {advice}")
+    if field not in fields_of(run):
+        raise RunError(fields_of(run).unknown(field))
     sums, counts = np.zeros((2, run.n_ranks))
     for here, values in Snapshot(run).in_chunks(positions, [field]):
         finite = np.isfinite(values[:, 0])
         weights = run.spans[here].astype(float)[:, None]
-        each = values[:, 0] * (weights / run.per_step(field, here)[:, None])
+        each = values[:, 0] * (weights / fields_of(run).per_step(field, here)[:, None])
         sums += np.where(finite, each, 0.0).sum(axis=0)
         counts += (finite * weights).sum(axis=0)
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)

@@ -8,7 +8,7 @@ a run larger than memory chunk by chunk.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from xarray.core import indexing
 
 from perfield.analysis import accessor  # noqa: F401  # gives Datasets their `.perfield`
 from perfield.derived.dataframes import placement
+from perfield.derived.providers import REGION, fields_of
 from perfield.run.errors import RunError
 from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
@@ -31,18 +32,20 @@ class PerfieldBackend(BackendEntrypoint):
 
     description = "Open run directories of perfield: what each rank measured in each step"
     url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "fields")
 
     def open_dataset(
         self,
         filename_or_obj: str | PathLike[str] | RunDirectory,
         *,
         drop_variables: str | Iterable[str] | None = None,
+        fields: Sequence[str] = (),
     ) -> xr.Dataset:
         """The Dataset of a run; `perfield.run.RunDirectory.steps` says what it holds.
 
-        filename_or_obj : the directory that holds run.json, or an open run.
-        Raises RunError, whose text says what was found instead of a run.
+        filename_or_obj : the directory that holds run.json, or an open run. fields : names of further fields,
+        beside those that are computed frame by frame. Raises RunError, whose text says what was found instead
+        of a run, and KeyError if the run has no such field.
         """
         if isinstance(filename_or_obj, RunDirectory):
             run = filename_or_obj
@@ -54,7 +57,7 @@ class PerfieldBackend(BackendEntrypoint):
                 "directories only; give the directory that perfield made, by default perfield-run."
             )
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
-        return _dataset(Snapshot(run)).drop_vars(dropped, errors="ignore")
+        return _dataset(Snapshot(run), fields).drop_vars(dropped, errors="ignore")
 
     def guess_can_open(self, filename_or_obj: object) -> bool:
         """Whether this is a directory with a run.json, or an open run."""
@@ -63,12 +66,12 @@ class PerfieldBackend(BackendEntrypoint):
         return isinstance(filename_or_obj, RunDirectory)
 
 
-def open_steps(run: RunDirectory) -> xr.Dataset:
+def open_steps(run: RunDirectory, fields: Sequence[str] = ()) -> xr.Dataset:
     """The Dataset of a run as it is known now; variables read from steps are dask arrays, chunked over
-    steps."""
+    steps. fields : further fields, as for `PerfieldBackend.open_dataset`."""
     from dask.base import tokenize
 
-    opened = PerfieldBackend().open_dataset(run)
+    opened = PerfieldBackend().open_dataset(run, fields=fields)
     # A run that grew has other chunks, and one whose frames hold more steps has others, too.
     token = tokenize(str(run.path.absolute()), sorted(run.until.items()), run.step_indexes)
     chunked = {
@@ -113,26 +116,28 @@ class _StepArray(BackendArray):
         else:
             wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
             names = [self.fields[number] for number in np.atleast_1d(wanted)]
+            fields_of(self.snapshot.run)  # gives the run what it does not compute itself
             values = self.snapshot.fields(positions, names)[:, :, key[1]]
             values = values[:, 0] if wanted.ndim == 0 else np.moveaxis(values, 1, -1)
         return values[0] if isinstance(key[0], (int, np.integer)) else values
 
 
-def chunks_of(run: RunDirectory) -> Iterator[xr.Dataset]:
-    """The Dataset of a run as it is known now, in memory and chunk by chunk over steps; at least one.
+def chunks_of(run: RunDirectory, fields: Sequence[str] = ()) -> Iterator[xr.Dataset]:
+    """The Dataset as by `open_steps`, in memory and chunk by chunk over steps; at least one.
 
     Reads each step entry once for all variables, which a lazy Dataset cannot.
     """
     snapshot = Snapshot(run)
-    opened = _dataset(snapshot)
-    names = [field for array in _arrays(snapshot) for field in array.fields or ()]
+    opened = _dataset(snapshot, fields)
+    arrays = list(_arrays(snapshot, fields))
+    names = [field for array in arrays for field in array.fields or ()]
     place = {name: number for number, name in enumerate(names)}
     size = snapshot.steps_per_chunk
     for begin in range(0, max(len(run), 1), size):
         positions = np.arange(begin, min(begin + size, len(run)))
         values = snapshot.fields(positions, names).swapaxes(1, 2)
         read = {}
-        for array in _arrays(snapshot):
+        for array in arrays:
             if array.fields is not None:
                 found = values[:, :, [place[field] for field in array.fields]]
                 read[array.name] = array.dims, found if _REGION in array.dims else found[..., 0], array.about
@@ -140,12 +145,12 @@ def chunks_of(run: RunDirectory) -> Iterator[xr.Dataset]:
         yield chunk.assign({name: chunk[name].load() for name in (*_OF_STEP, *_STAMPS)} | read)
 
 
-def _dataset(snapshot: Snapshot) -> xr.Dataset:
+def _dataset(snapshot: Snapshot, fields: Sequence[str]) -> xr.Dataset:
     run, stems = snapshot.run, snapshot.run.columns.stems
     preferred = {"preferred_chunks": {_STEP: snapshot.steps_per_chunk}}
     lazy = {
         array.name: xr.Variable(array.dims, indexing.LazilyIndexedArray(array), array.about, preferred)
-        for array in _arrays(snapshot)
+        for array in _arrays(snapshot, fields)
     }
     own_name = {region.field: region.name for region in run.known_regions}
     own_names = np.array([own_name[stem] for stem in stems], dtype=str)
@@ -163,20 +168,20 @@ def _dataset(snapshot: Snapshot) -> xr.Dataset:
     return xr.Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
 
 
-def _arrays(snapshot: Snapshot) -> Iterator[_StepArray]:
-    """All variables that are read from steps."""
+def _arrays(snapshot: Snapshot, fields: Sequence[str]) -> Iterator[_StepArray]:
+    """All variables that are read from steps. fields : further fields."""
     for name, (dtype, meaning) in _OF_STEP.items():
         yield _StepArray(snapshot, name, None, (_STEP,), {"long_name": meaning}, dtype)
     for name, meaning in _STAMPS.items():
         about = {"units": "s", "long_name": meaning, "source": "measured"}
         yield _StepArray(snapshot, name, None, (_STEP, _RANK), about)
-    columns = snapshot.run.columns
-    for kind, field in columns.kinds.items():
+    known = fields_of(snapshot.run)
+    for kind, field in {**known.kinds, **{name: known[name] for name in fields}}.items():
         about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
         about |= {"direction": field.direction} if field.direction else {}
-        if "<region>" in kind:
-            name, dims = kind.replace("<region>", _REGION), (_STEP, _RANK, _REGION)
-            yield _StepArray(snapshot, name, columns.of_regions(kind), dims, about)
+        if REGION in kind:
+            name, dims = kind.replace(REGION, _REGION), (_STEP, _RANK, _REGION)
+            yield _StepArray(snapshot, name, known.of_regions(kind), dims, about)
         elif kind != _RANK:
             yield _StepArray(snapshot, kind, [kind], (_STEP, _RANK), about)
 

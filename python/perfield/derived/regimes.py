@@ -12,6 +12,7 @@ import xarray as xr
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
 from perfield.analysis.steps import output_steps
 from perfield.derived.injected import is_injected
+from perfield.derived.providers import fields_of
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, Snapshot
 from perfield.text import counted, did_you_mean
 
@@ -149,13 +150,13 @@ def field_of(run: RunDirectory, wanted: str | None) -> str:
     name = STEP_TIME if wanted is None else wanted
     of_region = {region.name: f"{region.field}_time_s" for region in run.known_regions}
     of_region.update({stem: f"{stem}_time_s" for stem in run.columns.stems})
-    if name not in run.columns.names:
+    if name not in fields_of(run):
         name = of_region.get(name, name)
-    if name not in run.columns.names:
-        known = [*run.columns.names, *of_region]
+    if name not in fields_of(run):
+        known = [*fields_of(run).names, *of_region]
         advice = did_you_mean(name, known) or f"`perfield fields {run.path}` lists the fields."
         raise RegimeError(f"{run.path} has no field or region '{wanted}'; {advice}")
-    unit = run.columns.field(name).unit
+    unit = fields_of(run)[name].unit
     if unit != "s":
         raise RegimeError(
             f"field '{name}' is in {unit if unit != '1' else 'no unit'}; regimes are of times, so name a "
@@ -210,17 +211,17 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times of one step, (n_steps, n_ranks), and the bytes that all ranks of the run wrote, (n_steps, 1)."""
     run = Snapshot(run).run
-    names = [name, WRITTEN] if WRITTEN in run.columns.names else [name]
+    known = fields_of(run)
+    names = [name, WRITTEN] if WRITTEN in run.columns else [name]
     values = np.empty((len(positions), len(ranks)))
     written = np.zeros((len(positions), 1))
     at_once = max(1, ENTRIES_PER_CHUNK // max(run.n_ranks, 1))
     for begin in range(0, len(positions), at_once):
         here = positions[begin : begin + at_once]
-        read = run.read(here, names, with_tables=False)
-        values[begin : begin + at_once] = read["values"][:, 0, ranks] / run.per_step(name, here)[:, None]
+        read = run.values(names, here)
+        values[begin : begin + at_once] = read[:, 0, ranks] / known.per_step(name, here)[:, None]
         if len(names) > 1:
-            of_frames = np.nansum(read["values"][:, 1], axis=1)
-            written[begin : begin + at_once, 0] = of_frames / run.spans[here]
+            written[begin : begin + at_once, 0] = np.nansum(read[:, 1], axis=1) / run.spans[here]
     return values, written
 
 

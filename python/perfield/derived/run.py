@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfield.derived import call_paths, critical_path, dataframes, representation, samples, transfers
 from perfield.derived import waits as of_waiting
+from perfield.derived.providers import fields_of
+from perfield.derived.view import RunView
 from perfield.run.run_directory import RunDirectory
-from perfield.run.sampled_frames import SampledFrames
-from perfield.run.wait_frames import WaitFrames
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,6 +38,7 @@ class Run(RunDirectory):
 
         return open_steps(self)
 
+    all_fields = property(fields_of)
     ranks = property(dataframes.ranks)
     clocks = property(dataframes.clocks)
     regions = property(dataframes.regions)
@@ -55,17 +58,21 @@ class Run(RunDirectory):
     transfers = transfers.transfers
     critical_path = critical_path.critical_path
 
-    def with_wait_states(self, regions: Sequence[str] = ()) -> WaitFrames:
-        """The run with more fields in its frames: how long each rank waited by kind of wait state, how long
-        others waited because of it, also by region, and what transfer took (`perfield.fields.waits`). Frames
-        of `self` stay without them.
+    def values(self, names: Sequence[str], positions: slice | Sequence[int] = slice(None)) -> np.ndarray:
+        """Values of `all_fields` in frames at once: (n_positions, len(names), n_ranks) float64, NaN where
+        absent.
 
-        regions : prefixes of the fields of regions that must have one, beside those in which ranks differ
-        most.
+        positions : of frames. For frames beyond memory there is `steps`. Raises KeyError if the run has no
+        such field, IndexError if it has no such frame, ValueError if it cannot have values of the field.
         """
-        return WaitFrames(self, regions)
+        if not all(name in self.columns for name in names):
+            fields_of(self)
+        return super().values(names, positions)
 
-    def with_functions(self) -> SampledFrames:
-        """The run with more fields in its frames: the CPU time of the functions that matter, as samples tell
-        it. Frames of `self` stay without them."""
-        return SampledFrames(self)
+    def with_fields(self, names: Sequence[str]) -> RunView:
+        """The run with more of `all_fields` in its frames, and in its Dataset. Frames of `self` stay without
+        them.
+
+        Raises KeyError if the run has no such field, ValueError if it cannot have values of it.
+        """
+        return RunView(self, names)

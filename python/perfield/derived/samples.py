@@ -36,6 +36,8 @@ TABLE = np.dtype(
         *(("count", "u8"), ("time_s", "f8")),
     ]
 )
+MOST_FUNCTIONS = 20  # that matter; the rest is shown together
+BY_IMBALANCE = 5  # of them, chosen since ranks differ most in them
 _ENTRIES_AT_ONCE = 4096  # of some hundred samples each
 _ON_PATH = -1  # in place of the region of other paths
 
@@ -189,6 +191,21 @@ def _read(run: RunDirectory) -> Samples:
     table = np.concatenate(parts)
     table["function"] = of_key[table["function"]] if len(of_key) else table["function"]
     return Samples(functions, _added_up(table), lost, changed)
+
+
+def functions_that_matter(found: Samples, n_ranks: int) -> np.ndarray:
+    """The functions (index in found.functions) with most time in all steps, and those in which ranks differ
+    most: at most MOST_FUNCTIONS, that with most time first."""
+    rows = found.table[found.table["frame"] != OUTSIDE]
+    of_ranks = np.zeros((len(found.functions), n_ranks))
+    np.add.at(of_ranks, (rows["function"], rows["rank"]), rows["time_s"])
+    total, saved = of_ranks.sum(axis=1), of_ranks.max(axis=1, initial=0.0) - of_ranks.mean(axis=1)
+    by_time = np.argsort(-total, kind="stable")[: MOST_FUNCTIONS - BY_IMBALANCE]
+    rest = np.setdiff1d(np.arange(len(total)), by_time)
+    unequal = rest[np.argsort(-saved[rest], kind="stable")[:BY_IMBALANCE]]
+    chosen = np.concatenate([by_time, unequal])
+    chosen = chosen[total[chosen] > 0]
+    return chosen[np.argsort(-total[chosen], kind="stable")]
 
 
 def sampled_calls(

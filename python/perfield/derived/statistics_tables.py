@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.statistics import STATISTICS
 from perfield.derived.dataset import open_steps
+from perfield.derived.providers import REGION, fields_of
 from perfield.derived.tables import MOST_FRAMES
 from perfield.run.errors import RunError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     """A row per group, over the newest 1000 frames, and how many of these are left out as uneven.
 
-    field : as in `run.columns.names`. level : "node", "switch", "package", "numa", "core", "step".
+    field : as in `fields_of`. level : "node", "switch", "package", "numa", "core", "step".
     Columns: the group under the name of its level (a step: its frame and the program's number), ranks, and
     the statistics over ranks, as the mean over frames; the imbalance is max over mean of these, as in the
     closing lines. The group with the largest mean comes first; steps come in their order.
@@ -29,7 +30,7 @@ def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     """
     steps = open_steps(run).isel(step=slice(-MOST_FRAMES, None))
     even = ~steps["uneven"].values
-    chosen = _of_field(run, steps, field).to_dataset(name="field")
+    chosen = _of_field(run, field).isel(step=slice(-MOST_FRAMES, None)).to_dataset(name="field")
     frames = np.arange(len(run))[-MOST_FRAMES:][even]
     found = chosen.isel(step=np.flatnonzero(even)).perfield.by(level)
     values = found["field"].transpose("step", ..., "statistic").values
@@ -55,18 +56,15 @@ def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     return rows, int((~even).sum())
 
 
-def _of_field(run: RunDirectory, steps: xr.Dataset, field: str) -> xr.DataArray:
+def _of_field(run: RunDirectory, field: str) -> xr.DataArray:
     """The variable of a field, with the name as in frames."""
-    if field in steps.data_vars and "region" not in steps[field].dims:
-        return steps[field]
-    for kind in run.columns.kinds:
-        if "<region>" in kind:
-            for stem in run.columns.stems:
-                if field == kind.replace("<region>", stem):
-                    return steps[kind.replace("<region>", "region")].sel(region=stem)
-    raise RunError(
-        f"{run.path} has no field '{field}'; `perfield fields {run.path}` lists those that it has."
-    )
+    known = fields_of(run)
+    if field not in known:
+        raise RunError(known.unknown(field))
+    if (stem := known.region_of.get(field)) is None:
+        return open_steps(run, [field])[field]
+    kind = next(kind for kind in known.kinds if kind.replace(REGION, stem) == field)
+    return open_steps(run)[kind.replace(REGION, "region")].sel(region=stem)
 
 
 def _row(values: list[float]) -> dict[str, float | None]:

@@ -101,6 +101,9 @@ class Columns:
             raise KeyError(f"'{kind}' is no field of regions of this run; it has {known}")
         return [kind.replace("<region>", stem) for stem in self.stems]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._number
+
     def field(self, name: str) -> Field:
         """What a field of the run means. Raises KeyError if it has no such field."""
         kind, stem = self._kind_and_stem[self._numbers([name])[0]]

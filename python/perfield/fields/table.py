@@ -31,12 +31,12 @@ class Field:
     name: str
     unit: str
     meaning: str
-    direction: str
-    source: str
-    over_steps: str
-    over_threads: str
-    in_runs: str
-    absent: str
+    direction: str = ""
+    source: str = "computed"
+    over_steps: str = "sum"
+    over_threads: str = "process"
+    in_runs: str = ""
+    absent: str = ""
 
     @property
     def adds_up(self) -> bool:

@@ -14,7 +14,7 @@ CAUSED, ON_PATH = "caused_wait_time_s", "critical_path_time_s"
 CAUSED_IN = "<region>_caused_wait_time_s"
 TRANSFER, SLOW_TRANSFER = "transfer_time_s", "slow_transfer_time_s"
 
-_IN_RUNS = "ranks keep stamps of messages; `run.with_wait_states()` adds it"
+_IN_RUNS = "ranks keep stamps of messages"
 _ABSENT = "the rank keeps no stamps, or nothing of its time in MPI is explained"
 _INEXACT = "the rank keeps no stamps, or nothing of its time in MPI is explained exactly"
 _NO_BASELINE = "none of the rank's calls in the step has a baseline"

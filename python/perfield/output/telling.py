@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfield.derived.providers.regimes import REGIMES
+from perfield.derived.providers.rhythm import RHYTHM
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED
 from perfield.output.survey import COMPUTING, beside_computing, cost_field, waiting_of
 
@@ -19,11 +21,9 @@ if TYPE_CHECKING:
     from perfield.run import Frame
 
 REGIONS = 4  # those that balancing would help most
-RHYTHM = ("phase_steps", "phase_gradient_steps", "order_parameter")  # where asked for
-REGIMES = ("regime_shade", "slow_share", "regime", "regime_probability")  # likewise
-WAITS = (CAUSED, LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED)  # likewise
+WAITS = (CAUSED, LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED)
 OTHERS = (  # the most telling first
-    *RHYTHM,
+    *RHYTHM,  # these and the next where they are asked for
     *REGIMES,
     *WAITS,
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),

@@ -137,7 +137,7 @@ class _Timeline:
                 self._put_descriptor()
             for number, name in enumerate(self._fields, len(PARTS) + 1):
                 descriptor = self._descriptor(_of_rank(rank, number), _of_rank(rank), name, number)
-                about = self._run.columns.field(name)
+                about = self._run.all_fields[name]
                 descriptor.description = f"{about.meaning}, in each step"
                 descriptor.counter.unit_name = about.unit
                 self._put_descriptor()
@@ -169,7 +169,7 @@ class _Timeline:
             if {"io_time_s", "mpi_io_time_s"} <= set(names):
                 calls[:, names.index("io_time_s")] -= np.nan_to_num(calls[:, names.index("mpi_io_time_s")])
             for number, name in enumerate(self._fields):
-                counters[:, number] /= run.per_step(name, here)[:, None]
+                counters[:, number] /= run.all_fields.per_step(name, here)[:, None]
             yield _Steps(
                 labels=self._snapshot.told(here, "label"),
                 begin_ns=self._ns(self._snapshot.stamps(here, "begin_s")),

@@ -121,7 +121,7 @@ def _of_all(run: OpenRun, name: str, field: str) -> Side:
 
 
 def _of_one(run: OpenRun, name: str, number: int, field: str) -> Side:
-    frame = run.run.frame(number)
+    frame = run.run.with_fields([field]).frame(number)
     mean = f", mean of {frame.span} steps" if frame.span > 1 else ""
     return Side(name, f"step {frame.label}{mean}", run.run, frame, frame.values[field])
 

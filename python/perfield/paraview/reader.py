@@ -97,8 +97,9 @@ def make(
     opened.use_mesh(mesh.strip())
     opened.times  # noqa: B018 - a run without steps is told before a run without mesh
     number = opened.frame_at(time)
-    frame = opened.run.frame(number)
     wanted = words_in(fields)
+    further = [name for name in wanted if name in opened.run.all_fields]
+    frame = opened.run.with_fields(further).frame(number)
     names = None if arrays == ALL else chosen_arrays(frame.values, opened.survey, wanted)
     _check(opened, frame, wanted)
     shown = with_values_over_steps(frame, opened.survey, names)
@@ -146,7 +147,7 @@ def _picture(
 def _check(opened: OpenRun, frame: Frame, wanted: list[str]) -> None:
     """Raises ValueError for names that no array has, with the nearest names."""
     of_cells = per_cell_fields(opened.run, frame)
-    known = sorted({*frame.values, *opened.survey.over_steps, *of_cells})
+    known = sorted({*frame.values, *opened.survey.over_steps, *of_cells, *opened.run.all_fields.names})
     for name in wanted:
         if name not in known:
             advice = did_you_mean(name, known, 1) or f"'perfield fields {opened.run.path}' lists all."

@@ -26,7 +26,7 @@ from vtkmodules.vtkCommonDataModel import (
 )
 
 import perfield
-from perfield.derived.per_step import PerStep
+from perfield.derived.view import RunView
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
 from perfield.pictures.blocks import shallow
@@ -52,7 +52,7 @@ class OpenRun:
     """
 
     def __init__(self, path: Path):
-        self.run = cast(RunDirectory, PerStep(perfield.open(path)))
+        self.run = cast(RunDirectory, RunView(perfield.open(path), of_one_step=True))
         self.run_id = run_id_of(self.run.info, path)
         self._mesh = ""
         self._told_of_mesh: list[str] = []
@@ -243,9 +243,9 @@ def known_field(run: OpenRun, name: str) -> str:
     Raises ValueError with the nearest names if the run has no such field.
     """
     name = name.strip()
-    known = run.run.columns.names
-    if name not in known:
-        advice = did_you_mean(name, sorted(known), 1) or f"'perfield fields {run.run.path}' lists all"
+    if name not in run.run.all_fields:
+        advice = did_you_mean(name, sorted(run.run.all_fields.names), 1)
+        advice = advice or f"'perfield fields {run.run.path}' lists all"
         raise ValueError(f"Array: this run has no field {name}; {advice}." if name else "Array is empty.")
     return name
 

@@ -56,7 +56,7 @@ def make(inputs: list[vtkDataObject], *, array: str = COMPUTING, run: str = "") 
     field = known_field(opened, array)
     made = statistics_of(over_all_steps(opened, field), field)
     if "measurements" in blocks_of(inputs[0]):
-        frame = opened.run.frame(number)
+        frame = opened.run.with_fields([field]).frame(number)
         values = {field: frame.values[field], **made}
         layers = topology(opened.run, replace(frame, values=values), opened.scene(tuple(values))).layers()
         layers["measurements"].GetCellData().SetActiveScalars(f"{field}_mean")

@@ -14,7 +14,7 @@ from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.derived.injected import is_injected
 from perfield.output.titles import region_titles, title
-from perfield.text import counted, did_you_mean, printable, shortened
+from perfield.text import counted, printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,15 +99,15 @@ def frames_of(run: RunDirectory, steps: Steps) -> np.ndarray:
 
 def known_field(run: RunDirectory, field: str) -> str:
     """The field's name; raises PlotError that names the nearest known ones if the run does not have it."""
-    if field in run.columns.names:
+    if field in run.all_fields:
         return field
-    advice = did_you_mean(field, run.columns.names) or "`perfield fields RUN` lists what it has."
-    raise PlotError(f"{run.path} has no field '{field}'; {advice}")
+    raise PlotError(run.all_fields.unknown(field))
 
 
 def words_of(run: RunDirectory, field: str) -> tuple[str, str]:
     """A field in words, and its unit: "s", "B", "1" or ""."""
-    return title(field, region_titles(run.known_regions), {})
+    words, unit = title(field, region_titles(run.known_regions), {})
+    return words, unit or run.all_fields[field].unit
 
 
 def scaled(unit: str, largest: float) -> tuple[float, str]:

@@ -46,7 +46,7 @@ def pictures(report: Report) -> tuple[list[Image], list[str]]:
 
 
 def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
-    from perfield.derived.per_step import per_step
+    from perfield.derived.view import per_step
     from perfield.output.image_plan import plan_images
     from perfield.output.images import draw_images
     from perfield.output.picture_series import PictureSeries

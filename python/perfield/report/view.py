@@ -39,7 +39,7 @@ def view_of(finding: Finding, report: Report) -> View | None:
     The frame is the step that the finding names; else, of its steps or of all, one in which the field is
     neither unusually high nor 0. The rank is the first of its ranks, or the sender of its first pair.
     """
-    field = finding.picture.field if finding.picture.field in report.run.columns.names else None
+    field = finding.picture.field if finding.picture.field in report.run.all_fields else None
     ranks = finding.ranks if len(finding.ranks) else finding.pairs[:1, 0]
     rank = int(ranks[0]) if len(ranks) else None
     if field is None and rank is None and finding.picture.step is None and not len(finding.steps):

@@ -44,7 +44,7 @@ class Frame:
     messages, received : structured arrays `source target call count bytes empty largest`, as counted by
     the sending (for get: the fetching) and by the receiving ranks. Ranks are world ranks, or -1 other
     peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`. is_mean : amounts are those of
-    one step, the mean of the frame's (`perfield.derived.per_step`). read_collectives : reads what
+    one step, the mean of the frame's (`perfield.derived.view`). read_collectives : reads what
     `collectives` gives; None where nothing can be read.
     """
 

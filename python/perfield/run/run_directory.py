@@ -63,6 +63,7 @@ class RunDirectory:
         span : as for `at_span`."""
         self.path = Path(path)
         self._span, self._is_snapshot = _checked(span), False
+        self.sent_from: tuple[type, tuple] | None = None  # in another process: what opens the run there
         self.info, self._wrong_info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         indexes = folder_of_indexes(self.path, run_id)
@@ -210,7 +211,7 @@ class RunDirectory:
         all frames are alike. Raises RunError for a number below 1.
         """
         taken = self.snapshot()
-        taken._span = _checked(steps)
+        taken._span, taken.derived = _checked(steps), {}
         taken._join()
         return taken
 
@@ -227,11 +228,6 @@ class RunDirectory:
             spans = np.maximum.reduceat(of_ranks, at) if len(rows) else of_ranks
             self._spans = np.minimum(spans, self._frame_index + 1)  # more are damaged
         return self._spans
-
-    def per_step(self, field: str, positions: Sequence[int]) -> np.ndarray:
-        """(n_positions,) float64, by what values of a field in frames are divided to give those of a step."""
-        adds_up = self._columns.field(field).adds_up
-        return self.spans[positions].astype(float) if adds_up else np.ones(len(positions))
 
     @property
     def setup(self) -> Frame:
@@ -382,6 +378,8 @@ class RunDirectory:
         (frame, region, rank). positions : of frames. For frames beyond memory there is `Run.steps`.
         Raises KeyError if the run has no such field, IndexError if it has no such frame.
         """
+        if "fields" in self.derived and not all(name in self._columns for name in names):
+            return self.derived["fields"].read(names, np.arange(len(self))[positions])
         return self._columns.read(self.places(positions), names)
 
     def uneven(self, positions: Sequence[int]) -> np.ndarray:
@@ -544,6 +542,7 @@ class RunDirectory:
     def frames_only(self) -> dict[str, Any]:
         """What reading frames takes, for another process: small enough to be sent, see `of_frames_only`."""
         taken = self.snapshot()
+        taken.sent_from = self.sent_from or taken.__reduce__()
         taken._clock_errors_ns = self.clock_errors_ns  # of entries that are not sent; likewise:
         taken._communicators = self._described
         taken._paths = self.known_paths

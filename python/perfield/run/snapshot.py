@@ -35,7 +35,8 @@ class Snapshot:
 
     def __reduce__(self) -> tuple:
         if self._sent is None:
-            data = pickle.dumps(self.run.frames_only(), pickle.HIGHEST_PROTOCOL)
+            sent = type(self.run), self.run.frames_only()
+            data = pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
             self._sent = uuid4().hex, data
         return _received, self._sent
 
@@ -57,7 +58,8 @@ class Snapshot:
 
     def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
         """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
-        return self.run.columns.read(self._places(positions), names)
+        self._places(positions)
+        return self.run.values(names, positions)
 
     def read(self, positions: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
         """Values of fields, messages, waits and more of frames, as `RunDirectory.read` gives them."""
@@ -115,7 +117,8 @@ def _received(name: str, data: bytes) -> Snapshot:
         if name not in _known:  # a worker gets a run once for each variable
             while len(_known) >= MOST_KNOWN:
                 del _known[next(iter(_known))]
-            _known[name] = Snapshot(RunDirectory.of_frames_only(pickle.loads(data)))
+            kind, sent = pickle.loads(data)
+            _known[name] = Snapshot(kind.of_frames_only(sent))
             _known[name]._sent = name, data
         return _known[name]
 

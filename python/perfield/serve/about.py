@@ -6,7 +6,7 @@
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
-     "scale"}],
+     "scale", "computed"}],   computed: only when it is asked for; /api/heat tells its range and scale
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..]} or {"reason": sentence},
@@ -29,15 +29,16 @@ from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
 from perfield.output.scales import NAMES, round_end
 from perfield.output.survey import COMPUTING
-from perfield.output.titles import region_titles
+from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.serve.followed import View, has_vtk, without_vtk
+from perfield.serve.ranges import range_of
 from perfield.topology import MOST_PLANES, ranges, used_devices
 
 MANY_RANKS = 10_000  # above, the machine's overview comes first
 OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
 
-WAITING = ("waiting_", "waited_", "mpi_")  # begins of times that are no computing
+WAITING = ("wait_", "waiting_", "waited_", "caused_wait_", "mpi_")  # begins of times that are no computing
 GROUPS = {  # of a field, by how its name begins
     "files": ("io_",),
     "memory": ("resident_", "minor_faults", "major_faults", "perfield_bytes"),
@@ -73,9 +74,19 @@ def about(view: View) -> dict[str, Any]:
     }
 
 
-def scale(view: View, field: str) -> dict[str, Any]:
-    """Title, unit, range and scale of one field; empty if no value of it is known."""
-    return next((dict(about) for about in _fields(view) if about["name"] == field), {})
+def scale(view: View, field: str, peaks: np.ndarray, low: float) -> dict[str, Any]:
+    """Title, unit, range and scale of one field; empty if no value of it is known.
+
+    peaks, low : of a computed field, its largest values in the frames that were read, and its smallest.
+    """
+    if field in view.run.columns:
+        return next((dict(about) for about in _fields(view) if about["name"] == field), {})
+    if not len(peaks):
+        return {}
+    titles = region_titles(view.run.known_regions)
+    found = {field: range_of(peaks, low)}
+    name_and_scale(found, titles, {}, {})
+    return _row(view, field, titles, view.run.all_fields.region_of, found[field])
 
 
 def is_overview(view: View) -> bool:
@@ -84,33 +95,33 @@ def is_overview(view: View) -> bool:
 
 
 def _fields(view: View) -> list[dict[str, Any]]:
-    run, columns = view.run, view.run.columns
-    titles = region_titles(run.known_regions)
-    arrays = {name: dict(found) for name, found in view.ranges.items() if name in set(view.names)}
+    titles, regions = region_titles(view.run.known_regions), view.run.all_fields.region_of
+    arrays = {name: dict(found) for name, found in view.ranges.items() if name in view.run.columns}
     name_and_scale(arrays, titles, {}, {})
     _reach_devices(view, arrays)
-    of_region = {
-        name: stem
-        for kind in columns.kinds
-        if "<region>" in kind
-        for name, stem in zip(columns.of_regions(kind), columns.stems)
+    shown = (name for name in view.names if name in arrays or name not in view.run.columns)
+    return [_row(view, name, titles, regions, arrays.get(name)) for name in shown]
+
+
+def _row(
+    view: View,
+    name: str,
+    titles: Mapping[str, str],
+    regions: Mapping[str, str],
+    found: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """found : title, unit, range and scale of the field; None where its values are not known yet."""
+    field, region = view.run.all_fields[name], regions.get(name)
+    words, unit = title(name, titles, {})
+    low, high = found["range"] if found else (None, None)
+    return {
+        **{"name": name, "title": words, "unit": unit or field.unit, "map": palette.colour_map(name)},
+        **{"group": "region" if region else _group(name, field.source, field.unit)},
+        **{"region": titles.get(region) if region else None},
+        **{"direction": field.direction, "meaning": field.meaning},
+        **{"range": found and [low, high], "scale": found and list(found["scale"] or (low, high))},
+        **{"computed": name not in view.run.columns},
     }
-    rows = []
-    for name in filter(arrays.__contains__, view.names):
-        found, field = arrays[name], columns.field(name)
-        low, high = found["range"]
-        region = of_region.get(name)
-        rows.append(
-            {
-                **{"name": name, "title": found["title"], "unit": found["unit"]},
-                **{"map": palette.colour_map(name)},
-                **{"group": "region" if region else _group(name, field.source, field.unit)},
-                **{"region": titles.get(region) if region else None},
-                **{"direction": field.direction, "meaning": field.meaning},
-                **{"range": [low, high], "scale": list(found["scale"] or (low, high))},
-            }
-        )
-    return rows
 
 
 def _reach_devices(view: View, arrays: Mapping[str, dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import perfield
 from perfield.derived.injected import sentence
 from perfield.pictures import NEEDS_VTK
 from perfield.run import RunDirectory
@@ -56,8 +57,9 @@ class View:
 
     @property
     def names(self) -> list[str]:
-        """Names of the run's fields."""
-        return self.run.columns.names
+        """Names of the run's fields; while it goes on, without those that take all steps at once."""
+        known = self.run.all_fields
+        return known.names if self.run.state == "running" else known.all_names
 
 
 class Followed:
@@ -68,7 +70,7 @@ class Followed:
         leads out of its directory."""
         inside.check(path)
         self._path, self._mesh, self._rank_array = path, mesh, rank_array
-        self._run = RunDirectory(path)
+        self._run = perfield.open(path)
         self._frames, self._ranges = Frames(), Ranges()
         self._lock = Lock()
         self._answers: Kept[Any] = Kept(48, KEPT_BYTES)
@@ -101,6 +103,7 @@ class Followed:
         inside.check(self._path)
         if self._view is not None:
             self._run.refresh()
+        self._run.all_fields  # noqa: B018 - snapshots share what it keeps
         run = self._run.snapshot()
         seen = tuple(run.until.items()), run.state, run.mesh_entries
         grew = seen[0::2] != self._seen[0::2]

@@ -35,16 +35,18 @@ def look(
     n_names: int,
     take: Callable[[np.ndarray], None],
     seconds: float,
+    in_order: bool = False,
 ) -> bool:
     """Gives positions to `take`, some at a time, until none is left or the time is over; at least once.
 
-    unread : positions of frames. Returns whether none is left.
+    unread : positions of frames. in_order : takes them as they follow one another, in place of spread over
+    all frames. Returns whether none is left.
     """
     end = time.monotonic() + seconds
     left = np.sort(np.asarray(list(unread) if not isinstance(unread, np.ndarray) else unread, dtype=np.int64))
     size = at_once(n_ranks, n_names)
     while len(left):
-        chosen = spread(left, size)
+        chosen = left[:size] if in_order else spread(left, size)
         take(chosen)
         left = left[~np.isin(left, chosen)]
         if time.monotonic() >= end:

@@ -53,7 +53,8 @@ class Ranges:
         def take(positions: np.ndarray) -> None:
             read = run.read(positions, names, with_tables=False)
             values = (
-                read["values"] / np.stack([run.per_step(name, positions) for name in names], 1)[..., None]
+                read["values"]
+                / np.stack([run.all_fields.per_step(name, positions) for name in names], 1)[..., None]
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a field may be absent in all ranks
@@ -90,11 +91,7 @@ class Ranges:
         found: dict[str, dict[str, object]] = {}
         for number in np.flatnonzero(np.isfinite(ends[:, 1]).any(axis=0)).tolist():
             low, high = ends[:, 0, number], ends[:, 1, number]
-            about: dict[str, object] = {"range": (float(np.nanmin(low)), float(np.nanmax(high)))}
-            usual = usual_peak(high[np.isfinite(high)])
-            if usual is not None:
-                about["usual_peak"] = usual
-            found[self._names[number]] = about
+            found[self._names[number]] = range_of(high[np.isfinite(high)], float(np.nanmin(low)))
         return found
 
     def kinds(self, n_frames: int) -> StepKinds | None:
@@ -113,6 +110,15 @@ class Ranges:
             return None
         return [self._names.index(name) if name in self._names else -1
                 for name in (COMPUTING, *WRITTEN, "step_time_s")]  # fmt: skip
+
+
+def range_of(peaks: np.ndarray, low: float) -> dict[str, object]:
+    """The "range" of a field, and its "usual_peak" where some steps are unusual.
+
+    peaks : (n_frames,) the largest values, finite. low : the smallest value of all.
+    """
+    usual = usual_peak(peaks)
+    return {"range": (low, float(peaks.max()))} | ({} if usual is None else {"usual_peak": usual})
 
 
 def joined(read: np.ndarray, states: np.ndarray) -> bool:

@@ -37,7 +37,7 @@ def values(view: View, field: str, begin: int, end: int) -> bytes:
     found = np.full((end - begin, n_ranks), np.nan, np.float32)
     at = 0
     for here, read in Snapshot(view.run).in_chunks(np.arange(begin, end), [field]):
-        found[at : at + len(read)] = read[:, 0] / view.run.per_step(field, here)[:, None]
+        found[at : at + len(read)] = read[:, 0] / view.run.all_fields.per_step(field, here)[:, None]
         at += len(read)
     return found.astype("<f4", copy=False).tobytes()
 
@@ -58,6 +58,8 @@ class _Heat:
         self._field, self._lock = field, Lock()
         self._per = (0, 0)
         self._cells = np.zeros((0, 0), np.float32)
+        self._peaks = np.zeros(0)  # of each frame; NaN where none is known
+        self._low = np.inf
         self._read = np.zeros(0, np.int64)  # the state of each frame when it was read
 
     @property
@@ -74,23 +76,27 @@ class _Heat:
             first = np.arange(0, view.run.n_ranks, max(ranks, 1))
 
             def take(positions: np.ndarray) -> None:
-                each = view.run.per_step(self._field, positions)[:, None]
+                each = view.run.all_fields.per_step(self._field, positions)[:, None]
                 values = snapshot.fields(positions, [self._field])[:, 0] / each
                 rows = np.fmax.reduceat(values, first, axis=1)
+                finite = np.where(np.isfinite(values), values, np.nan)
+                self._peaks[positions] = np.fmax.reduce(finite, axis=1)
+                self._low = float(np.fmin(self._low, np.fmin.reduce(finite, axis=None)))
                 at = positions // columns
                 for column, row in zip(at.tolist(), rows):
                     self._cells[:, column] = np.fmax(self._cells[:, column], row)
                 self._read[positions] = states[positions]
 
-            complete = look(unread, view.run.n_ranks, 1, take, HEAT_S)
-            cells = self._cells.copy()
+            in_order = self._field not in view.run.columns  # providers read the frames around each
+            complete = look(unread, view.run.n_ranks, 1, take, HEAT_S, in_order)
+            cells, peaks = self._cells.copy(), self._peaks[np.isfinite(self._peaks)]
         return packed(
             {"values": cells},
             complete=complete,
             ranks_per_bin=ranks,
             frames_per_bin=columns,
             n_frames=len(view.run),
-            **scale(view, self._field),
+            **scale(view, self._field, peaks, self._low),
         )
 
     def _make_room(self, view: View) -> None:
@@ -100,9 +106,12 @@ class _Heat:
         shape = -(-n_ranks // per[0]), -(-n_frames // per[1])
         if per != self._per or joined(self._read, view.run.frame_states):
             self._per, self._read = per, np.zeros(n_frames, np.int64)
+            self._peaks, self._low = np.full(n_frames, np.nan), np.inf
             self._cells = np.full(shape, np.nan, np.float32)
             return
         wider = np.full(shape, np.nan, np.float32)
         wider[:, : self._cells.shape[1]] = self._cells
         self._cells = wider
-        self._read = np.concatenate([self._read, np.zeros(n_frames - len(self._read), np.int64)])
+        new = n_frames - len(self._read)
+        self._read = np.concatenate([self._read, np.zeros(new, np.int64)])
+        self._peaks = np.concatenate([self._peaks, np.full(new, np.nan)])

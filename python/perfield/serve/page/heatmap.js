@@ -44,6 +44,7 @@ export class HeatMap {
     );
     if (!heat) return;
     [this.heat, this.about] = [heat, about];
+    if (about.computed) this.app.learn(about, heat);
     const [nRows, nColumns] = heat.arrays.values.shape;
     const { n_ranks: nRanks, n_frames: nFrames } = this.app.run;
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);

@@ -25,6 +25,7 @@ class App {
     this.chosen = null; // the rank
     this.frame = 0;
     this.about = null; // the field
+    this.learned = new Map(); // range and scale of computed fields, by name
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
     this.shown = null; // values of all ranks, as drawn
@@ -126,7 +127,16 @@ class App {
   }
 
   field(name) {
-    return this.run.fields.find((about) => about.name === name);
+    const about = this.run.fields.find((one) => one.name === name);
+    return about && Object.assign(about, this.learned.get(name));
+  }
+
+  /** Takes the range and scale of a computed field, which come with its heat map. */
+  learn(about, { range, scale }) {
+    if (!range || JSON.stringify(range) === JSON.stringify(about.range)) return;
+    this.learned.set(about.name, { range, scale });
+    Object.assign(about, { range, scale });
+    if (about === this.about) this.drawn = this.try(this.#showField());
   }
 
   /** A frame as a number on an axis, and in words. */

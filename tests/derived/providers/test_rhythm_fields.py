@@ -12,12 +12,12 @@ import rhythm_runs
 import perfield
 import twin
 from perfield.analysis.rhythm import RhythmError
+from perfield.derived.providers.rhythm import RHYTHM
 from perfield.run import AnyRun
-from perfield.run.rhythm_frames import RHYTHM, RhythmFrames
 
 
 def frames_of(path, stamps, **options):
-    return RhythmFrames(perfield.open(rhythm_runs.write(path / "run", stamps, **options)))
+    return perfield.open(rhythm_runs.write(path / "run", stamps, **options)).with_fields(RHYTHM)
 
 
 def test_each_frame_says_who_is_ahead_and_by_how_much(tmp_path):
@@ -55,7 +55,7 @@ def test_damaged_step_leaves_the_rhythm_of_the_others(tmp_path):
         if entry["type"] == "step" and entry["index"] == 3:
             data[entry["end"] - 1] ^= 0xFF
     stream.write_bytes(data)
-    frames = list(RhythmFrames(perfield.open(path)).frames())
+    frames = list(perfield.open(path).with_fields(RHYTHM).frames())
     assert [frame.index for frame in frames] == [0, 1, 2, 4, 5]
     for frame in frames:
         assert frame.values["phase_steps"] == pytest.approx([0, 0])

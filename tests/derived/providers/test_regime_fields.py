@@ -11,13 +11,15 @@ from planted_regimes import planted
 
 import perfield
 from perfield.analysis.regimes import REGIME, RegimeError
+from perfield.derived.providers import FieldsOfRun
+from perfield.derived.providers.regimes import REGIMES, Regimes
+from perfield.derived.view import RunView
 from perfield.run import AnyRun
-from perfield.run.regime_frames import REGIMES, RegimeFrames
 
 
 def frames_of(path, classified, n_ranks=4, n_steps=10):
     run = perfield.open(rhythm_runs.write(path / "run", rhythm_runs.even(n_ranks, n_steps)))
-    return RegimeFrames(run, classified)
+    return RunView(run, REGIMES, all_fields=FieldsOfRun(run, [Regimes(run, classified=classified)]))
 
 
 def with_probability(times, uncertain=()):
@@ -93,6 +95,7 @@ def test_timings_without_regimes_are_refused(tmp_path):
 
 
 def test_frames_count_in_the_share_as_often_as_they_hold_steps(tmp_path):
-    path = mixed_spans.write(tmp_path / "run", {rank: [1, 1, 4, 4] for rank in range(2)})
+    run = perfield.open(mixed_spans.write(tmp_path / "run", {rank: [1, 1, 4, 4] for rank in range(2)}))
     times = planted(2, 4, [([1], 3, 4)]).assign_coords(step=[0, 1, 5, 9])
-    assert RegimeFrames(perfield.open(path), times).frame(0).values["slow_share"].tolist() == [0, 0.4]
+    values = Regimes(run, classified=times).compute(["slow_share"], np.array([0]))
+    assert values["slow_share"].tolist() == [[0, 0.4]]
