@@ -101,7 +101,6 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
         ],
     ),
 }
-OLD_MESSAGES = struct.Struct("<iHHQQIIQ")  # before messages had stamps
 DEFINED = struct.Struct("<QIHH")  # hash, id, type, 0
 PATH_ROW = struct.Struct("<IIII")  # path, path around it, region, 0
 VERSIONS = {name: {"step": 3, "samples": 2}.get(name, 1) for name in NAMES}
@@ -142,13 +141,9 @@ def step_body(
     collectives: list[dict] = (),
     synchronisations: list[dict] = (),
     paths: list[dict] = (),
-    old_messages: bool = False,
     **values,
 ) -> bytes:
-    """Body of a step entry; keys: STEP_KEYS and TABLES. Missing keys are 0 (time: NaN, span: 1).
-
-    old_messages : rows of messages end behind `largest`, as before they had stamps.
-    """
+    """Body of a step entry; keys: STEP_KEYS and TABLES. Missing keys are 0 (time: NaN, span: 1)."""
     values = {"time": float("nan"), "span": 1, "pu": -1} | values
     unknown = set(values) - set(STEP_KEYS)
     if unknown:
@@ -160,8 +155,6 @@ def step_body(
     body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
     for number, (name, rows) in enumerate(tables.items(), 1):
         layout, columns = TABLES[name]
-        if old_messages and name == "messages":
-            layout, columns = OLD_MESSAGES, columns[:8]
         if rows:
             body += TABLE.pack(number, layout.size, len(rows))
         body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)

@@ -40,7 +40,7 @@ def write_waiting_run(
 
     Regions are those of the simulation; where it has none, `solve` holds all computation.
     logged : which steps keep a log; all keep rows, too. lost : events that each log says it had no room for.
-    without : ranks of an older perfield, which keep no stamps. span : steps that each entry adds up; then no
+    without : ranks that keep no stamps, as without MPI. span : steps that each entry adds up; then no
     step is logged. busy_in_mpi : ranks that spend the time in which they compute in MPI calls that wait for
     nobody, all but 1 ms of a step. world_ranks : what each rank says is its rank in the world. options : of
     twin.write_run.
@@ -71,7 +71,10 @@ def write_waiting_run(
         if not simulation.regions and options["regions"]:
             values["regions"] = [twin.region_row(1, computes)]
         if rank in without:
-            values.update(old_messages=True, collectives=[], synchronisations=[])
+            values["messages"] = [
+                {name: row[name] for name in row if name in STAMPLESS} for row in values["messages"]
+            ]
+            values.update(collectives=[], synchronisations=[])
         elif span == 1 and logged(entry):
             logs[rank, entry] = _logged(own)
 
@@ -153,6 +156,9 @@ def _sums(members: list) -> dict[str, int]:
 
 def _most_in_call(members: list) -> int:
     return max(Counter(int(event["wait_begin"]) for event in members).values())
+
+
+STAMPLESS = ("peer", "call", "count", "bytes", "empty", "largest")
 
 
 def _message_rows(events: np.ndarray) -> list[dict]:

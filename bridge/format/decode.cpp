@@ -88,9 +88,8 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, uint64_t run_id, S
 }
 
 template <class Row>
-bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Row>* table,
-              size_t least = sizeof(Row)) {
-  if (header.row_bytes < least) return false;
+bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Row>* table) {
+  if (header.row_bytes < sizeof(Row)) return false;
   *table = {rows, header.rows, header.row_bytes};
   return true;
 }
@@ -101,7 +100,7 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
     case StepTable::regions:
       return set_rows(header, rows, &view->regions);
     case StepTable::messages:
-      return set_rows(header, rows, &view->messages, kOldMessageRow);
+      return set_rows(header, rows, &view->messages);
     case StepTable::waits:
       return set_rows(header, rows, &view->waits);
     case StepTable::calls:

@@ -75,16 +75,9 @@ class TableView {
       : rows_(rows), size_(size), row_bytes_(row_bytes) {}
 
   size_t size() const noexcept { return size_; }
-  // Whether its rows have all columns; those that an older perfield did not write are zero.
-  bool is_whole() const noexcept { return row_bytes_ >= sizeof(Row); }
   Row operator[](size_t number) const noexcept {
     Row row;
-    if (__builtin_expect(is_whole(), 1)) {
-      std::memcpy(&row, rows_ + number * row_bytes_, sizeof(Row));
-    } else {
-      row = Row{};
-      std::memcpy(&row, rows_ + number * row_bytes_, row_bytes_);
-    }
+    std::memcpy(&row, rows_ + number * row_bytes_, sizeof(Row));
     return row;
   }
   Iterator begin() const noexcept { return {this, 0}; }

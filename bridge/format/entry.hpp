@@ -125,8 +125,7 @@ struct RegionRow {
 static_assert(sizeof(RegionRow) == 64);
 
 // Sums of stamps: ns on the rank's clock, modulo 2^64; of one message, its stamp. 0: not known of
-// all messages. most_in_call: how many of these messages one call completed, at most; 0: not known,
-// as in older streams. Still older ones end a row behind `largest`.
+// all messages. most_in_call: how many of these messages one call completed, at most; 0: not known.
 inline constexpr int kSizeBins = 8;
 struct MessageRow {
   int32_t peer;
@@ -140,7 +139,6 @@ struct MessageRow {
   uint32_t sizes[kSizeBins];  // messages by size, see size_bin
 };
 static_assert(sizeof(MessageRow) == 104);
-inline constexpr size_t kOldMessageRow = 40;
 
 // Two sums of stamps as one; 0 means that not all stamps are known, and stays 0.
 inline uint64_t sum_of_known(uint64_t a, uint64_t b) noexcept { return a && b ? a + b : 0; }

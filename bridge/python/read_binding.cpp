@@ -43,7 +43,7 @@ struct Rows {
 
 // The result of read_steps before it becomes arrays.
 struct Steps {
-  LargeVector<uint8_t> whole, stamped;
+  LargeVector<uint8_t> whole;
   LargeVector<perfield::StepBody> fixed;
   Rows<perfield::RegionRow> regions;
   Rows<perfield::MessageRow> messages;
@@ -57,7 +57,6 @@ struct Steps {
   explicit Steps(size_t count) : count_(count) {
     fixed.reserve(count);
     whole.reserve(count);
-    stamped.reserve(count);
   }
 
   // body: nullptr if the entry is damaged.
@@ -66,7 +65,6 @@ struct Steps {
     const bool is_whole = body && perfield::view_step(body, bytes, &view);
     if (!is_whole) view = {};
     whole.push_back(is_whole);
-    stamped.push_back(is_whole && view.messages.is_whole());
     fixed.push_back(view.fixed);
     regions.append(view.regions, n, count_);
     messages.append(view.messages, n, count_);
@@ -102,7 +100,6 @@ py::dict to_tables(Steps&& steps) {
   result["synchronisation_start"] = to_array(std::move(steps.synchronisations.start));
   result["paths"] = to_array(std::move(steps.paths.rows));
   result["path_start"] = to_array(std::move(steps.paths.start));
-  result["stamped"] = to_array(std::move(steps.stamped)).attr("astype")("bool");
   return result;
 }
 
@@ -422,10 +419,8 @@ void bind_reading(py::module_& module) {
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities',\n"
              "'collectives', 'synchronisations', 'paths' of all entries one after another, and\n"
-             "'region_start' (n + 1,), ...: where an entry's rows begin. 'stamped'\n"
-             "(bool per entry): whether its messages have stamps, channels and sizes; those of "
-             "older\n"
-             "versions are 0. docs/stream.md explains the columns.");
+             "'region_start' (n + 1,), ...: where an entry's rows begin. docs/stream.md\n"
+             "explains the columns.");
   module.def(
       "read_samples", &read_samples, py::arg("path"), py::arg("offsets"),
       "Where threads were, from `samples` entries at these offsets of a stream file.\n\n"

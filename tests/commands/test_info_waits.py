@@ -202,7 +202,7 @@ def test_uncertain_clocks_are_told_where_they_hide_waiting(tmp_path, printed):
     assert not any(line.startswith("Rank 2 costs") for line in lines)
 
 
-def test_runs_of_older_versions_show_whom_calls_name(tmp_path, printed):
+def test_runs_without_stamps_show_whom_calls_name(tmp_path, printed):
     path = write_waiting_run(tmp_path / "run", star(), without=range(4))
     assert printed(path, "--waits").startswith("(none)")
     assert "wait_causes" not in json.loads(printed(path, "--waits", "--json"))

@@ -382,7 +382,7 @@ def test_fields_of_a_frame_do_not_depend_on_blocks(tmp_path, monkeypatch):
             assert one_by_one.frame(number).values[name] == pytest.approx(whole[number][name], abs=1e-12)
 
 
-def test_run_of_an_older_version_has_no_events_and_no_fields(tmp_path):
+def test_run_without_stamps_has_no_events_and_no_fields(tmp_path):
     path = write_waiting_run(tmp_path / "run", ring(), without=range(4))
     run = perfield.open(path)
     assert not run.tells_arrivals.any()

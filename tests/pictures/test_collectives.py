@@ -123,7 +123,7 @@ def test_operations_of_communicators_that_nobody_described_are_told(tmp_path):
     assert "not drawn: 361 kB in communicators" in text(shown, "in_words")[0]
 
 
-def test_layer_is_empty_for_older_runs_and_where_it_is_left_out(tmp_path):
+def test_layer_is_empty_without_communicators_and_where_it_is_left_out(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run"))
     assert topology(run, run.frame(0)).collectives.GetNumberOfCells() == 0
     run = perfield.open(collective_runs.write_run(tmp_path / "new"))

@@ -11,7 +11,7 @@ import twin
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from perfield.plots import message_sizes, tiny_senders
-from perfield.plots.style import PlotError, new_figure
+from perfield.plots.style import new_figure
 
 
 def sized(rank, step, values):
@@ -20,10 +20,6 @@ def sized(rank, step, values):
         {"peer": (rank + 1) % 4, "call": twin.ISEND, "count": rank + 1, "bytes": 70_000 + 8 * rank}
         | twin.sizes_of(*[8] * rank, 70_000)
     ]
-
-
-def older(rank, step, values):
-    values["old_messages"] = True
 
 
 def test_messages_are_counted_by_size(tmp_path):
@@ -39,9 +35,3 @@ def test_ranks_with_most_tiny_messages_come_first(tmp_path):
     assert [label.get_text() for label in axes.get_yticklabels()] == ["rank 1", "rank 2", "rank 3"]
     assert [bar.get_width() for bar in axes.patches] == [2, 4, 6]
     assert [text.get_text() for text in axes.texts if "%" in text.get_text()] == ["50 %", "67 %", "75 %"]
-
-
-def test_older_runs_say_that_they_have_no_sizes(tmp_path):
-    run = perfield.open(twin.write_run(tmp_path / "run", change_step=older))
-    with pytest.raises(PlotError, match="older version, which kept no sizes"):
-        message_sizes(run, axes=new_figure().subplots())

@@ -84,15 +84,6 @@ def test_frames_of_several_entries_add_up_operations(tmp_path):
     assert mean[(mean["rank"] == 3) & (mean["call"] == "alltoall")]["bytes_out"].tolist() == [32_000]
 
 
-def test_older_runs_have_no_table(tmp_path):
-    def older(rank, step, values):
-        values["old_messages"] = True
-
-    run = perfield.open(twin.write_run(tmp_path / "run", change_step=older))
-    assert run.communicators == [] and run.frame(0).collectives is None
-    assert len(run.collectives(0)) == 0 and len(run.message_sizes(0)) == 0
-
-
 def test_sizes_of_messages_are_counted_by_bin(tmp_path):
     def sized(rank, step, values):
         values["messages"] = [

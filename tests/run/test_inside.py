@@ -127,7 +127,7 @@ def test_a_rank_has_the_time_that_all_others_waited_for_it(tmp_path):
     np.testing.assert_allclose(waited_for, [(2 + 3 + 4) * 1e-6, 0, 0, 0])  # not what rank 0 waits for itself
 
 
-def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
+def test_entries_of_another_version_are_passed_over_and_reported(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2)
     stream = next((path / "stream").iterdir())
     writer = twin.Writer(stream, 0)
@@ -136,7 +136,7 @@ def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
     writer.add("step", body, index=2, version=2)
     run = perfield.open(path)
     assert len(run) == 2
-    assert any("1 entries of an older perfield" in sentence for sentence in run.damage)
+    assert any("1 entries of another version of perfield" in sentence for sentence in run.damage)
 
 
 @pytest.mark.parametrize("rows", [1, 2**32 - 1])

@@ -115,12 +115,12 @@ def test_damaged_definitions_that_contain_themselves_are_lost(made):
     assert found["solve < other paths"] == 2 and found["solve < pEqn < main"] == 8
 
 
-def test_runs_of_older_versions_have_no_paths(made):
-    def older(rank, step, values):
+def test_runs_without_paths_have_none(made):
+    def without(rank, step, values):
         nested(rank, step, values)
         del values["paths"]
 
-    run = made(older, paths=None)
+    run = made(without, paths=None)
     assert not len(run.paths().compute()) and not run.known_paths.all and tables.paths(run) == ([], 0)
 
 

@@ -349,7 +349,7 @@ def not_a_run(folder, kind):
             (path / "run.json").write_text(texts.get(kind, '{"run_id": "00000000000000ff"}'))
         if kind == "empty stream":
             (path / "stream" / "a.pf").write_bytes(b"")
-        if kind == "newer version":
+        if kind == "another version":
             twin.Writer(path / "stream" / "a.pf", 0, run_id=255).add("rank", b"", version=2)
         if kind == "other run":
             twin.Writer(path / "stream" / "a.pf", 0).add("rank", twin.json_body({}))
@@ -367,7 +367,7 @@ def not_a_run(folder, kind):
         ("no run id", r"names no run id \(found None, expected 16 hexadecimal digits\)"),
         ("no stream", "has a run.json but no stream: no rank has checked in"),
         ("empty stream", "holds no `rank` entry, so no rank is known. The streams are empty"),
-        ("newer version", "is newer than this one; update perfield"),
+        ("another version", "was written by perfield of another version; look at it with that version"),
         ("other run", "no rank is known. .* 1 entries of another run .123456789abcdef0. were ignored"),
     ],
 )

@@ -54,7 +54,7 @@ class _Node:
 def write(
     path: Path, nodes: int, per_node: int, steps: int, *, regions: int = 10, shared: bool = True
 ) -> Path:
-    """Writes a finished run. shared : ranks share definitions; False: each has its own, as in older runs."""
+    """Writes a finished run. shared : ranks share definitions; False: each has its own, as where imported."""
     shutil.rmtree(path, ignore_errors=True)
     twin.write_run(path, 1, 0, ended=False, mesh=False)  # run.json
     for old in (path / "stream").glob("*.pf"):

@@ -15,7 +15,7 @@ from perfield.topology import Placement, UsedDevices
 if TYPE_CHECKING:
     from perfield.analysis.waits.sums import WaitSums
 
-# small: messages of at most 511 B, the empty ones among them; 0 in runs of older versions.
+# small: messages of at most 511 B, the empty ones among them.
 PAIRS = np.dtype(
     [("source", "i4"), ("target", "i4"), *((name, "u8") for name in ("count", "bytes", "empty", "small"))]
 )

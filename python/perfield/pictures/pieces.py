@@ -163,11 +163,7 @@ def started_in(run: AnyRun) -> Path:
 def openfoam_case(run: AnyRun) -> str:
     """The case of an OpenFOAM program, relative to its working directory: what follows -case, else "."."""
     entry = next((entry for entry in run.rank_entries if entry), {})
-    arguments = entry.get("arguments", "")  # a list in runs that older versions imported
-    for words in (
-        run.info.get("command", []),
-        arguments.split() if isinstance(arguments, str) else arguments,
-    ):
+    for words in (run.info.get("command", []), entry.get("arguments", "").split()):
         for option, value in zip(words, words[1:]):
             if option == "-case":
                 return value

@@ -169,7 +169,7 @@ class TopologyPicture:
     thread_places : marks in the ranks, below the PUs of each of their threads; see `places_of_threads`. None,
         and no layer, if no rank has threads with PUs of their own.
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
-        `CollectiveBars.layer` says. Empty if the run describes no communicator, as runs of older versions.
+        `CollectiveBars.layer` says. Empty if the run describes no communicator.
 
     `Overview.layers` tells what the layers hold if each node is one cell.
     """

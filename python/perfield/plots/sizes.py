@@ -30,7 +30,7 @@ def message_sizes(
 
     run : an open run. steps, axes, source : as `perfield.plots` says. The scale is logarithmic; each bar
     carries its share of the messages.
-    Raises PlotError if the run holds no sizes, as those of older versions.
+    Raises PlotError if no rank sent a message in these steps.
     """
     positions = frames_of(run, steps)
     of_ranks = sizes_by_rank(source or Source(run), positions)
@@ -79,14 +79,12 @@ def tiny_senders(
 def sizes_by_rank(source: Source, positions: np.ndarray) -> np.ndarray:
     """(n_ranks, 8) messages that each rank sends, by size. Raises PlotError if none has a size."""
     run = source.run
-    found, n_messages = np.zeros((run.n_ranks, 8)), 0.0
+    found = np.zeros((run.n_ranks, 8))
     for rows in source.messages(positions):
         if "sizes" not in rows.dtype.names:  # pairs that somebody has added up
             return sizes_by_rank(Source(run), positions)
-        n_messages += float(rows["count"].sum())
         known = (rows["source"] >= 0) & (rows["source"] < run.n_ranks)
         np.add.at(found, rows["source"][known], rows["sizes"][known].astype(float))
     if not found.any():
-        why = "was measured by an older version, which kept no sizes" if n_messages else "sent no message"
-        raise PlotError(f"there are no sizes of messages in these steps: {run.path} {why}")
+        raise PlotError(f"there are no sizes of messages in these steps: {run.path} sent no message")
     return found

@@ -222,8 +222,8 @@ def _log_steps(run: RunDirectory) -> np.ndarray:
     steps = np.intersect1d(run.logged_steps, run.step_indexes[run.spans == 1])
     if not len(steps):
         raise PlotError(
-            f"{run.path} has no logged step in a frame of its own, so nobody knows when calls were made; it "
-            "may be from an older version, or arrivals_every was 0."
+            f"{run.path} has no logged step in a frame of its own, so nobody knows when calls were made; "
+            "arrivals_every may have been 0."
         )
     return steps
 

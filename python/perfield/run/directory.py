@@ -105,9 +105,9 @@ def why_empty(path: Path, info: dict, streams: Streams) -> str:
     if streams.refused:
         return " ".join(streams.refused)
     damage = streams.damage(running=False)
-    if any("newer version" in sentence for sentence in damage):
-        version = info.get("perfield", "a newer version")
-        return f"{path} was written by perfield {version}, which is newer than this one; update perfield."
+    if any("another version" in sentence for sentence in damage):
+        version = info.get("perfield", "of another version")
+        return f"{path} was written by perfield {version}; look at it with that version."
     if waiting := staged(path):
         return f"{path} holds no `rank` entry yet: {waiting}"
     if not streams.paths:

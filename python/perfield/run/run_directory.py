@@ -252,13 +252,13 @@ class RunDirectory:
 
     @property
     def communicators(self) -> list[Communicator]:
-        """The communicators that ranks used so far, the largest first; empty for older versions."""
+        """The communicators that ranks used so far, the largest first."""
         return largest_first(one for one in self._described if one.used)
 
     @property
     def grids(self) -> list[Communicator]:
         """The Cartesian communicators that ranks made so far (MPI_Cart_create and those made of them), in
-        this order; empty for older versions."""
+        this order."""
         return [one for one in self._described if one.dims]
 
     @property
@@ -446,14 +446,14 @@ class RunDirectory:
 
     @property
     def known_paths(self) -> Paths:
-        """The call paths on which ranks entered regions so far; without any in runs of older versions."""
+        """The call paths on which ranks entered regions so far."""
         if self._paths is None:
             self._paths = Paths(self._streams, self._regions, self._quantities)
         return self._paths
 
     def path_rows(self, positions: Sequence[int]) -> np.ndarray:
         """What call paths cost in frames, structured (perfield.run.paths.ROWS), `step` being an index into
-        positions; sorted by step, rank and path. Empty for runs of older versions."""
+        positions; sorted by step, rank and path."""
         paths = self.known_paths
         if not paths.all:
             return np.zeros(0, PATH_ROWS)
@@ -464,7 +464,7 @@ class RunDirectory:
 
     @property
     def tells_arrivals(self) -> np.ndarray:
-        """(n_ranks,) bool, whether a rank has stamps of its messages; False in runs of older versions."""
+        """(n_ranks,) bool, whether a rank has stamps of its messages; those of one without MPI do not."""
         return self._tells_arrivals
 
     @property

@@ -75,7 +75,6 @@ def _object_of(one: Kind, words: str) -> Kind:
 
 COUNTS = _object_of(WHOLE, "an object of whole numbers below 2^62")
 HEX = Kind("a hexadecimal number of 64 bits", lambda value: type(value) is str and _is_hex(value))
-ANY_TEXTS = Kind("a text or a list of texts", lambda value: TEXT.fits(value) or TEXTS.fits(value))
 
 
 def _is_hex(text: str) -> bool:
@@ -115,7 +114,7 @@ FIELDS: dict[str, Kind] = {
     **_row("used", FLAG),
     **_row("sources command regions_unmatched regions_not_entered regions_known cpusets_of_threads", TEXTS),
     **_row("compared_ns dims", WHOLES),
-    "arguments": ANY_TEXTS,  # a list in runs that older versions imported
+    "arguments": TEXT,
     "periodic": _list(Kind("", lambda value: value in (0, 1)), "a list of true and false"),
     "configuration": OBJECT,
     "device_choice": _object_of(TEXT, "an object of texts"),

@@ -24,9 +24,8 @@ NAMES = (
     *("definition", "defined", "reference", "events", "communicator", "samples", "modules", "paths"),
 )
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
-# Of the bodies that this perfield reads: the oldest and the newest.
-OLDEST = {name: 3 if name == "step" else 1 for name in NAMES}
-VERSIONS = {name: {"step": 4, "samples": 2}.get(name, 1) for name in NAMES}
+# Of the bodies that this perfield reads; steps are full or packed.
+VERSIONS = {name: {"step": (3, 4), "samples": (2,)}.get(name, (1,)) for name in NAMES}
 _AT_ONCE = 4  # files that are read at a time
 _OFFSET_BITS = 44  # 16 TB
 _MOST_MISFITS = 100  # sentences on fields that are left out
@@ -185,8 +184,7 @@ class Streams(Rows):
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        version = self.places["version"]
-        known = (version >= OLDEST[name]) & (version <= VERSIONS[name])
+        known = np.isin(self.places["version"], VERSIONS[name])
         return np.flatnonzero((self.places["type"] == TYPES[name]) & known)
 
     def json(self, name: str) -> Iterator[tuple[int, dict]]:
@@ -276,20 +274,11 @@ class Streams(Rows):
                 here = self.places[begins[number] : begins[number + 1]]
                 sentences += [f"{name}: {gap}" for gap in _gaps(here)]
         sentences += self._misfits
-        type, version = self.places["type"], self.places["version"]
-        number = np.where(type <= len(NAMES), type, 0)
-        oldest, newest = (np.array([0, *versions.values()])[number] for versions in (OLDEST, VERSIONS))
-        too_new = int(np.count_nonzero((version > newest) | (type > len(NAMES))))
-        too_old = int(np.count_nonzero((version < oldest) & (type <= len(NAMES))))
-        if too_old:
+        others = len(self.places) - sum(len(self.of_type(name)) for name in NAMES)
+        if others:
             sentences.append(
-                f"{self.folder.name}: {too_old} entries of an older perfield, whose layout was another, were "
-                "passed over; look at this run with the perfield that wrote it."
-            )
-        if too_new:
-            sentences.append(
-                f"{self.folder.name}: {too_new} entries of a newer version were passed over; "
-                "update perfield to see them."
+                f"{self.folder.name}: {others} entries of another version of perfield were passed over; "
+                "look at this run with the perfield that wrote it."
             )
         return sentences
 

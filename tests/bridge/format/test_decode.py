@@ -179,22 +179,6 @@ def test_additional_columns_of_a_row_are_skipped():
     assert read["waits"]["peer"].tolist() == [4, 5] and read["waits"]["ns"].tolist() == [40, 50]
 
 
-def test_messages_of_older_versions_are_read_and_have_no_stamps():
-    values = twin.step_values(1, 4, 0)
-    (row, *_) = values["messages"]
-    row |= {"begun_sum": 7, "number": 5, "channel": 9}
-    old, new = twin.step_body(**values, old_messages=True), twin.step_body(**values)
-    assert len(new) - len(old) == 64 * len(values["messages"])
-    read = _bridge.decode_steps([old, new])
-    assert read["whole"].tolist() == [True, True] and read["stamped"].tolist() == [False, True]
-    of_old, of_new = np.split(read["messages"], [read["message_start"][1]])
-    for name in ("peer", "call", "count", "bytes", "empty", "largest"):
-        np.testing.assert_array_equal(of_old[name], of_new[name])
-    assert of_new["begun_sum"][0] == 7 and of_new["sizes"][0].tolist() == [1, 0, 2, 0, 0, 0, 0, 0]
-    for name in ("begun_sum", "wait_begin_sum", "wait_end_sum", "number", "channel", "sizes"):
-        assert not of_old[name].any()
-
-
 def test_too_short_rows_make_no_step():
     read = _bridge.decode_steps([with_table(twin.step_body(), 3, 16, 1, b"x" * 16)])
     assert not read["whole"].any() and len(read["waits"]) == 0

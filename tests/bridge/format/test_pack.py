@@ -67,12 +67,7 @@ def no_tables(values):
     values["collectives"] = values["synchronisations"] = []
 
 
-def old_rows(values):
-    many_rows(values)
-    values["old_messages"] = True
-
-
-CHANGES = [None, many_rows, other_partners, several_threads, no_tables, old_rows]
+CHANGES = [None, many_rows, other_partners, several_threads, no_tables]
 
 
 @pytest.mark.parametrize("before", CHANGES)

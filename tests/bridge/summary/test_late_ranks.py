@@ -182,7 +182,7 @@ def test_log_that_overflowed_and_clashing_communicators_explain_less(tmp_path):
     assert not lines_of(clashing)["explained"].startswith("100 %")
 
 
-def test_runs_of_older_versions_have_no_such_line(tmp_path):
+def test_runs_without_stamps_have_no_such_line(tmp_path):
     path = write_waiting_run(tmp_path / "run", ring(), without=range(4))
     assert "explained" not in lines_of(path) and "waits" not in lines_of(path)
 

@@ -74,7 +74,7 @@ class WaitSums:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is known at all; not in runs of older versions."""
+        """Whether anything is known at all."""
         return bool(np.isfinite(self.caused_s).any())
 
     @property
