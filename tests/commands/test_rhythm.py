@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import rhythm_runs
 import xarray as xr
-from planted_phases import phases_of
 
 import twin
 from perfield import commands
-from perfield.analysis.rhythm import course
+from perfield.analysis.rhythm import course, phases
 from perfield.commands.rhythm import sentences
 
 
@@ -71,8 +70,8 @@ def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
 
 
 def test_counts_steps_from_where_ranks_have_phases():
-    steps = np.linspace(-10, 10, 200) + np.zeros((3, 1))
-    judged = course(phases_of(np.where(steps < 0, np.nan, steps), np.linspace(-10, 10, 200)))
+    found = phases(rhythm_runs.steps_of(rhythm_runs.even(3, 20)), samples=200)
+    judged = course(found.assign(phase=found["phase"].where(found["time"] > 10)))
     assert np.isnan(judged.moments[0].step)
     assert next(iter(sentences(judged))).startswith("3 ranks, 9 steps of 1 s,")
 
