@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "perfield.h"
+#include "recorder/fast_path.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
-#include "recorder/usual_region.hpp"
 #include "session/environment.hpp"
 #include "session/session.hpp"
 
@@ -22,30 +22,31 @@ using perfield::RegionDefinition;
 using perfield::Regions;
 using perfield::SampledClock;
 using perfield::session;
-using perfield::Shard;
-using perfield::this_shard;
+using perfield::this_profile;
+using perfield::ThreadProfile;
 
 namespace {
 
-__attribute__((noinline)) uint32_t armed(Recorder& r, Shard& s, uint32_t id, int block) noexcept {
-  s.set_unusual(s.own_work, false);
-  r.make_unusual(id);
+__attribute__((noinline)) uint32_t armed(Recorder& r, ThreadProfile& s, uint32_t id,
+                                         int block) noexcept {
+  s.set_own_work(s.own_work, false);
+  r.forbid_fast_path(id);
   return r.regions.part_of(id, block, s.pipeline_armed_at);
 }
 
 // The region that an entry counts for: itself, its part for a block, the armed one, or none.
-uint32_t counted_as(Recorder& r, Shard& s, uint32_t id, int block) noexcept {
+uint32_t counted_as(Recorder& r, ThreadProfile& s, uint32_t id, int block) noexcept {
   if (s.pipeline_armed) return armed(r, s, id, block);
   const RegionDefinition& d = r.regions[id];
   if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
   return block >= 0 ? r.regions.part_of(id, block, 0) : id;
 }
 
-// The long way, see usual_region.hpp. ticks: of the event, if known.
+// The slow path, see fast_path.hpp. ticks: of the event, if known.
 __attribute__((noinline)) void enter(perfield_region region, int block,
                                      uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
-  Shard* s = r.shard();
+  ThreadProfile* s = r.profile();
   if (!s || region == 0 || region > r.regions.size()) return;
   uint32_t id = region - 1;
   if (__builtin_expect(id == r.regions.step_region(), 0) && !s->own_work &&
@@ -53,12 +54,12 @@ __attribute__((noinline)) void enter(perfield_region region, int block,
     session().setup_done();
   const uint32_t counted = counted_as(r, *s, id, block);
   r.enter_region(*s, id, counted, ticks);
-  if (counted == id && id != r.regions.step_region()) r.make_usual(*s, id);
+  if (counted == id && id != r.regions.step_region()) r.allow_fast_path(*s, id);
 }
 
 __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
-  Shard* s = r.shard();
+  ThreadProfile* s = r.profile();
   if (!s || region == 0) return;
   r.leave_region(*s, region - 1, ticks);
   if (__builtin_expect(region - 1 == r.regions.step_region(), 0) && !s->own_work &&
@@ -66,49 +67,51 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
     session().close_step_of_region();
 }
 
-// Where samples need a look at each event; then the short way.
-__attribute__((noinline)) bool enter_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+// Where samples need a look at each event; then the fast path.
+__attribute__((noinline)) bool enter_sampled(ThreadProfile& s, uint32_t handle,
+                                             uint64_t ticks) noexcept {
   const SampledClock clock{ticks};
   s.look_at_samples();
-  return s.enter_usual(handle, clock) || s.enter_found(handle, clock);
+  return s.enter_fast(handle, clock) || s.enter_corrected(handle, clock);
 }
-__attribute__((noinline)) bool leave_sampled(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+__attribute__((noinline)) bool leave_sampled(ThreadProfile& s, uint32_t handle,
+                                             uint64_t ticks) noexcept {
   s.look_at_samples();
-  return s.leave_usual(handle, SampledClock{ticks});
+  return s.leave_fast(handle, SampledClock{ticks});
 }
 
-// Samples; the short way after a wrong guess; not counted; or the long way.
+// Samples; the fast path after a wrong prediction; not counted; or the slow path.
 __attribute__((noinline)) void enter_otherwise(perfield_region region, uint64_t ticks) noexcept {
-  Shard* const s = this_shard;
+  ThreadProfile* const s = this_profile;
   if (!s) return enter(region, -1, ticks);
   if (s->activity->sampled && enter_sampled(*s, region - 1, ticks)) return;
-  if (ticks ? s->enter_found(region - 1, GivenTicks{ticks})
-            : s->enter_found(region - 1, CounterClock()))
+  if (ticks ? s->enter_corrected(region - 1, GivenTicks{ticks})
+            : s->enter_corrected(region - 1, CounterClock()))
     return;
   if (!s->enter_unmeasured(region - 1)) enter(region, -1, ticks);
 }
 __attribute__((noinline)) void leave_otherwise(perfield_region region, uint64_t ticks) noexcept {
-  Shard* const s = this_shard;
+  ThreadProfile* const s = this_profile;
   if (s && s->activity->sampled && leave_sampled(*s, region - 1, ticks)) return;
   if (!s || !s->leave_unmeasured(region - 1)) leave(region, ticks);
 }
 
 // Starts measuring, with the rank that the launcher's environment gives.
-void wake_without_mpi() noexcept {
-  if (session().awake()) return;
+void start_without_mpi() noexcept {
+  if (session().is_started()) return;
   int rank = 0, size = 1;
   perfield::rank_from_environment(&rank, &size);
-  session().wake(rank, size, "");
+  session().start(rank, size, "");
 }
 
-// The first step or piece of mesh wakes a process in which no wrapped MPI_Init will.
-void wake_at_first_use() noexcept {
-  if (!session().awake() && !perfield::mpi_init_will_wake()) wake_without_mpi();
+// The first step or piece of mesh starts a process in which no wrapped MPI_Init will.
+void start_at_first_use() noexcept {
+  if (!session().is_started() && !perfield::mpi_init_will_start()) start_without_mpi();
 }
 
 template <typename F>
 void describe(F description) noexcept {
-  wake_at_first_use();
+  start_at_first_use();
   session().with_mesh(description);
 }
 
@@ -117,7 +120,7 @@ void describe(F description) noexcept {
 #define PERFIELD_EXPORT extern "C" __attribute__((visibility("default")))
 
 PERFIELD_EXPORT void perfield_initialize(void) {
-  wake_without_mpi();
+  start_without_mpi();
   session().setup_done();
 }
 
@@ -127,7 +130,7 @@ PERFIELD_EXPORT void perfield_finalize(void) {
 }
 
 PERFIELD_EXPORT void perfield_step(int64_t step, double time) {
-  wake_at_first_use();
+  start_at_first_use();
   session().close_step(step, time);
   session().show_in_process();
 }
@@ -142,13 +145,13 @@ PERFIELD_EXPORT perfield_region perfield_region_define(const char* name, const c
 }
 
 uint32_t perfield_source_function_entered(const char* name) noexcept {
-  wake_at_first_use();
+  start_at_first_use();
   return perfield_region_define(name, nullptr, 0);
 }
 
 PERFIELD_EXPORT void perfield_region_begin(perfield_region region) {
-  Shard* const s = this_shard;
-  if (__builtin_expect(!s || !s->enter_usual(region - 1, CounterClock()), 0))
+  ThreadProfile* const s = this_profile;
+  if (__builtin_expect(!s || !s->enter_fast(region - 1, CounterClock()), 0))
     enter_otherwise(region, 0);
 }
 
@@ -157,29 +160,29 @@ PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block)
 }
 
 PERFIELD_EXPORT void perfield_region_end(perfield_region region) {
-  Shard* const s = this_shard;
-  if (__builtin_expect(!s || !s->leave_usual(region - 1, CounterClock()), 0))
+  ThreadProfile* const s = this_profile;
+  if (__builtin_expect(!s || !s->leave_fast(region - 1, CounterClock()), 0))
     leave_otherwise(region, 0);
 }
 
 void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
-  Shard* const s = this_shard;
-  if (__builtin_expect(!s || !s->enter_usual(region - 1, GivenTicks{ticks}), 0))
+  ThreadProfile* const s = this_profile;
+  if (__builtin_expect(!s || !s->enter_fast(region - 1, GivenTicks{ticks}), 0))
     enter_otherwise(region, ticks);
 }
 
 void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept {
-  Shard* const s = this_shard;
-  if (__builtin_expect(!s || !s->leave_usual(region - 1, GivenTicks{ticks}), 0))
+  ThreadProfile* const s = this_profile;
+  if (__builtin_expect(!s || !s->leave_fast(region - 1, GivenTicks{ticks}), 0))
     leave_otherwise(region, ticks);
 }
 
 PERFIELD_EXPORT void perfield_begin(const char* name) {
-  if (recorder().shard()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);
+  if (recorder().profile()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);
 }
 
 PERFIELD_EXPORT void perfield_end(const char* name) {
-  if (recorder().shard()) perfield_region_end(recorder().regions.define(name, nullptr, 0) + 1);
+  if (recorder().profile()) perfield_region_end(recorder().regions.define(name, nullptr, 0) + 1);
 }
 
 PERFIELD_EXPORT void perfield_pipeline_next(void) {
@@ -187,8 +190,8 @@ PERFIELD_EXPORT void perfield_pipeline_next(void) {
 }
 
 PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t place) {
-  if (Shard* s = recorder().shard()) {
-    s->set_unusual(s->own_work, true);
+  if (ThreadProfile* s = recorder().profile()) {
+    s->set_own_work(s->own_work, true);
     s->pipeline_armed_at = place;
   }
 }

@@ -2,7 +2,7 @@
 //
 // activity.hpp - what every event of every thread reads of its recorder: one cache line, which
 // changes only where measuring begins, pauses or ends, and when a step closes. The kernel fills it
-// with zeros in a child process, which is not this rank: there the recorder is asleep, also where
+// with zeros in a child process, which is not this rank: there the recorder is inactive, also where
 // the child was made past the C library.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace perfield {
 
-// Set by the recorder, read by every shard.
+// Set by the recorder, read by every thread.
 struct alignas(64) Activity {
-  enum State : uint32_t { asleep = 0, inactive = 1, active = 2 };
-  std::atomic<uint32_t> state{asleep};
-  // What an event of a region may take for granted; see usual_region.hpp.
-  enum Usual : uint32_t {
-    nothing = 0,             // asleep, or kernel counters are read as well
-    no_time = 1,             // inactive: begins and ends are matched
+  enum State : uint32_t { inactive = 0, paused = 1, active = 2 };
+  std::atomic<uint32_t> state{inactive};
+  // What an event of a region may take for granted; see fast_path.hpp.
+  enum FastPath : uint32_t {
+    none = 0,                // inactive, or kernel counters are read as well
+    no_time = 1,             // paused: begins and ends are matched
     sampled_given_time = 2,  // as below, but samples need a look
     sampled_counter = 3,
     given_time = 4,  // active; events bring their time
     counter = 5      // active; the clock is the processor's counter
   };
-  std::atomic<uint32_t> usual{nothing};
+  std::atomic<uint32_t> fast_path{none};
   bool by_counter = false;  // ticks are those of the processor's counter
   bool sampled = false;     // events of regions look at SampleMarks
   // How messages are counted, as bits. None set: in rows alone, and the clock is the counter.
@@ -38,7 +38,7 @@ struct alignas(64) Activity {
   std::atomic<uint8_t> calls{not_active};
   std::atomic<uint64_t> since_ticks{0};  // begin of the present active period
   std::atomic<uint64_t> period{0};       // its number
-  // Its lower half, which is enough to tell periods apart.
+  // Its lower half, which is enough to distinguish periods.
   uint32_t short_period() const noexcept {
     return uint32_t(period.load(std::memory_order_relaxed));
   }

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "recorder/shard.hpp"
+#include "recorder/thread_profile.hpp"
 
 namespace perfield {
 namespace {
@@ -119,9 +119,9 @@ void CallSites::start(const StepCall& step) noexcept {
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 
-bool CallSites::join(Shard& s, uint64_t now) noexcept {
+bool CallSites::join(ThreadProfile& s, uint64_t now) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!s.follow_sites()) {
+  if (!s.sites.start()) {
     stop();
     return false;
   }
@@ -130,7 +130,8 @@ bool CallSites::join(Shard& s, uint64_t now) noexcept {
   return true;
 }
 
-uint32_t CallSites::add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept {
+uint32_t CallSites::add(ThreadProfile& s, uint16_t call, const void* caller,
+                        const void* frame) noexcept {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (is_full()) give_up_old(s);
@@ -195,7 +196,7 @@ uint32_t CallSites::module_number(const char* path) noexcept {
   return n_modules_++;
 }
 
-bool CallSites::counts_for_step(Shard& s, uint32_t site) noexcept {
+bool CallSites::counts_for_step(ThreadProfile& s, uint32_t site) noexcept {
   const uint64_t hits = step_hits_.fetch_add(1, relaxed) + 1;
   if (hits == step_.every) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -235,19 +236,19 @@ bool CallSites::is_full() const noexcept {
 
 // Keeps the sites that were hit within the later half of the thread's calls, and the step's: the
 // program's setup is over, or one of its phases.
-void CallSites::give_up_old(Shard& s) noexcept {
+void CallSites::give_up_old(ThreadProfile& s) noexcept {
   if (cleanings_ == kMostCleanings) return;
   ++cleanings_;
-  const uint32_t now = s.followed_calls, step_site = step_site_.load(relaxed);
+  const uint32_t now = s.sites.n_calls, step_site = step_site_.load(relaxed);
   keep_only(s, [&](uint32_t i) {
-    return i == step_site || now - s.rhythms[0][i].last_call.get() <= now / 2;
+    return i == step_site || now - s.sites.at(0, i).last_call.get() <= now / 2;
   });
 }
 
 // Renumbers the sites that stay. Their keys are noted again at their next hits. Other threads may
 // be looking at the tables, so nothing happens where there are any.
 template <class Keep>
-void CallSites::keep_only(Shard& s, Keep keep) noexcept {
+void CallSites::keep_only(ThreadProfile& s, Keep keep) noexcept {
   if (n_threads_ != 1) return;
   Tables& t = *tables_;
   const uint32_t n = size(), step_site = step_site_.load(relaxed);
@@ -260,10 +261,10 @@ void CallSites::keep_only(Shard& s, Keep keep) noexcept {
     frames += site.n_frames;
     t.sites[kept] = site;
     if (i == step_site) step_site_.store(kept, relaxed);
-    if (kept != i) s.move_site(i, kept);
+    if (kept != i) s.sites.move(i, kept);
     ++kept;
   }
-  s.forget_sites(kept, n);
+  s.sites.forget(kept, n);
   given_up_.fetch_add(n - kept, relaxed);
   size_.store(kept, std::memory_order_release);
   n_frames_ = frames;

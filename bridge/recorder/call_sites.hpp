@@ -32,7 +32,7 @@ struct CallSite {
   uint16_t call;
 };
 
-class Shard;
+class ThreadProfile;
 
 class CallSites {
  public:
@@ -56,7 +56,7 @@ class CallSites {
 
   // --- by threads that call MPI
   // This thread hits sites from now on. Without memory for that, none is followed any more.
-  bool join(Shard& s, uint64_t now) noexcept;
+  bool join(ThreadProfile& s, uint64_t now) noexcept;
   // Returns the site of a call; kNone if it is not known yet, kNoRoom if it found no room.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept {
     for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {
@@ -68,10 +68,10 @@ class CallSites {
     }
   }
   // Adds the site of a call; kNoRoom if the table is full. Takes microseconds.
-  uint32_t add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept;
+  uint32_t add(ThreadProfile& s, uint16_t call, const void* caller, const void* frame) noexcept;
   // Whether this hit of the site closes a step. With the first such hit setup ends, and its sites
   // are given up.
-  bool closes_step(Shard& s, uint32_t site) noexcept {
+  bool closes_step(ThreadProfile& s, uint32_t site) noexcept {
     return site == step_site_.load(std::memory_order_relaxed) && counts_for_step(s, site);
   }
 
@@ -143,12 +143,12 @@ class CallSites {
         reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
     return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
   }
-  bool counts_for_step(Shard& s, uint32_t site) noexcept;
+  bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
   bool is_full() const noexcept;
-  void give_up_old(Shard& s) noexcept;
+  void give_up_old(ThreadProfile& s) noexcept;
   template <class Keep>
-  void keep_only(Shard& s, Keep keep) noexcept;
+  void keep_only(ThreadProfile& s, Keep keep) noexcept;
   uint32_t site_of(const Backtrace& found, uint16_t call) noexcept;
   void add_key(const Backtrace& found, uint32_t site, uint16_t call, const void* caller,
                const void* frame) noexcept;

@@ -40,11 +40,11 @@ inline uint64_t growth(uint64_t later, uint64_t earlier) noexcept {
   return __builtin_sub_overflow(later, earlier, &grown) ? 0 : grown;
 }
 
-// A number that its own thread only lets grow. The thread that closes steps takes each step's
+// A number that only grows, by its own thread. The thread that closes steps takes each step's
 // growth. Nobody ever resets it.
-// What lasts is added when it ends. A step that closes meanwhile takes its share ahead, and growth
-// counts only beyond that.
-class Growing {
+// What lasts is added when it ends. A step that closes before takes its share in advance, and
+// growth counts only beyond that.
+class MonotonicCounter {
  public:
   void add(uint64_t n) noexcept { now_.add(n); }
   uint64_t get() const noexcept { return now_.get(); }
@@ -57,10 +57,10 @@ class Growing {
     taken_ += grown_by;
     return grown_by;
   }
-  // Takes growth that will be added later.
-  void take_ahead(uint64_t n) noexcept { taken_ += n; }
-  // What was taken ahead will never be added.
-  void forgive() noexcept { taken_ = std::min(taken_, now_.get()); }
+  // Takes growth in advance that will be added later.
+  void advance(uint64_t n) noexcept { taken_ += n; }
+  // What was taken in advance will never be added.
+  void cancel() noexcept { taken_ = std::min(taken_, now_.get()); }
   // The growth until now belongs to no step; or at most so much of it.
   void skip() noexcept { take(); }
   void skip(uint64_t most) noexcept { taken_ += std::min(grown(), most); }
@@ -70,8 +70,8 @@ class Growing {
   uint64_t taken_ = 0;  // closing thread only
 };
 
-// A sum modulo 2^64, of stamps; else as Growing.
-class Wrapping {
+// A sum modulo 2^64, of stamps; else as MonotonicCounter.
+class WrappingCounter {
  public:
   void add(uint64_t n) noexcept { now_.add(n); }
   // By the closing thread: what was added since it last took.

@@ -34,14 +34,14 @@ CpuReading CpuInCalls::first_reading() const noexcept {
   return reading;
 }
 
-void read_cpu(Shard& shard, uint64_t now) noexcept {
+void read_cpu(ThreadProfile& profile, uint64_t now) noexcept {
   const Recorder& r = *the_recorder;
-  const CpuReading before = shard.cpu;
-  CpuReading& read = shard.cpu;
+  const CpuReading before = profile.cpu;
+  CpuReading& read = profile.cpu;
   read.next_reading = now + before.long_call;
   read.ticks = now;
   read.used_ns = cpu_of_this_thread_ns();
-  read.ticks_in_calls = shard.ticks_in_calls();
+  read.ticks_in_calls = profile.calls.ticks();
   if (!before.ticks) return;
   const auto passed_ns = [&r](uint64_t last, uint64_t first) {
     return r.clock.span_ns(growth(last, first));
@@ -49,8 +49,8 @@ void read_cpu(Shard& shard, uint64_t now) noexcept {
   const WithoutCpu without = without_cpu_in_calls(
       passed_ns(now, before.ticks), passed_ns(read.ticks_in_calls, before.ticks_in_calls),
       growth(read.used_ns, before.used_ns));
-  if (without.least_ns) shard.add(r.cpu_in_calls.at_least(), without.least_ns);
-  if (without.most_ns) shard.add(r.cpu_in_calls.at_most(), without.most_ns);
+  if (without.least_ns) profile.add(r.cpu_in_calls.at_least(), without.least_ns);
+  if (without.most_ns) profile.add(r.cpu_in_calls.at_most(), without.most_ns);
 }
 
 }  // namespace perfield

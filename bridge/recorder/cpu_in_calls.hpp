@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// cpu_in_calls.hpp - how long a thread had no CPU in MPI calls: asleep, or in the queue of a CPU
+// cpu_in_calls.hpp - how long a thread had no CPU in MPI calls: inactive, or in the queue of a CPU
 // that others used. With the CPU time of the process this tells how much of it was computing, also
 // where ranks share CPUs and spin in MPI. A thread reads its CPU clock where a call begins and the
 // last reading is kEvery_ns old, and behind calls that take so long. Between two readings its time
@@ -16,7 +16,7 @@
 namespace perfield {
 
 class Clock;
-class Shard;
+class ThreadProfile;
 
 // A thread's last reading of its CPU clock; only the thread uses it.
 struct CpuReading {
@@ -54,7 +54,8 @@ class CpuInCalls {
   uint64_t every_ticks_ = 0;
 };
 
-// On the thread of the shard, where a reading is due: before a call, or when a long one is counted.
-void read_cpu(Shard& shard, uint64_t now) noexcept;
+// By the profile's thread, where a reading is due: before a call, or when a long one is
+// counted.
+void read_cpu(ThreadProfile& profile, uint64_t now) noexcept;
 
 }  // namespace perfield

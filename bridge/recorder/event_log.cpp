@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "recorder/shard.hpp"
+#include "recorder/thread_profile.hpp"
 
 namespace perfield {
 namespace {
@@ -21,15 +21,15 @@ static_assert(EventLog::kCapacity <= 1u << kPlaceBits);
 // whether there is one; the closing thread ends the log first and then asks who writes.
 class Writing {
  public:
-  explicit Writing(Shard& shard) noexcept : shard_(shard) {
-    shard_.in_log.store(true, std::memory_order_seq_cst);
+  explicit Writing(ThreadProfile& profile) noexcept : profile_(profile) {
+    profile_.in_log.store(true, std::memory_order_seq_cst);
   }
-  ~Writing() { shard_.in_log.store(false, std::memory_order_release); }
+  ~Writing() { profile_.in_log.store(false, std::memory_order_release); }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
 
  private:
-  Shard& shard_;
+  ThreadProfile& profile_;
 };
 
 }  // namespace
@@ -38,8 +38,8 @@ EventLog::~EventLog() {
   if (events_) munmap(events_, kBytes);
 }
 
-uint32_t EventLog::add(Shard& shard, const LoggedEvent& event) noexcept {
-  const Writing writing(shard);
+uint32_t EventLog::add(ThreadProfile& profile, const LoggedEvent& event) noexcept {
+  const Writing writing(profile);
   if (!activity_.logs(std::memory_order_seq_cst)) return 0;
   const uint64_t place = next_.fetch_add(1, relaxed);
   if (place >= kCapacity) {
@@ -49,13 +49,13 @@ uint32_t EventLog::add(Shard& shard, const LoggedEvent& event) noexcept {
     return 0;
   }
   events_[place] = event;
-  events_[place].thread = uint8_t(shard.number);
+  events_[place].thread = uint8_t(profile.number);
   return epoch_.load(relaxed) << kPlaceBits | uint32_t(place);
 }
 
-bool EventLog::end_send(Shard& shard, uint32_t token, uint64_t wait_begin, uint64_t wait_end,
-                        bool* own) noexcept {
-  const Writing writing(shard);
+bool EventLog::end_send(ThreadProfile& profile, uint32_t token, uint64_t wait_begin,
+                        uint64_t wait_end, bool* own) noexcept {
+  const Writing writing(profile);
   const uint32_t place = token & ((1u << kPlaceBits) - 1);
   if (!activity_.logs(std::memory_order_seq_cst) || token >> kPlaceBits != epoch_.load(relaxed) ||
       place >= kCapacity)
@@ -63,7 +63,7 @@ bool EventLog::end_send(Shard& shard, uint32_t token, uint64_t wait_begin, uint6
   LoggedEvent& event = events_[place];
   event.wait_begin = wait_begin;
   event.wait_end = wait_end;
-  *own = event.thread == uint8_t(shard.number);
+  *own = event.thread == uint8_t(profile.number);
   return true;
 }
 

@@ -14,7 +14,7 @@
 
 namespace perfield {
 
-class Shard;
+class ThreadProfile;
 
 class EventLog {
  public:
@@ -28,10 +28,10 @@ class EventLog {
 
   // --- by the thread of an event; `logs` of the activity says whether to call them ---------------
   // Returns a token for end_send; 0 if the event is not kept.
-  [[gnu::noinline]] uint32_t add(Shard& shard, const LoggedEvent& event) noexcept;
+  [[gnu::noinline]] uint32_t add(ThreadProfile& profile, const LoggedEvent& event) noexcept;
   // A send's wait has ended. False if that send is not in the present log. own: whether this thread
   // has begun it.
-  [[gnu::noinline]] bool end_send(Shard& shard, uint32_t token, uint64_t wait_begin,
+  [[gnu::noinline]] bool end_send(ThreadProfile& profile, uint32_t token, uint64_t wait_begin,
                                   uint64_t wait_end, bool* own) noexcept;
 
   // --- by the session ----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 // kernel_readings.hpp - one thread's kernel counters as quantities. Keeps each counter's last
 // reading: by the thread itself at begins and ends of regions, or from outside when a step closes.
-// Exists only where counters are chosen. shard.hpp says which thread may touch what.
+// Exists only where counters are chosen. thread_profile.hpp says which thread may touch what.
 #pragma once
 
 #include "recorder/counter.hpp"
@@ -13,7 +13,7 @@ namespace perfield {
 
 class KernelReadings {
  public:
-  // nullptr if there is no memory. Freed with its shard.
+  // nullptr if there is no memory. Freed with its profile.
   static KernelReadings* create(uint64_t period) noexcept;
   static void destroy(KernelReadings* readings) noexcept;
 
@@ -36,7 +36,7 @@ class KernelReadings {
     }
     period_.set(period);
   }
-  // Starts anew for the next thread of this shard.
+  // Starts anew for the next thread of this profile.
   void thread_ended() noexcept {
     kernel_.close();
     for (Counter& value : last_) value.set(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder.cpp - gives each thread its shard and reads them all when a step closes.
+// recorder.cpp - gives each thread its profile and reads them all when a step closes.
 #include "recorder/recorder.hpp"
 
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@ namespace {
 thread_local bool this_thread_refused = false;  // asked only once
 }
 
-__thread Shard* this_shard __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread ThreadProfile* this_profile __attribute__((tls_model("initial-exec"))) = nullptr;
 Recorder* the_recorder = nullptr;
 
 Recorder& make_recorder() noexcept {
@@ -57,53 +57,54 @@ perfield_quantity Recorder::define_quantity(const char* name, const char* unit,
 
 Recorder::~Recorder() {
   if (has_key_) pthread_key_delete(thread_key_);
-  for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
-  carried.end();
+  for (int i = 0; i < n_profiles(); ++i) ThreadProfile::destroy(&profile_at(i));
+  pending.end();
   Activity::destroy(activity_);
 }
 
-// Frees the shard of an ended thread for reuse. Its counts stay in it until the next closing.
+// Frees the profile of an ended thread for reuse. Its counts stay in it until the next closing.
 void Recorder::thread_ended(void* memory) noexcept {
-  auto* shard = static_cast<Shard*>(memory);
-  this_shard = nullptr;
-  recorder().read_at_leave(*shard);
-  while (shard->depth.load(std::memory_order_relaxed) > 0) {  // regions that were never left
-    int32_t top = shard->depth.load(std::memory_order_relaxed) - 1;
+  auto* profile = static_cast<ThreadProfile*>(memory);
+  this_profile = nullptr;
+  recorder().read_at_leave(*profile);
+  while (profile->depth.load(std::memory_order_relaxed) > 0) {  // regions that were never left
+    int32_t top = profile->depth.load(std::memory_order_relaxed) - 1;
     if (top >= kStackDepth) {
-      shard->depth.store(top, std::memory_order_relaxed);
+      profile->depth.store(top, std::memory_order_relaxed);
       continue;
     }
-    shard->count_fault(shard->faults);
-    shard->leave_region(shard->stack[top].handle(), recorder().clock.ticks());
+    profile->count_fault(profile->faults);
+    profile->leave_region(profile->stack[top].handle(), recorder().clock.ticks());
   }
-  if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
-  recorder().step_region.thread_ended(*shard);
-  shard->told = 0;
-  if (shard->is_inside_call()) shard->forget_call();
-  shard->set_unusual(0, false);
-  shard->samples.end();
-  shard->in_use.store(false, std::memory_order_release);
+  if (KernelReadings* k = profile->kernel.load(std::memory_order_relaxed)) k->thread_ended();
+  recorder().step_region.thread_ended(*profile);
+  profile->quantities.forget_readings();
+  if (profile->is_inside_call()) profile->forget_call();
+  profile->set_own_work(0, false);
+  profile->samples.end();
+  profile->in_use.store(false, std::memory_order_release);
 }
 
 void Recorder::stop_in_child() noexcept {
   stop();
-  this_shard = nullptr;
+  this_profile = nullptr;
   if (has_key_) pthread_setspecific(thread_key_, nullptr);
 }
 
-Shard* Recorder::new_shard() noexcept {
+ThreadProfile* Recorder::new_profile() noexcept {
   if (this_thread_refused) return nullptr;
-  this_thread_refused = true;  // set until it has a shard: a signal handler would wait for the lock
-  std::lock_guard<std::mutex> lock(shards_mutex_);
-  Shard* mine = nullptr;
-  for (int i = 0; i < n_shards() && !mine; ++i) {
-    Shard& s = shard_at(i);
+  this_thread_refused =
+      true;  // set until it has a profile: a signal handler would wait for the lock
+  std::lock_guard<std::mutex> lock(profiles_mutex_);
+  ThreadProfile* mine = nullptr;
+  for (int i = 0; i < n_profiles() && !mine; ++i) {
+    ThreadProfile& s = profile_at(i);
     if (!s.in_use.load(std::memory_order_acquire)) {
       s.in_use.store(true, std::memory_order_relaxed);
       mine = &s;
     }
   }
-  if (!mine) mine = add_shard();
+  if (!mine) mine = add_profile();
   if (!mine) return nullptr;
   const auto id = int(syscall(SYS_gettid));
   mine->thread_id.store(id, std::memory_order_relaxed);
@@ -111,34 +112,34 @@ Shard* Recorder::new_shard() noexcept {
   for (SampledThread& sampled : sampled_threads_)
     if (sampled.id == id) {
       mine->samples.begin(sampled.heads);
-      sampled.has_shard = true;
+      sampled.has_profile = true;
     }
-  this_shard = mine;
+  this_profile = mine;
   this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
   return mine;
 }
 
-// Called under shards_mutex_, or by the one thread that reads a trace.
-Shard* Recorder::add_shard() noexcept {
-  const int n = n_shards();
+// Called under profiles_mutex_, or by the one thread that reads a trace.
+ThreadProfile* Recorder::add_profile() noexcept {
+  const int n = n_profiles();
   if (n == 0 && !(paths.start(regions.capacity()) &&
-                  carried.start(kMaxShards, regions.capacity(), paths.n_rows())))
+                  pending.start(kMaxProfiles, regions.capacity(), paths.n_rows())))
     return nullptr;
-  Shard* added = n < kMaxShards
-                     ? Shard::create(activity_, quantities, paths, regions.capacity(), max_peers_)
-                     : nullptr;
+  ThreadProfile* added = n < kMaxProfiles ? ThreadProfile::create(activity_, quantities, paths,
+                                                                  regions.capacity(), max_peers_)
+                                          : nullptr;
   if (!added) {
     refused_threads_.fetch_add(1);
     return nullptr;
   }
   added->number = uint32_t(n);
-  shards_[n].store(added, std::memory_order_release);
-  n_shards_.store(n + 1, std::memory_order_release);
+  profiles_[n].store(added, std::memory_order_release);
+  n_profiles_.store(n + 1, std::memory_order_release);
   return added;
 }
 
-void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
+void Recorder::read_at_enter(ThreadProfile& s, uint32_t region) noexcept {
   KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
   if (!readings) {
     readings = KernelReadings::create(activity_.period.load(std::memory_order_relaxed));
@@ -151,124 +152,126 @@ void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
   read_at_leave(s);
 }
 
-void Recorder::read_at_leave(Shard& s) noexcept {
+void Recorder::read_at_leave(ThreadProfile& s) noexcept {
   KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
   if (!readings) return;
-  readings->look(counters, activity_.period.load(std::memory_order_relaxed),
-                 [&](int c, uint64_t n) { s.add_to_regions(uint16_t(counters[c].quantity), n); });
+  const uint64_t period = activity_.period.load(std::memory_order_relaxed);
+  readings->look(counters, period, [&](int c, uint64_t n) {
+    s.quantities.add_to_regions(s, s.stack, uint16_t(counters[c].quantity), n, period);
+  });
 }
 
 void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
                          std::memory_order_release);
-  const uint64_t gap = folded_until_ ? growth(now, folded_until_) : 0;
-  for (int i = 0; i < n_shards(); ++i)
-    if (Shard& s = shard_at(i); s.has_news() || s.is_inside())
+  const uint64_t gap = collected_until_ ? growth(now, collected_until_) : 0;
+  for (int i = 0; i < n_profiles(); ++i)
+    if (ThreadProfile& s = profile_at(i); s.dirty.get() || s.is_inside())
       s.open(counters, now, gap, regions.size());
   set_state(Activity::active);
 }
 
 void Recorder::set_state(Activity::State state) noexcept {
-  Activity::Usual usual = Activity::nothing;
-  if (state == Activity::inactive && !counters.any() && !activity_.sampled)
-    usual = Activity::no_time;
+  Activity::FastPath fast = Activity::none;
+  if (state == Activity::paused && !counters.any() && !activity_.sampled) fast = Activity::no_time;
   if (state == Activity::active && !counters.any())
-    usual = activity_.by_counter ? activity_.sampled ? Activity::sampled_counter : Activity::counter
-            : activity_.sampled  ? Activity::sampled_given_time
-                                 : Activity::given_time;
-  activity_.usual.store(Activity::nothing, std::memory_order_relaxed);
+    fast = activity_.by_counter ? activity_.sampled ? Activity::sampled_counter : Activity::counter
+           : activity_.sampled  ? Activity::sampled_given_time
+                                : Activity::given_time;
+  activity_.fast_path.store(Activity::none, std::memory_order_relaxed);
   activity_.state.store(state, std::memory_order_release);
   if (state == Activity::active)
     activity_.calls.fetch_and(uint8_t(~Activity::not_active), std::memory_order_release);
   else
     activity_.calls.fetch_or(Activity::not_active, std::memory_order_relaxed);
-  activity_.usual.store(usual, std::memory_order_release);
+  activity_.fast_path.store(fast, std::memory_order_release);
 }
 
 // Each side writes first and then looks at what the other has written, so that one of both sees it.
-void Recorder::make_usual(Shard& s, uint32_t id) noexcept {
+void Recorder::allow_fast_path(ThreadProfile& s, uint32_t id) noexcept {
   const int32_t level = s.depth.load(std::memory_order_relaxed) - 1;
   if (level < 0 || level >= kStackDepth || s.own_work) return;
-  const uint32_t path = s.path_of(level);
+  const uint32_t path = s.stack.path_of(level);
   if (paths.is_other(path) || paths.region_of(path) != id) return;
-  std::atomic<uint64_t>& usual = s.paths[path].usual;
-  const uint64_t region = Frame::region_of(id, id);
-  if (usual.load(std::memory_order_relaxed) == region) return;  // the clock or counters ask for it
-  usual.store(region, std::memory_order_seq_cst);
-  if (regions[id].armed_only.load(std::memory_order_seq_cst)) usual.store(0);
+  std::atomic<uint64_t>& fast = s.paths.rows[path].fast_region;
+  const uint64_t region = RegionStackEntry::region_of(id, id);
+  if (fast.load(std::memory_order_relaxed) == region) return;  // the clock or counters ask for it
+  fast.store(region, std::memory_order_seq_cst);
+  if (regions[id].armed_only.load(std::memory_order_seq_cst)) fast.store(0);
 }
 
-void Recorder::make_unusual(uint32_t id) noexcept {
+void Recorder::forbid_fast_path(uint32_t id) noexcept {
   if (regions[id].armed_only.exchange(true)) return;
-  const int n = n_shards_.load(std::memory_order_seq_cst);
+  const int n = n_profiles_.load(std::memory_order_seq_cst);
   for (uint32_t path = 1; n && path < paths.size(); ++path)
     for (int i = 0; i < n && paths.region_of(path) == id; ++i)
-      if (auto& usual = shard_at(i).paths[path].usual; usual.load()) usual.store(0);
+      if (auto& fast = profile_at(i).paths.rows[path].fast_region; fast.load()) fast.store(0);
 }
 
-// Folds all shards, since they share the number of the period.
-void Recorder::skip(Shard& s, uint64_t from, uint64_t until) noexcept {
+// Of all profiles, since they share the number of the period.
+void Recorder::skip(ThreadProfile& s, uint64_t from, uint64_t until) noexcept {
   if (state() != Activity::active) return;
-  fold(from);
+  collect(from);
   open(from);
   s.hold(until);
 }
 
 uint64_t Recorder::untimed_regions() noexcept {
   uint64_t all = 0;
-  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).untimed.get();
+  for (int i = 0; i < n_profiles(); ++i) all += profile_at(i).untimed.get();
   return all;
 }
 
 uint64_t Recorder::overflowed_paths() noexcept {
   uint64_t all = 0;
   if (paths.is_full())
-    for (int i = 0; i < n_shards(); ++i)
+    for (int i = 0; i < n_profiles(); ++i)
       for (uint32_t region = 0; region < regions.size(); ++region)
-        all += shard_at(i).paths[paths.other(region)].count.get();
+        all += profile_at(i).paths.rows[paths.other(region)].count.get();
   return all;
 }
 
 uint64_t Recorder::overflowed_collectives() noexcept {
   uint64_t all = 0;
-  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).overflowed_collective.get();
+  for (int i = 0; i < n_profiles(); ++i) all += profile_at(i).collectives.overflowed.get();
   return all;
 }
 
 uint64_t Recorder::left_calls() noexcept {
   uint64_t all = 0;
-  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).left_calls.get();
+  for (int i = 0; i < n_profiles(); ++i) all += profile_at(i).left_calls.get();
   return all;
 }
 
-void Recorder::fold(uint64_t now) noexcept {
-  if (this_shard) this_shard->polled = 0;  // that time is in the step that closes
-  for (int i = 0; i < n_shards(); ++i) {
-    Shard& s = shard_at(i);
-    const uint64_t news = s.take_news();
-    if (!news && !s.is_inside()) continue;
-    s.fold(carried, news, counters, now, regions.size());
-    carried.shards.add(uint32_t(i));
-    const uint64_t bytes = s.bytes_used(regions.size(), sites.size());
-    carried.bytes += bytes - s.bytes_counted;
+void Recorder::collect(uint64_t now) noexcept {
+  if (this_profile) this_profile->polled = 0;  // that time is in the step that closes
+  for (int i = 0; i < n_profiles(); ++i) {
+    ThreadProfile& s = profile_at(i);
+    const uint64_t dirty = s.dirty.take();
+    if (!dirty && !s.is_inside()) continue;
+    s.collect(pending, dirty, counters, now, regions.size());
+    pending.profiles.add(uint32_t(i));
+    const uint64_t bytes = s.bytes(regions.size(), sites.size());
+    pending.bytes += bytes - s.bytes_counted;
     s.bytes_counted = bytes;
   }
-  folded_until_ = now;
+  collected_until_ = now;
 }
 
 // --- samples -------------------------------------------------------------------------------------
 
-Shard* Recorder::shard_of(int thread_id) noexcept {
-  for (int i = 0; i < n_shards(); ++i)
-    if (Shard& s = shard_at(i); s.thread_id.load(std::memory_order_relaxed) == thread_id) return &s;
+ThreadProfile* Recorder::profile_of(int thread_id) noexcept {
+  for (int i = 0; i < n_profiles(); ++i)
+    if (ThreadProfile& s = profile_at(i); s.thread_id.load(std::memory_order_relaxed) == thread_id)
+      return &s;
   return nullptr;
 }
 
 void Recorder::watch_samples(int thread_id, const SampleHeads& heads) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(shards_mutex_);
-    Shard* const s = shard_of(thread_id);
+    std::lock_guard<std::mutex> lock(profiles_mutex_);
+    ThreadProfile* const s = profile_of(thread_id);
     sampled_threads_.push_back({thread_id, s != nullptr, heads});
     if (s) s->samples.begin(heads);
   } catch (...) {
@@ -279,33 +282,33 @@ void Recorder::watch_samples(int thread_id, const SampleHeads& heads) noexcept {
 }
 
 void Recorder::end_samples(int thread_id) noexcept {
-  std::lock_guard<std::mutex> lock(shards_mutex_);
+  std::lock_guard<std::mutex> lock(profiles_mutex_);
   auto& all = sampled_threads_;
   all.erase(std::remove_if(all.begin(), all.end(),
                            [=](const SampledThread& one) { return one.id == thread_id; }),
             all.end());
 }
 
-// A thread that has never come to a region, or has ended since, and another one has its shard.
-uint64_t Recorder::where_without_shard(int thread_id) noexcept {
-  std::lock_guard<std::mutex> lock(shards_mutex_);
+// A thread that has never come to a region, or has ended since, and another one has its profile.
+uint64_t Recorder::where_without_profile(int thread_id) noexcept {
+  std::lock_guard<std::mutex> lock(profiles_mutex_);
   for (const SampledThread& sampled : sampled_threads_)
-    if (sampled.id == thread_id && sampled.has_shard) return kWhereUnknown;
+    if (sampled.id == thread_id && sampled.has_profile) return kWhereUnknown;
   return where_on_path(Paths::kOutside);
 }
 
 uint64_t Recorder::region_of_sample(int thread_id, int ring, uint64_t end) noexcept {
-  Shard* const s = shard_of(thread_id);
-  if (!s) return where_without_shard(thread_id);
+  ThreadProfile* const s = profile_of(thread_id);
+  if (!s) return where_without_profile(thread_id);
   const uint32_t row = s->samples.path_at(ring, end, [s] { return s->path_now(); });
   if (row == SampleMarks::kUnknown || row >= paths.n_rows()) return kWhereUnknown;
-  if (row != Paths::kOutside) carried.sampled_paths.add(row);
+  if (row != Paths::kOutside) pending.paths.sampled_paths.add(row);
   return paths.is_other(row) ? where_on_other_paths(paths.region_of(row)) : where_on_path(row);
 }
 
 bool Recorder::any_in_log() noexcept {
-  for (int i = 0; i < n_shards(); ++i)
-    if (shard_at(i).in_log.load(std::memory_order_seq_cst)) return true;
+  for (int i = 0; i < n_profiles(); ++i)
+    if (profile_at(i).in_log.load(std::memory_order_seq_cst)) return true;
   return false;
 }
 
@@ -328,7 +331,7 @@ EventLog::Taken Recorder::take_log() noexcept {
 }
 
 uint64_t Recorder::bytes_used() noexcept {
-  return carried.bytes + bytes_of_pages(log.bytes()) + sites.bytes() + paths.bytes() +
+  return pending.bytes + bytes_of_pages(log.bytes()) + sites.bytes() + paths.bytes() +
          regions.size() * sizeof(RegionDefinition) + bytes_of_pages(regions.capacity() * 16);
 }
 

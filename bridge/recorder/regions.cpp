@@ -10,7 +10,7 @@
 #include <cstring>
 #include <new>
 
-#include "recorder/shard.hpp"
+#include "recorder/thread_profile.hpp"
 
 namespace perfield {
 namespace {

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "recorder/arena.hpp"
+
 namespace perfield {
 
 // What the kernel has written so far, in bytes, into each of a thread's two rings.
@@ -27,8 +29,7 @@ class SampleMarks {
   static constexpr uint32_t kMost = 2048;  // a power of two
   static constexpr uint32_t kUnknown = ~uint32_t(0);
 
-  // memory: for kMost marks.
-  void place(SampleMark* memory) noexcept { marks_ = memory; }
+  void place(Arena& arena) noexcept { marks_ = arena.take<SampleMark>(kMost); }
 
   // --- by the thread itself ----------------------------------------------------------------------
   // path: the row of the path that it has been on since the last look.
@@ -39,9 +40,8 @@ class SampleMarks {
   // The thread ends.
   void end() noexcept { watch({}); }
 
-  // --- by whoever reads the rings, one thread at a time
-  // -------------------------------------------- From now on these are the thread's rings. What was
-  // marked before is forgotten.
+  // --- by whoever reads the rings, one thread at a time ------------------------------------------
+  // From now on these are the thread's rings. What was marked before is forgotten.
   void begin(const SampleHeads& heads) noexcept {
     n_taken_.store(n_made_.load(std::memory_order_acquire), std::memory_order_relaxed);
     watch(heads);

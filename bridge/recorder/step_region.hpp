@@ -14,9 +14,9 @@
 
 namespace perfield {
 
-class Shard;
+class ThreadProfile;
 
-// What a thread's shard knows of the region. Its own thread writes it.
+// What a thread's profile knows of the region. Its own thread writes it.
 struct StepEntries {
   std::atomic<int32_t> level{-1};  // of the outermost open entry; -1: none
   std::atomic<uint32_t> handle{0};
@@ -26,17 +26,17 @@ struct StepEntries {
 
 class StepRegion {
  public:
-  // Call it before the shard enters the region. Returns whether this is an outermost entry of the
+  // Call it before the profile enters the region. Returns whether this is an outermost entry of the
   // thread that closes steps.
-  bool enter(Shard& s, uint32_t handle) noexcept;
-  // Call it after the shard has left the region. Returns whether that closes a step.
-  bool leave(Shard& s) noexcept;
-  void thread_ended(Shard& s) noexcept;
-  // The shard of the thread that closes steps; nullptr: none has entered the region.
-  Shard* closer() const noexcept { return closer_.load(std::memory_order_relaxed); }
+  bool enter(ThreadProfile& s, uint32_t handle) noexcept;
+  // Call it after the profile has left the region. Returns whether that closes a step.
+  bool leave(ThreadProfile& s) noexcept;
+  void thread_ended(ThreadProfile& s) noexcept;
+  // The profile of the thread that closes steps; nullptr: none has entered the region.
+  ThreadProfile* closer() const noexcept { return closer_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<Shard*> closer_{nullptr};
+  std::atomic<ThreadProfile*> closer_{nullptr};
 };
 
 }  // namespace perfield

@@ -63,11 +63,11 @@ Follower::Thread* Follower::follow(uint64_t location, uint64_t time, uint64_t* n
   }
   if (!last_thread_ || location != last_location_) {
     const auto [found, is_new] = threads_.try_emplace(location);
-    if (is_new) found->second.shard = recorder_->add_shard();
+    if (is_new) found->second.profile = recorder_->add_profile();
     last_location_ = location;
     last_thread_ = &found->second;
   }
-  return last_thread_->shard ? last_thread_ : nullptr;
+  return last_thread_->profile ? last_thread_ : nullptr;
 }
 
 // Defines a region when it is first entered, so that the table holds only this rank's regions.
@@ -93,12 +93,12 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
   Thread* const thread = follow(location, time, &now);
   const Plan& plan = this->plan(region);
   if (!thread) return;
-  if (plan.closes_steps && recorder_->step_region.enter(*thread->shard, region) && !has_steps_) {
+  if (plan.closes_steps && recorder_->step_region.enter(*thread->profile, region) && !has_steps_) {
     has_steps_ = true;
     close(StepKind::setup, now);
   }
-  const int32_t level = thread->shard->depth.load(std::memory_order_relaxed);
-  recorder_->enter_region(*thread->shard, region, plan.id, now);
+  const int32_t level = thread->profile->depth.load(std::memory_order_relaxed);
+  recorder_->enter_region(*thread->profile, region, plan.id, now);
   if (plan.call && !thread->call && !thread->operation) begin_call(*thread, plan.call, level, now);
 }
 
@@ -107,11 +107,12 @@ void Follower::leave(uint64_t location, uint64_t time, uint32_t region) {
   Thread* const thread = follow(location, time, &now);
   if (!thread) return;
   if (thread->call || thread->operation) {
-    const int32_t level = thread->shard->level_of(region);
+    const int32_t level = thread->profile->stack.level_of(
+        region, thread->profile->depth.load(std::memory_order_relaxed));
     if (level >= 0 && level <= thread->level) end_call(*thread, now);
   }
-  recorder_->leave_region(*thread->shard, region, now);
-  if (!plan(region).closes_steps || !recorder_->step_region.leave(*thread->shard)) return;
+  recorder_->leave_region(*thread->profile, region, now);
+  if (!plan(region).closes_steps || !recorder_->step_region.leave(*thread->profile)) return;
   close(StepKind::step, now);
   ++n_steps_;
 }
@@ -137,7 +138,7 @@ void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t
   thread.stamp = is_recording() ? now : 0;
   thread.bytes_out = thread.bytes_in = 0;
   thread.n_received = 0;
-  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, nullptr, now);
+  if (thread.stamp) thread.profile->enter_call(perfield_call(call), nullptr, nullptr, now);
 }
 
 void Follower::end_call(Thread& thread, uint64_t now) noexcept {
@@ -146,47 +147,49 @@ void Follower::end_call(Thread& thread, uint64_t now) noexcept {
   thread.call = 0;
   thread.operation = nullptr;
   if (!thread.stamp) return;
-  if (operation) return thread.shard->leave_operation(*operation, thread.stamp, now, 0);
-  if (waits_for_one(call) && thread.n_received == 1 && thread.shard->activity->counts_messages())
-    thread.shard->count_wait(thread.peer, growth(now, thread.stamp));
-  thread.shard->leave_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
+  if (operation) return thread.profile->leave_operation(*operation, thread.stamp, now, 0);
+  if (waits_for_one(call) && thread.n_received == 1 && thread.profile->activity->counts_messages())
+    thread.profile->messages.count_wait(*thread.profile, thread.peer, growth(now, thread.stamp));
+  thread.profile->exit_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
 }
 
 // Bytes of a call that was counted before.
 void Follower::count_bytes(Thread& thread, uint16_t call, uint64_t out, uint64_t in) noexcept {
-  if (is_recording()) thread.shard->count_call(perfield_call(call), 0, out, in, 0);
+  if (is_recording())
+    thread.profile->calls.count(*thread.profile, perfield_call(call), 0, out, in, 0);
 }
 
 void Follower::sent(uint64_t location, uint64_t time, perfield_call otherwise, uint32_t comm,
                     uint32_t receiver, uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
+  if (!thread || !thread->profile->activity->counts_messages() || !is_recording()) return;
   const uint16_t call = kMessageCalls.has[thread->call] ? thread->call : uint16_t(otherwise);
-  thread->shard->count_message(call, trace_->peers.world_rank(comm, receiver, rank_.rank), bytes);
+  thread->profile->messages.count(*thread->profile, call,
+                                  trace_->peers.world_rank(comm, receiver, rank_.rank), bytes);
 }
 
 void Follower::received(uint64_t location, uint64_t time, uint32_t comm, uint32_t sender,
                         uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
+  if (!thread || !thread->profile->activity->counts_messages() || !is_recording()) return;
   thread->peer = trace_->peers.world_rank(comm, sender, rank_.rank);
   ++thread->n_received;
-  thread->shard->count_message(PERFIELD_CALL_recv, thread->peer, bytes);
+  thread->profile->messages.count(*thread->profile, PERFIELD_CALL_recv, thread->peer, bytes);
 }
 
 void Follower::transfer(uint64_t location, uint64_t time, uint32_t window, uint32_t remote,
                         uint64_t bytes) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  if (!thread || !thread->shard->activity->counts_messages() || !is_recording()) return;
+  if (!thread || !thread->profile->activity->counts_messages() || !is_recording()) return;
   if (!kMessageCalls.has[thread->call]) return;
   const auto comm = trace_->windows.find(window);
   const int32_t peer = comm == trace_->windows.end()
                            ? kPeerUnknown
                            : trace_->peers.world_rank(comm->second, remote, rank_.rank);
-  thread->shard->count_message(thread->call, peer, bytes);
+  thread->profile->messages.count(*thread->profile, thread->call, peer, bytes);
 }
 
 void Follower::collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received) {
@@ -227,7 +230,7 @@ void Follower::begin_operation(Thread& thread, const perfield_operation* operati
   thread.operation = operation;
   thread.level = level;
   thread.stamp = is_recording() ? now : 0;
-  if (thread.stamp) thread.shard->enter_operation(operation, nullptr, now);
+  if (thread.stamp) thread.profile->enter_operation(operation, nullptr, now);
 }
 
 void Follower::begin_file(uint64_t location, uint64_t time, uint32_t handle, uint8_t mode,
@@ -243,7 +246,7 @@ void Follower::begin_file(uint64_t location, uint64_t time, uint32_t handle, uin
       operations_[{handle, matching}] = operation;
     return;
   }
-  const int32_t top = thread->shard->depth.load(std::memory_order_relaxed) - 1;
+  const int32_t top = thread->profile->depth.load(std::memory_order_relaxed) - 1;
   operation.is_open = true;
   if (is_mpi) {
     operation.call = mode == kRead ? PERFIELD_CALL_file_read : PERFIELD_CALL_file_write;
@@ -283,7 +286,7 @@ void Follower::end_file(uint64_t location, uint64_t time, uint32_t handle, uint6
   if (!operation.own)
     count_bytes(*thread, operation.call, reads ? 0 : bytes, reads ? bytes : 0);
   else if (is_recording())
-    thread->shard->add(operation.own->bytes, bytes);
+    thread->profile->add(operation.own->bytes, bytes);
 }
 
 // --- counters, and gaps in the recording --------------------------------------------------------
@@ -297,7 +300,8 @@ void Follower::metric(uint64_t location, uint64_t time, uint32_t metric, const u
   for (const TraceMetric& of : places->second)
     if (of.place < n_values)
       if (const perfield_quantity counter = counters_[size_t(of.counter)])
-        thread->shard->stands(counter, values[of.place]);
+        thread->profile->quantities.read(*thread->profile, thread->profile->stack, counter,
+                                         values[of.place]);
 }
 
 void Follower::record(uint64_t location, uint64_t time, bool on) {
@@ -308,7 +312,7 @@ void Follower::record(uint64_t location, uint64_t time, bool on) {
     recorder_->open(now);
     counting_since_ = now;
   } else {
-    recorder_->fold(now);
+    recorder_->collect(now);
     recorder_->close();
     measured_ += growth(now, counting_since_);
   }
@@ -319,7 +323,7 @@ void Follower::flush(uint64_t location, uint64_t time, uint64_t until) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
   if (!thread || until <= time || !is_recording()) return;
-  recorder_->skip(*thread->shard, now, stamp_of(until));
+  recorder_->skip(*thread->profile, now, stamp_of(until));
   if (thread->stamp) thread->stamp = stamp_of(until);
   if (location != rank_.first_location) return;
   flushed_ += until - time;
@@ -352,7 +356,7 @@ void Follower::close(StepKind kind, uint64_t now) {
   now = std::max(now, begin_);  // stamps may go backwards
   const bool recording = is_recording();
   if (recording) {
-    recorder_->fold(now);
+    recorder_->collect(now);
     measured_ += growth(now, counting_since_);
   }
   write_step(kind, now);
@@ -387,9 +391,9 @@ void Follower::write_step(StepKind kind, uint64_t now) {
       return !writes || out_.json(type, id, with_id(id, json));
     };
   };
-  define_regions(r, define_as(EntryType::region));
-  define_quantities(r, define_as(EntryType::quantity));
-  define_paths(r, [this, writes](const std::vector<PathDefinition>& rows) {
+  PathTable::define_regions(r, define_as(EntryType::region));
+  QuantityTable::define(r, define_as(EntryType::quantity));
+  PathTable::define_paths(r, [this, writes](const std::vector<PathDefinition>& rows) {
     return !writes || out_.rows(EntryType::paths, rows);
   });
   const size_t room = step_body_room(r).all;

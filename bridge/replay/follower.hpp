@@ -100,7 +100,7 @@ class Follower {
   };
   // A thread of the rank, and its open call.
   struct Thread {
-    Shard* shard = nullptr;                         // nullptr: too many threads
+    ThreadProfile* profile = nullptr;               // nullptr: too many threads
     uint16_t call = 0;                              // 0: none
     const perfield_operation* operation = nullptr;  // the same for a file operation
     int32_t level = 0;                              // leaving this level of the stack ends the call

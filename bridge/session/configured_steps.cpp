@@ -5,7 +5,7 @@
 
 #include "recorder/recorder.hpp"
 #include "run_directory/run_json.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 
@@ -20,18 +20,20 @@ bool ConfiguredSteps::start(const Config& config, const std::string& run,
   read_run_facts(run, &facts);
   const bool started = windows_.start(config.step_seconds, facts.start_ns, close_window);
   if (!started)
-    tell("windows",
-         "there was no thread to close steps by the clock (step_seconds); the run has "
-         "no steps");
+    warn_once_per_node(
+        "windows",
+        "there was no thread to close steps by the clock (step_seconds); the run has "
+        "no steps");
   return started;
 }
 
 bool ConfiguredSteps::replace_the_programs() noexcept {
   if (!are_set()) return false;
   if (!told_.exchange(true))
-    tell("steps-configured",
-         "step_call or step_seconds is set and says where steps end; what the program itself or a "
-         "hook tells of its steps is passed over");
+    warn_once_per_node(
+        "steps-configured",
+        "step_call or step_seconds is set and says where steps end; what the program itself or a "
+        "hook tells of its steps is passed over");
   return true;
 }
 

@@ -52,7 +52,7 @@ void forget_preload_in_environment() {
   setenv("PERFIELD_ENABLED", "false", 1);
 }
 
-bool mpi_init_will_wake() noexcept {
+bool mpi_init_will_start() noexcept {
   // Only the MPI library defines PMPI_Init. Wrappers that stand behind it are never called.
   static const bool will = [] {
     const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");

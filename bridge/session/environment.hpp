@@ -16,7 +16,7 @@ void forget_preload_in_environment();
 
 // Whether a wrapped MPI_Init will start measuring: the wrappers are preloaded, or linked before
 // MPI, and the program uses MPI.
-bool mpi_init_will_wake() noexcept;
+bool mpi_init_will_start() noexcept;
 
 // The warning for a program that is alone in its world though it was started as one of several
 // ranks: its MPI and the launcher do not match. Else "". mpi: the MPI's name, "" without one.

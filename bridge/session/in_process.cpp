@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 
 #include "format/json.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -109,9 +109,10 @@ bool InProcess::load() noexcept {
       !find(library, "perfield_catalyst_show", &show_) ||
       !find(library, "perfield_catalyst_finish", &finish_)) {
     const char* reason = dlerror();
-    tell("catalyst", "there are no pictures in the program, since " + path + " cannot be loaded (" +
-                         (reason ? reason : "it lacks a function") +
-                         "); install perfield with pip, for a Python with a shared libpython");
+    warn_once_per_node(
+        "catalyst", "there are no pictures in the program, since " + path + " cannot be loaded (" +
+                        (reason ? reason : "it lacks a function") +
+                        "); install perfield with pip, for a Python with a shared libpython");
     return false;
   }
   const std::string settings = settings_.texts("sources", sources_).str();
@@ -153,9 +154,10 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
 void InProcess::finish() noexcept {
   if (library_ == Library::ready) finish_();
   if (library_ == Library::not_loaded && wanted_ && is_first_rank_)
-    tell("catalyst-idle",
-         "no picture was made in the program (catalyst_in_process): it closed no step that was to "
-         "be shown; let it call perfield_step at the end of each time step");
+    warn_once_per_node(
+        "catalyst-idle",
+        "no picture was made in the program (catalyst_in_process): it closed no step that was to "
+        "be shown; let it call perfield_step at the end of each time step");
   library_ = Library::unusable;
   wanted_ = false;
 }

@@ -3,7 +3,7 @@
 // lifecycle.cpp - the functions of source.h that start and end a session. Never on the hot path.
 #include "recorder/source.h"
 #include "session/session.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 using perfield::Notices;
 using perfield::recorder;
@@ -12,13 +12,13 @@ using perfield::session;
 extern "C" {
 
 void perfield_source_start(int rank, int size, const char* mpi) noexcept {
-  session().wake(rank, size, mpi);
+  session().start(rank, size, mpi);
 }
 
 void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
 void perfield_source_control(int measures) noexcept { session().control(measures != 0); }
-int perfield_source_is_started() noexcept { return session().awake(); }
+int perfield_source_is_started() noexcept { return session().is_started(); }
 void perfield_source_clock(const perfield_clock* clock) noexcept { session().compared(*clock); }
 void perfield_source_communicator(const perfield_communicator* communicator) noexcept {
   session().communicator(*communicator);
@@ -38,8 +38,8 @@ void perfield_source_step_offered(int64_t step, double time) noexcept {
   session().step_offered(step, time);
 }
 int perfield_source_has_mesh() noexcept { return session().has_mesh(); }
-void perfield_exclude_begin() noexcept { session().stand_aside(); }
-void perfield_exclude_end() noexcept { session().go_on(); }
+void perfield_exclude_begin() noexcept { session().exclude_begin(); }
+void perfield_exclude_end() noexcept { session().exclude_end(); }
 int perfield_source_is_ending() noexcept { return session().is_ending(); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
   session().before_end(function);
@@ -52,7 +52,7 @@ void perfield_source_hook_expected(const char* name, const char* sentence) noexc
 void perfield_source_hook_hit(const char* name) noexcept {
   session().note([=](Notices& notices) { notices.hook_hit(name); });
 }
-void perfield_source_on_start(void (*function)()) noexcept { session().on_wake(function); }
+void perfield_source_on_start(void (*function)()) noexcept { session().on_start(function); }
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
 void perfield_source_between_closes(void (*function)()) noexcept {
   session().between_closes(function);
@@ -68,7 +68,7 @@ int perfield_source_first_on_node(const char* topic) noexcept {
   return perfield::first_on_node(topic);
 }
 void perfield_warn_once_per_node(const char* topic, const char* sentence) noexcept {
-  perfield::tell(topic, sentence);
+  perfield::warn_once_per_node(topic, sentence);
 }
 
 }  // extern "C"

@@ -11,7 +11,7 @@
 #include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
 #include "session/step_sites.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -56,61 +56,65 @@ void Notices::add_to_end_entry(JsonObject* entry) {
   add_asked_for(config_, entry);
 }
 
-void Notices::tell_at_end(const Run& run) {
+void Notices::warn_at_end(const Run& run) {
   if (run.steps == 0 && !config_.step_region.empty() && !run.aborted)
-    tell("step-region", "the region " + config_.step_region +
-                            " (step_region) never ended, so no step was closed and the whole "
-                            "run is one frame; expected is the name of a region that the "
-                            "program enters and leaves");
+    warn_once_per_node("step-region",
+                       "the region " + config_.step_region +
+                           " (step_region) never ended, so no step was closed and the whole "
+                           "run is one frame; expected is the name of a region that the "
+                           "program enters and leaves");
   tell_of_step_region(run);
   tell_of_dropped(run);
   tell_of_full_tables();
   tell_of_log(run);
   if (const uint64_t refused = recorder().refused_threads(); refused && !recorder().is_full())
-    tell("memory-of-threads", "there was no memory to measure " + std::to_string(refused) +
-                                  (refused == 1 ? " thread" : " threads") + " of rank " +
-                                  std::to_string(run.rank) + memory_limit_in_words());
+    warn_once_per_node("memory-of-threads",
+                       "there was no memory to measure " + std::to_string(refused) +
+                           (refused == 1 ? " thread" : " threads") + " of rank " +
+                           std::to_string(run.rank) + memory_limit_in_words());
   for (const auto& [kind, count] : faults_)
-    tell("fault-" + kind, "events that could not be right on this node, first seen by rank " +
-                              std::to_string(run.rank) + ": " + kind + ", " +
-                              std::to_string(count) +
-                              " times; their time is credited as far as it is known");
+    warn_once_per_node("fault-" + kind,
+                       "events that could not be right on this node, first seen by rank " +
+                           std::to_string(run.rank) + ": " + kind + ", " + std::to_string(count) +
+                           " times; their time is credited as far as it is known");
   tell_of_sites(run);
   tell_of_counters();
   for (const auto& [name, hook] : hooks_)
-    if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
+    if (!hook.hits && !hook.sentence.empty()) warn_once_per_node("hook-" + name, hook.sentence);
 }
 
 void Notices::tell_of_step_region(const Run& run) const {
   Recorder& r = recorder();
   const std::string of_rank = " on rank " + std::to_string(run.rank);
   const std::string region = "the region " + config_.step_region + " (step_region)";
-  if (const Shard* closer = r.step_region.closer(); closer && !run.aborted) {
+  if (const ThreadProfile* closer = r.step_region.closer(); closer && !run.aborted) {
     const StepEntries& entries = closer->step_entries;
     const uint64_t inner = entries.inner.get();
-    if (closer->is_open(entries.level, entries.handle) && inner)
-      tell("step-region-open",
-           region + " was entered" + of_rank + " after " + std::to_string(run.steps) +
-               " steps and never left, but entered and left " + std::to_string(inner) +
-               " times inside itself, which closed no steps; if an exception or longjmp leaves the "
-               "region, call its end there");
+    const int32_t depth = closer->depth.load(std::memory_order_relaxed);
+    if (closer->stack.is_open(entries.level, entries.handle, depth) && inner)
+      warn_once_per_node(
+          "step-region-open",
+          region + " was entered" + of_rank + " after " + std::to_string(run.steps) +
+              " steps and never left, but entered and left " + std::to_string(inner) +
+              " times inside itself, which closed no steps; if an exception or longjmp leaves the "
+              "region, call its end there");
   }
   uint64_t most = 0;
-  for (int i = 0; i < r.n_shards(); ++i)
-    most = std::max(most, r.shard_at(i).step_entries.left.get());
+  for (int i = 0; i < r.n_profiles(); ++i)
+    most = std::max(most, r.profile_at(i).step_entries.left.get());
   if (most > run.steps && run.steps)
-    tell("step-region-thread", region + " closed " + std::to_string(run.steps) + " steps" +
-                                   of_rank + ", but another thread left it " +
-                                   std::to_string(most) +
-                                   " times; only the thread that enters it first closes steps");
+    warn_once_per_node("step-region-thread",
+                       region + " closed " + std::to_string(run.steps) + " steps" + of_rank +
+                           ", but another thread left it " + std::to_string(most) +
+                           " times; only the thread that enters it first closes steps");
 }
 
 void Notices::tell_of_dropped(const Run& run) const {
   const auto drop = [&](const std::string& kind, uint64_t count, const std::string& sentence) {
     if (!count) return;
-    tell("dropped-" + kind,
-         std::to_string(count) + " " + sentence +
-             (run.size > 1 ? "; so many on rank " + std::to_string(run.rank) : ""));
+    warn_once_per_node("dropped-" + kind,
+                       std::to_string(count) + " " + sentence +
+                           (run.size > 1 ? "; so many on rank " + std::to_string(run.rank) : ""));
   };
   for (const auto& [kind, events] : dropped_) drop(kind, *events.count, events.sentence);
   drop("too_deep", recorder().untimed_regions(),
@@ -120,58 +124,66 @@ void Notices::tell_of_dropped(const Run& run) const {
 
 void Notices::tell_of_full_tables() const {
   if (overflowed_)
-    tell("peers", "a table of peers was full: " + std::to_string(overflowed_) +
-                      " messages are counted as `other peers`; raise max_peers (now " +
-                      std::to_string(config_.max_peers) + ")");
+    warn_once_per_node("peers",
+                       "a table of peers was full: " + std::to_string(overflowed_) +
+                           " messages are counted as `other peers`; raise max_peers (now " +
+                           std::to_string(config_.max_peers) + ")");
   if (recorder().regions.overflowed())
-    tell("regions",
-         "the table of regions was full: later regions are counted as `other regions`; "
-         "raise max_regions (now " +
-             std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
+    warn_once_per_node(
+        "regions",
+        "the table of regions was full: later regions are counted as `other regions`; "
+        "raise max_regions (now " +
+            std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
   if (const uint64_t count = recorder().overflowed_paths())
-    tell("paths", "the table of call paths was full: " + std::to_string(count) +
-                      " entries of regions are counted as on `other paths`; raise max_paths (now " +
-                      std::to_string(config_.max_paths) + ")");
+    warn_once_per_node(
+        "paths", "the table of call paths was full: " + std::to_string(count) +
+                     " entries of regions are counted as on `other paths`; raise max_paths (now " +
+                     std::to_string(config_.max_paths) + ")");
   uint64_t without_room = 0;
-  for (int i = 0; i < recorder().n_shards(); ++i)
-    without_room += recorder().shard_at(i).overflowed_quantity.get();
+  for (int i = 0; i < recorder().n_profiles(); ++i)
+    without_room += recorder().profile_at(i).quantities.overflowed.get();
   if (without_room)
-    tell("quantities",
-         "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
-             " amounts are counted for `other regions`; raise max_regions (now " +
-             std::to_string(config_.max_regions) + ") or choose fewer regions");
+    warn_once_per_node(
+        "quantities",
+        "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
+            " amounts are counted for `other regions`; raise max_regions (now " +
+            std::to_string(config_.max_regions) + ") or choose fewer regions");
 }
 
 void Notices::tell_of_log(const Run& run) const {
   Recorder& r = recorder();
   const std::string of_rank = run.size > 1 ? " on rank " + std::to_string(run.rank) : "";
   if (const uint64_t lost = r.log.lost())
-    tell("lost-events", std::to_string(lost) +
-                            " messages and collective operations of logged steps found no room" +
-                            of_rank + ", in the " + std::to_string(EventLog::kCapacity) +
-                            " of a step or in record_limit; they are counted, but who waited for "
-                            "whom there is known from sums alone");
+    warn_once_per_node("lost-events",
+                       std::to_string(lost) +
+                           " messages and collective operations of logged steps found no room" +
+                           of_rank + ", in the " + std::to_string(EventLog::kCapacity) +
+                           " of a step or in record_limit; they are counted, but who waited for "
+                           "whom there is known from sums alone");
   if (const uint64_t count = r.overflowed_collectives())
-    tell("collectives", "a table of communicators was full" + of_rank + ": " +
-                            std::to_string(count) +
-                            " collective operations are counted as of other communicators");
+    warn_once_per_node("collectives",
+                       "a table of communicators was full" + of_rank + ": " +
+                           std::to_string(count) +
+                           " collective operations are counted as of other communicators");
 }
 
 void Notices::tell_of_sites(const Run& run) const {
   const CallSites& sites = recorder().sites;
   if (run.step_call && sites.step_hits() == 0)
-    tell("step-call", "the call site " + config_.step_call +
-                          " (step_call) was never hit, so no step was closed; seen by rank " +
-                          std::to_string(run.rank) + ": " +
-                          sites_in_words(recorder(), run.step_call) + "; `perfield steps " +
-                          run.path + "` lists all");
+    warn_once_per_node("step-call",
+                       "the call site " + config_.step_call +
+                           " (step_call) was never hit, so no step was closed; seen by rank " +
+                           std::to_string(run.rank) + ": " +
+                           sites_in_words(recorder(), run.step_call) + "; `perfield steps " +
+                           run.path + "` lists all");
   if (sites.overflowed())
-    tell("sites", std::to_string(sites.overflowed()) + " MPI calls at " +
-                      std::to_string(sites.places_without_room()) +
-                      " further sites are not told apart, on rank " + std::to_string(run.rank) +
-                      ": perfield follows at most " + std::to_string(kMostSites) +
-                      "; `perfield steps` may miss the end of a step, and step_seconds or "
-                      "perfield_step close steps all the same");
+    warn_once_per_node(
+        "sites", std::to_string(sites.overflowed()) + " MPI calls at " +
+                     std::to_string(sites.places_without_room()) +
+                     " further sites are not told apart, on rank " + std::to_string(run.rank) +
+                     ": perfield follows at most " + std::to_string(kMostSites) +
+                     "; `perfield steps` may miss the end of a step, and step_seconds or "
+                     "perfield_step close steps all the same");
 }
 
 }  // namespace perfield

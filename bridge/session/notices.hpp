@@ -44,7 +44,7 @@ class Notices {
     uint16_t step_call;  // the call that closes them; 0: none
     bool aborted;
   };
-  void tell_at_end(const Run& run);
+  void warn_at_end(const Run& run);
 
  private:
   struct Hook {

@@ -64,13 +64,13 @@ void ProcessWatch::look(Recorder& r, uint64_t now, bool is_end) noexcept {
   }
   last_ = process_figures();
   const bool by_main_thread =
-      this_shard && this_shard->thread_id.load(std::memory_order_relaxed) == main_thread_;
+      this_profile && this_profile->thread_id.load(std::memory_order_relaxed) == main_thread_;
   threads_.look(r.clock.span_ns(now), by_main_thread,
                 last_.voluntary_switches + last_.involuntary_switches, is_end);
   run_delay_.last_ns = threads_.run_delay_ns();
   look(r, &throttled_, now, is_end, [this] { return quota_.throttled_ns(); });
   look(r, &stolen_time_, now, is_end, [this] { return stolen_.stolen_ns(threads_.mask()); });
-  if (r.n_shards() == 0) return;
+  if (r.n_profiles() == 0) return;
   for (const GrowingTime* time : {&run_delay_, &throttled_, &stolen_time_})
     if (time->quantity) r.set_of_rank(time->quantity, time->last_ns - time->begin_ns);
 }

@@ -17,7 +17,7 @@
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "recorder/source.h"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -71,8 +71,8 @@ void RankLog::line(const std::string& text) noexcept {
   if (!trouble) return;
   try {
     close();  // before telling, which would write a line
-    tell("log", "the log " + path_ + " cannot be written (" + strerror(trouble) +
-                    "); the measurement goes on without it");
+    warn_once_per_node("log", "the log " + path_ + " cannot be written (" + strerror(trouble) +
+                                  "); the measurement goes on without it");
   } catch (...) {
   }
 }

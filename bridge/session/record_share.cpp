@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -39,10 +39,11 @@ bool RecordShare::may_take(uint64_t bytes, const Taken& taken, const char* topic
                                  three_quarters(left_before_end(taken)));
   if (bytes <= room) return true;
   const uint64_t all = taken.by_stream + taken.by_mesh + bytes + kEnd;
-  tell(topic, what + " of rank " + std::to_string(rank_) + " would take " + std::to_string(bytes) +
-                  " bytes, but " + in_words() + " has room for " + std::to_string(room) + "; " +
-                  then + "; set record_limit to more than " +
-                  std::to_string(all / 3 * 4 * uint64_t(size_)));
+  warn_once_per_node(topic, what + " of rank " + std::to_string(rank_) + " would take " +
+                                std::to_string(bytes) + " bytes, but " + in_words() +
+                                " has room for " + std::to_string(room) + "; " + then +
+                                "; set record_limit to more than " +
+                                std::to_string(all / 3 * 4 * uint64_t(size_)));
   return false;
 }
 
@@ -62,16 +63,18 @@ void RecordShare::tell_of(const SpanOfEntries& spans, uint64_t step) noexcept {
     const std::string many = std::to_string(spans.steps());
     const std::string from = " from step " + std::to_string(step) + " on, ";
     if (is_end)
-      tell("limit-full", in_words() + " is used up:" + from +
+      warn_once_per_node("limit-full",
+                         in_words() + " is used up:" + from +
                              "all steps share one entry, which is written when the program ends; "
                              "raise record_limit");
     else
-      tell("limit", "the run directory nears record_limit:" + from +
-                        (config_.measure_every > 1 ? "one step in " + many + " is measured"
-                                                   : many + " steps share an entry") +
-                        " on rank " + std::to_string(rank_) +
-                        ", and later ever more; raise record_limit (now " +
-                        std::to_string(config_.record_limit) + " bytes) to keep more frames");
+      warn_once_per_node("limit",
+                         "the run directory nears record_limit:" + from +
+                             (config_.measure_every > 1 ? "one step in " + many + " is measured"
+                                                        : many + " steps share an entry") +
+                             " on rank " + std::to_string(rank_) +
+                             ", and later ever more; raise record_limit (now " +
+                             std::to_string(config_.record_limit) + " bytes) to keep more frames");
   } catch (...) {
     // no memory for a sentence
   }

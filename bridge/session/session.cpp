@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session.cpp - see session.hpp. Any failure here puts perfield to sleep with a message and leaves
+// session.cpp - see session.hpp. Any failure here ends the measurement with a message and leaves
 // the program alone.
 #include "session/session.hpp"
 
@@ -22,7 +22,7 @@
 #include "session/environment.hpp"
 #include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 #include "summary/summary.hpp"
 
 namespace perfield {
@@ -44,10 +44,10 @@ Session& session() noexcept {
 
 // --- begin ---------------------------------------------------------------------------------------
 
-void Session::wake(int rank, int size, const std::string& mpi) noexcept {
+void Session::start(int rank, int size, const std::string& mpi) noexcept {
   try {
     Gate::Pass pass(gate_);
-    if (!pass || phase_ != Phase::asleep) return;
+    if (!pass || phase_ != Phase::inactive) return;
     ConfigResult found = load_config();
     config_ = found.config;
     if (!config_.enabled) {
@@ -59,18 +59,20 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
       std::string all;
       for (const std::string& error : found.errors)
         all += (all.empty() ? "" : "\nperfield: ") + error;
-      tell("config", all +
-                         "\nperfield: nothing is measured until the configuration is mended "
-                         "(`perfield config` shows it)");
+      warn_once_per_node("config",
+                         all +
+                             "\nperfield: nothing is measured until the configuration is mended "
+                             "(`perfield config` shows it)");
       return;
     }
     if (!getenv("PERFIELD_PRELOADED"))  // else perfield-exec has reported them
-      for (const std::string& notice : found.notices) tell("ignored", notice);
+      for (const std::string& notice : found.notices) warn_once_per_node("ignored", notice);
     if (const MemoryRoom room = memory_room(); room.bytes < kLeastRoom) {
       phase_ = Phase::ended;
-      tell("memory-room", "a rank is " + std::to_string(room.bytes >> 20) + " MB away from " +
-                              room.limit + ", and perfield leaves these to the program; it needs " +
-                              std::to_string(kLeastRoom >> 20) + " MB there to measure a rank");
+      warn_once_per_node("memory-room",
+                         "a rank is " + std::to_string(room.bytes >> 20) + " MB away from " +
+                             room.limit + ", and perfield leaves these to the program; it needs " +
+                             std::to_string(kLeastRoom >> 20) + " MB there to measure a rank");
       return;
     }
     HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours
@@ -84,7 +86,8 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
       log_start(mpi, found.origins);
   } catch (const std::exception& e) {
     stop_measuring();
-    tell("wake", std::string("measuring could not start (") + e.what() + "); the program runs on");
+    warn_once_per_node(
+        "start", std::string("measuring could not start (") + e.what() + "); the program runs on");
   }
 }
 
@@ -92,10 +95,10 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (!writer_.open_run()) return false;
   if (config_.log) rank_log().open(writer_.run_path(), rank_);
   const std::string alone = lone_world(size, mpi);
-  if (!alone.empty()) tell("alone", alone);
+  if (!alone.empty()) warn_once_per_node("alone", alone);
   std::string outside;
   const std::vector<int32_t> focus = focus_ranks_of(config_.focus_ranks, size, &outside);
-  if (!outside.empty()) tell("focus-ranks", outside);
+  if (!outside.empty()) warn_once_per_node("focus-ranks", outside);
   values_.focus_on(focus);
   Recorder& r = recorder();
   r.paths.configure(uint32_t(config_.max_paths));
@@ -122,7 +125,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (configured_steps_.start(config_, writer_.run_path(),
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
-  for (auto* function : on_wake_) function();
+  for (auto* function : on_start_) function();
   return true;
 }
 
@@ -174,28 +177,29 @@ void Session::setup_done() noexcept {
 }
 
 void Session::close_step(int64_t label, double time) noexcept {
-  if (!awake() || configured_steps_.replace_the_programs()) return;
+  if (!is_started() || configured_steps_.replace_the_programs()) return;
   offered_steps_.others_close();
   close_program_step(label, time);
 }
 
 void Session::step_offered(int64_t label, double time) noexcept {
-  if (!awake() || !config_.step_region.empty() || configured_steps_.are_set()) return;
+  if (!is_started() || !config_.step_region.empty() || configured_steps_.are_set()) return;
   if (offered_steps_.take()) close_program_step(label, time);
 }
 
 void Session::close_program_step(int64_t label, double time) noexcept {
   recorder().sites.stop();  // they are followed for those who know of no steps
-  if (Shard* s = this_shard; s && s->is_inside_call()) {
+  if (ThreadProfile* s = this_profile; s && s->is_inside_call()) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
     s->forget_call();
   }
-  if (Shard* s = this_shard; s && s->pipeline_armed) {
-    s->set_unusual(s->own_work, false);
+  if (ThreadProfile* s = this_profile; s && s->pipeline_armed) {
+    s->set_own_work(s->own_work, false);
     fault("pipeline_next_not_used");
-    tell("pipeline",
-         "perfield_pipeline_next was called but no region was entered before the step "
-         "ended; call it right before the call that enters the region");
+    warn_once_per_node(
+        "pipeline",
+        "perfield_pipeline_next was called but no region was entered before the step "
+        "ended; call it right before the call that enters the region");
   }
   while_measuring([&](uint64_t now) { close(label, time, now); });
 }
@@ -204,7 +208,7 @@ void Session::close_step_of_call() noexcept {
   while_measuring([this](uint64_t now) { close(int64_t(clock_.step()), NAN, now); });
 }
 
-// Runs on the windows' thread, which has no shard: nothing is counted there.
+// Runs on the windows' thread, which has no profile: nothing is counted there.
 void Session::close_window(uint64_t number) noexcept {
   while_measuring([&](uint64_t now) {
     if (number < clock_.step()) return;  // the system clock was set back
@@ -221,7 +225,7 @@ void Session::close(int64_t label, double time, uint64_t now) noexcept {
   }
   writer_.flush_when_due();
   check_writing();
-  writer_.tell_of_spans(clock_.step());
+  writer_.warn_of_spans(clock_.step());
   const uint64_t then = recorder().clock.ticks();
   clock_.add_own(now, then);
   if (clock_.span() == 0) clock_.begin_entry(clock_.windowed() ? now : then);
@@ -263,7 +267,7 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
 void Session::set_mesh_size() noexcept {
   const std::optional<MeshSize> size = writer_.mesh().size();
   Recorder& r = recorder();
-  if (!size || r.n_shards() == 0) return;
+  if (!size || r.n_profiles() == 0) return;
   MeshQuantities& defined = mesh_quantities_;
   if (!defined.cells)
     defined = define_mesh_quantities([&r](auto... row) { return r.define_quantity(row...); });
@@ -338,28 +342,29 @@ void Session::between_steps(F action) noexcept {
   });
 }
 
-void Session::stand_aside() noexcept {
+void Session::exclude_begin() noexcept {
   perfield_own_begin();
   through_gate([&] {
     if (phase_ != Phase::measuring) return;
-    aside_ = {recorder().clock.ticks(), clock_.counts()};
-    clock_.stop(aside_.since);
+    excluded_ = {recorder().clock.ticks(), clock_.counts()};
+    clock_.stop(excluded_.since);
   });
 }
 
-void Session::go_on() noexcept {
+void Session::exclude_end() noexcept {
   through_gate([&] {
-    if (phase_ != Phase::measuring || !aside_.since) return;
-    clock_.add_own(aside_.since, recorder().clock.ticks());
-    if (aside_.counted && !clock_.counts()) clock_.start();  // a window may have closed meanwhile
-    aside_ = {};
+    if (phase_ != Phase::measuring || !excluded_.since) return;
+    clock_.add_own(excluded_.since, recorder().clock.ticks());
+    if (excluded_.counted && !clock_.counts())
+      clock_.start();  // a window may have closed meanwhile
+    excluded_ = {};
   });
   perfield_own_end();
 }
 
 void Session::show_in_process() noexcept {
   if (!in_process_.is_due(clock_.configured())) return;
-  between_steps([this] { in_process_.show(awake() ? &writer_.mesh().fields() : nullptr); });
+  between_steps([this] { in_process_.show(is_started() ? &writer_.mesh().fields() : nullptr); });
 }
 
 // --- clocks of other nodes -----------------------------------------------------------------------
@@ -383,7 +388,7 @@ void Session::before_end(int (*function)(perfield_clock*)) noexcept {
 
 void Session::end(const std::string& reason) noexcept {
   if (reason == "finalize" && in_process_.wanted()) between_steps([this] { in_process_.finish(); });
-  if (!awake()) return;
+  if (!is_started()) return;
   stop_threads();
   while_measuring([&](uint64_t now) {
     try {
@@ -422,7 +427,7 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   check_writing();
   stop_measuring();
   if (!writer_.end(entry, reason == "abort")) return;
-  notices_.tell_at_end({writer_.run_path(), rank_, size_, clock_.step(), configured_steps_.call(),
+  notices_.warn_at_end({writer_.run_path(), rank_, size_, clock_.step(), configured_steps_.call(),
                         reason == "abort"});
   summary_due_ = rank_ == 0 && config_.summary && reason != "abort";
 }
@@ -435,7 +440,7 @@ void Session::print_summary() noexcept {
   try {
     std::string text;
     for (const std::string& line : closing_lines(writer_.run_path())) text += line + "\n";
-    speak(text);
+    print(text);
   } catch (...) {
     // a failed summary does no harm
   }
@@ -457,8 +462,8 @@ void Session::stop_measuring() noexcept {
 void Session::give_up(const char* what) noexcept {
   stop_measuring();
   try {
-    tell("memory", std::string("a step could not be closed (") + what +
-                       "); measuring ends here, the program runs on");
+    warn_once_per_node("memory", std::string("a step could not be closed (") + what +
+                                     "); measuring ends here, the program runs on");
   } catch (...) {
   }
 }
@@ -477,7 +482,7 @@ void Session::present(const char* source) noexcept {
   through_gate([&] {
     if (has(source)) return;
     sources_.push_back(source);
-    rank_log().line(std::string("source     ") + source + " is awake");
+    rank_log().line(std::string("source     ") + source + " is present");
     if (phase_ == Phase::measuring)  // the rank's entry is written already
       writer_.place(JsonObject().texts("sources", sources_));
   });
@@ -515,7 +520,7 @@ std::string in_words(const std::vector<std::string>& values) {
 void Session::setting(const char* key, char* value, size_t room) noexcept {
   if (!room) return;
   value[0] = 0;
-  if (!awake()) return;
+  if (!is_started()) return;
   try {
     std::string found;
 #define PERFIELD_KEY(name, type, default_value, unit, help) \
@@ -528,8 +533,8 @@ void Session::setting(const char* key, char* value, size_t room) noexcept {
   }
 }
 
-void Session::on_wake(void (*function)()) noexcept {
-  through_gate([&] { on_wake_.push_back(function); });
+void Session::on_start(void (*function)()) noexcept {
+  through_gate([&] { on_start_.push_back(function); });
 }
 
 void Session::before_close(void (*function)()) noexcept {
@@ -544,7 +549,7 @@ void Session::between_closes(void (*function)()) noexcept {
 
 void Session::hand_in_between_closes() noexcept {
   const Clock& clock = recorder().clock;
-  if (!awake() || clock.span_ns(clock.ticks() - clock_.handed_in()) < kPatience_ns) return;
+  if (!is_started() || clock.span_ns(clock.ticks() - clock_.handed_in()) < kPatience_ns) return;
   while_measuring([this](uint64_t) {
     between_closes_();
     writer_.flush_when_due();
@@ -557,7 +562,7 @@ void Session::fault(const char* kind) noexcept {
 }
 
 void Session::note_sites() noexcept {
-  if (!awake() || recorder().sites.step_hits()) return;  // with steps, nobody needs a proposal
+  if (!is_started() || recorder().sites.step_hits()) return;  // with steps, nobody needs a proposal
   if (!writer_.sites_are_due(recorder().clock.ticks())) return;
   while_measuring([this](uint64_t now) {
     writer_.sites_looked_at(now);

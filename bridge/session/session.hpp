@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session.hpp - one process's measurement from waking to its end. Joins the step clock, the writer
-// of the run directory, the messages to the user and the pictures inside the program. Any thread
-// may call any function. They take one lock and never throw. They do nothing before wake(), after
-// end(), or when a signal handler interrupts one of them.
+// session.hpp - one process's measurement from its start to its end. Joins the step clock, the
+// writer of the run directory, the messages to the user and the pictures inside the program. Any
+// thread may call any function. They take one lock and never throw. They do nothing before start(),
+// after end(), or when a signal handler interrupts one of them.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class OwnWork {
 
 class Session {
  public:
-  void wake(int rank, int size, const std::string& mpi) noexcept;
+  void start(int rank, int size, const std::string& mpi) noexcept;
   void setup_done() noexcept;
   void close_step(int64_t label, double time) noexcept;
   // A step of a program that does not call perfield_step: its number counts, its time is unknown.
@@ -61,13 +61,13 @@ class Session {
   void end(const std::string& reason) noexcept;
   void print_summary() noexcept;
 
-  bool awake() const noexcept { return recorder().state() != Activity::asleep; }
+  bool is_started() const noexcept { return recorder().state() != Activity::inactive; }
 
   void present(const char* source) noexcept;
   bool has_source(const char* name) noexcept;
   void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
-  void on_wake(void (*function)()) noexcept;
+  void on_start(void (*function)()) noexcept;
   // Called while waking, under the lock.
   void between_closes(void (*function)()) noexcept;
   // What sources hand in while a step closes, under the lock that is held then.
@@ -78,8 +78,8 @@ class Session {
   bool is_ending() const noexcept { return is_ending_; }
   bool has_mesh() noexcept;
   // A source works for long in the middle of a step, which goes on afterwards.
-  void stand_aside() noexcept;
-  void go_on() noexcept;
+  void exclude_begin() noexcept;
+  void exclude_end() noexcept;
   // Describes a communicator; see perfield_source_communicator.
   void communicator(const perfield_communicator& communicator) noexcept;
   // Reports something to the session's notices, under the lock.
@@ -101,7 +101,7 @@ class Session {
   void with_mesh(F describe) noexcept;
 
  private:
-  enum class Phase { asleep, measuring, ended };
+  enum class Phase { inactive, measuring, ended };
 
   // Runs a small action under the lock. Does nothing without memory, or if the lock refuses the
   // thread.
@@ -116,7 +116,7 @@ class Session {
   // Runs action(now) as perfield's own work under the lock, while this process is measured.
   template <typename F>
   void while_measuring(F action) noexcept {
-    if (!awake()) return;
+    if (!is_started()) return;
     const uint64_t now = recorder().clock.ticks();
     OwnWork own;
     through_gate([&] {
@@ -151,7 +151,7 @@ class Session {
   std::vector<Row> look_at_step(F rows, bool closed = false) noexcept;
 
   Gate gate_;
-  Phase phase_ = Phase::asleep;
+  Phase phase_ = Phase::inactive;
   Config config_;
   int rank_ = 0, size_ = 0;
   std::vector<std::string> sources_;
@@ -162,7 +162,7 @@ class Session {
   struct {
     uint64_t since;
     bool counted;
-  } aside_{};
+  } excluded_{};
   ProcessWatch process_;
   Notices notices_{config_};
   InProcess in_process_;
@@ -171,7 +171,7 @@ class Session {
   MeshQuantities mesh_quantities_;
   int (*before_end_)(perfield_clock*) = nullptr;
   bool summary_due_ = false;
-  std::vector<void (*)()> on_wake_;
+  std::vector<void (*)()> on_start_;
   void (*between_closes_)() = nullptr;
   Windows between_closes_ticks_;
   bool is_ending_ = false;  // the last step closes
@@ -182,7 +182,7 @@ Session& session() noexcept;
 
 template <typename F>
 void Session::with_mesh(F describe) noexcept {
-  if (!awake()) return;
+  if (!is_started()) return;
   OwnWork own;
   try {
     Gate::Pass pass(gate_);

@@ -13,7 +13,7 @@
 #include "recorder/kernel_readings.hpp"
 #include "recorder/recorder.hpp"
 #include "run_directory/run_directory.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -73,22 +73,24 @@ void choose_counters(const Config& config) {
   std::vector<RefusedCounter> refused;
   Recorder& r = recorder();
   r.counters.choose(config.counters, &r.quantities, &refused);
-  if (!refused.empty()) tell("counters", sentence(refused));
+  if (!refused.empty()) warn_once_per_node("counters", sentence(refused));
 }
 
 void tell_of_counters() {
   Recorder& r = recorder();
   if (const uint64_t n = KernelCounters::refused_threads())
-    tell("counters-threads",
-         "the `counters` of " + std::to_string(n) +
-             " threads were not counted: they would take more than a quarter of the "
-             "descriptors that the process may open (ulimit -n); choose fewer or raise it");
-  for (int i = 0; i < r.n_shards(); ++i) {
-    const KernelReadings* readings = r.shard_at(i).kernel.load(std::memory_order_acquire);
+    warn_once_per_node(
+        "counters-threads",
+        "the `counters` of " + std::to_string(n) +
+            " threads were not counted: they would take more than a quarter of the "
+            "descriptors that the process may open (ulimit -n); choose fewer or raise it");
+  for (int i = 0; i < r.n_profiles(); ++i) {
+    const KernelReadings* readings = r.profile_at(i).kernel.load(std::memory_order_acquire);
     if (!readings || !readings->shared_registers()) continue;
-    tell("counters-shared",
-         "there are more `counters` than the processor counts at once, or another tool counts, "
-         "too: their fields are estimates, scaled by the time that each was counted; choose fewer");
+    warn_once_per_node(
+        "counters-shared",
+        "there are more `counters` than the processor counts at once, or another tool counts, "
+        "too: their fields are estimates, scaled by the time that each was counted; choose fewer");
     return;
   }
 }

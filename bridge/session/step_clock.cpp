@@ -19,7 +19,7 @@ void StepClock::configure(const Config& config) noexcept {
 
 void StepClock::begin(uint64_t now) noexcept {
   begin_entry(now);
-  recorder().close();  // awake, but start() makes it count
+  recorder().close();  // follows events; start() makes it count
   start();
 }
 
@@ -43,19 +43,19 @@ void StepClock::start() noexcept {
 
 // What sources have gathered belongs to the program, even during perfield's own work.
 void StepClock::hand_in() noexcept {
-  Shard* s = before_close_.empty() ? nullptr : recorder().shard();
+  ThreadProfile* s = before_close_.empty() ? nullptr : recorder().profile();
   if (!s) return;
   const uint32_t own_work = s->own_work;
-  s->set_unusual(0, s->pipeline_armed);
+  s->set_own_work(0, s->pipeline_armed);
   for (auto* function : before_close_) function();
   handed_in_.store(recorder().clock.ticks(), std::memory_order_relaxed);
-  s->set_unusual(own_work, s->pipeline_armed);
+  s->set_own_work(own_work, s->pipeline_armed);
 }
 
 void StepClock::stop(uint64_t now) noexcept {
   hand_in();
   if (!counts()) return;
-  recorder().fold(now);
+  recorder().collect(now);
   recorder().close();
   measured_ticks_ += now - counting_since_;
 }
@@ -65,7 +65,7 @@ void StepClock::stop(uint64_t now) noexcept {
 void StepClock::cut(uint64_t now) noexcept {
   hand_in();
   if (!counts()) return;
-  recorder().fold(now);
+  recorder().collect(now);
   if (windowed_) recorder().open(now);
   measured_ticks_ += now - counting_since_;
   counting_since_ = now;

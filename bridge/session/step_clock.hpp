@@ -88,7 +88,7 @@ class StepClock {
   // --- counting
   // Resumes counting, if the open step is measured and nobody has paused.
   void start() noexcept;
-  // Takes the counts into carry and stops counting.
+  // Collects the counts and stops counting.
   void stop(uint64_t now) noexcept;
   // The same between two steps, without stopping.
   void cut(uint64_t now) noexcept;
@@ -141,7 +141,7 @@ class StepClock {
   uint32_t span_ = 0;
   uint16_t flags_ = 0;
   int64_t last_label_ = 0;
-  uint64_t begin_ns_ = 0;        // of the steps in carry
+  uint64_t begin_ns_ = 0;        // of the pending steps
   uint64_t counting_since_ = 0;  // valid while counting
   uint64_t measured_ticks_ = 0;
   uint64_t own_ticks_ = 0, total_own_ticks_ = 0;

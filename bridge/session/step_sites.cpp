@@ -28,10 +28,10 @@ struct Hits {
 Hits hits_of(Recorder& r, uint32_t site) {
   Hits all;
   uint64_t most = 0;
-  for (int i = 0; i < r.n_shards(); ++i) {
-    const Shard& shard = r.shard_at(i);
-    if (!shard.rhythms[0]) continue;
-    const Rhythm& c = shard.rhythms[0][site];
+  for (int i = 0; i < r.n_profiles(); ++i) {
+    const ThreadProfile& profile = r.profile_at(i);
+    if (!profile.sites.is_started()) continue;
+    const Rhythm& c = profile.sites.at(0, site);
     const uint64_t hits = c.beats.get(), first = c.first.get();
     if (!hits) continue;
     all.first = all.hits ? std::min(all.first, first) : first;
@@ -40,7 +40,7 @@ Hits hits_of(Recorder& r, uint32_t site) {
     if (hits <= most) continue;
     most = hits;
     for (int level = 0; level < kRhythmLevels; ++level)
-      all.levels[level] = shard.rhythms[level] + site;
+      all.levels[level] = &profile.sites.at(level, site);
   }
   return all;
 }

@@ -31,7 +31,7 @@
 #include "session/environment.hpp"
 #include "session/rank_log.hpp"
 #include "session/step_sites.hpp"
-#include "session/tell.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -62,19 +62,19 @@ constexpr double kMostSecondsToEnd = 10;
 bool StepWriter::open_run() {
   run_ = open_run_directory(config_, {program_arguments()}, "");  // only perfield-exec injects
   if (!run_.error.empty()) {
-    tell("run-directory", run_.error + "; nothing is measured");
+    warn_once_per_node("run-directory", run_.error + "; nothing is measured");
     return false;
   }
-  set_tell_directory(run_.path);
-  if (!run_.notice.empty()) tell("notice", run_.notice);
+  set_warnings_directory(run_.path);
+  if (!run_.notice.empty()) warn_once_per_node("notice", run_.notice);
   if (run_.claimed) {
     const std::string trouble = NetworkFile(run_.path, config_, false).finish();
-    if (!trouble.empty()) tell("network", trouble);
+    if (!trouble.empty()) warn_once_per_node("network", trouble);
   }
   if (!run_.first_of_node) return true;
   const std::string trouble =
       write_machine_file(run_.path, false);  // perfield-exec normally did it
-  if (!trouble.empty()) tell("machine", trouble);
+  if (!trouble.empty()) warn_once_per_node("machine", trouble);
   return true;
 }
 
@@ -82,13 +82,14 @@ bool StepWriter::open_files(int rank, int size) {
   rank_ = rank;
   share_.divide(rank, size);
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
-  if (!trouble.empty()) tell("stage", trouble);
+  if (!trouble.empty()) warn_once_per_node("stage", trouble);
   const Appender::Room room = {kFirstRoom, WritePace::kFirstRoom + kMoreRoom};
   if (!stream_.open(files_.stream, run_.run_id, rank, room, files_.stream_instead,
                     Appender::kPatient)) {
-    tell("stream",
-         "the stream " + stream_.path() + " cannot be written (" + strerror(stream_.error()) +
-             (stream_.error() == ENOMEM ? memory_limit_in_words() : "") + "); nothing is measured");
+    warn_once_per_node("stream", "the stream " + stream_.path() + " cannot be written (" +
+                                     strerror(stream_.error()) +
+                                     (stream_.error() == ENOMEM ? memory_limit_in_words() : "") +
+                                     "); nothing is measured");
     return false;
   }
   files_.release();
@@ -99,7 +100,9 @@ bool StepWriter::open_files(int rank, int size) {
         return share_.may_take(bytes, taken(), "mesh-limit", block + " of the mesh",
                                "the steps from here on have no mesh there");
       },
-      [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
+      [](const std::string& topic, const std::string& sentence) {
+        warn_once_per_node(topic, sentence);
+      });
   if (in_process_.wanted())
     mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
       in_process_.keep_block(version, parts, n_parts);
@@ -167,8 +170,9 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   unsigned char* at = stream_.begin(EntryType::step, index, room);
   if (!at && room > stream_.largest_step() &&
       needed.least <= stream_.largest_step()) {  // what finds no room is added up, and counted
-    tell("memory", "there is no memory for the entries of rank " + std::to_string(rank_) +
-                       memory_limit_in_words() + "; some messages count as those of other peers");
+    warn_once_per_node("memory", "there is no memory for the entries of rank " +
+                                     std::to_string(rank_) + memory_limit_in_words() +
+                                     "; some messages count as those of other peers");
     room = stream_.largest_step();
     at = stream_.begin(EntryType::step, index, room);
   }
@@ -269,21 +273,21 @@ void log_region(uint32_t id) {
 void StepWriter::define() {
   const Clock& clock = recorder().clock;
   const uint64_t now_ns = clock.since_start_ns(clock.ticks());
-  define_regions(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
+  PathTable::define_regions(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
     in_process_.keep_definition(with_id(id, json));
     definitions_.add(EntryType::region, id, json, now_ns);
     log_region(id);
     return true;
   });
   for (const std::string& sentence : recorder().quantities.take_refusals())
-    tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
-  define_quantities(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
+    warn_once_per_node("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
+  QuantityTable::define(recorder(), [this, now_ns](uint32_t id, const std::string& json) {
     in_process_.keep_definition(with_id(id, json));
     definitions_.add(EntryType::quantity, id, json, now_ns);
     return true;
   });
   definitions_.write(stream_, now_ns);
-  define_paths(recorder(), [this](const std::vector<PathDefinition>& rows) {
+  PathTable::define_paths(recorder(), [this](const std::vector<PathDefinition>& rows) {
     return stream_.rows(EntryType::paths, rows);
   });
 }
@@ -296,11 +300,12 @@ void StepWriter::sites(bool is_last) {
   const uint64_t left = share_.left_before_end(taken());
   if (text.size() > (is_last ? left : left / 4)) {
     if (std::exchange(told_of_sites_, true)) return;
-    tell("limit-sites", "the call sites of rank " + std::to_string(rank_) + " take " +
-                            std::to_string(text.size()) + " bytes, too many for what is left of " +
-                            share_.in_words() +
-                            "; `perfield steps` sees what was written before, or nothing; raise "
-                            "record_limit");
+    warn_once_per_node("limit-sites",
+                       "the call sites of rank " + std::to_string(rank_) + " take " +
+                           std::to_string(text.size()) + " bytes, too many for what is left of " +
+                           share_.in_words() +
+                           "; `perfield steps` sees what was written before, or nothing; raise "
+                           "record_limit");
     return;
   }
   const iovec body = {text.data(), text.size()};
@@ -320,7 +325,7 @@ bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
       is_aborted ? Ended::not_begun : within(kMostSecondsToEnd, [=] { finish(entry, is_aborted); });
   if (ended == Ended::late) {
     // Asks no file whether another rank of the node has said so.
-    tell_at_once(
+    warn_at_once(
         "the file system of " + run_.path + " has not answered for " +
         std::to_string(int(kMostSecondsToEnd)) +
         " s, so the end of the program does not wait for it; the last entries may be lost");
@@ -328,7 +333,7 @@ bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
   }
   if (ended == Ended::not_begun) finish(entry, true);
   const std::string trouble = files_.end(stream_);  // the node's last rank moves what is staged
-  if (!trouble.empty()) tell("stage-end", trouble);
+  if (!trouble.empty()) warn_once_per_node("stage-end", trouble);
   close_files();
   tell_of_end();
   return true;
@@ -371,16 +376,18 @@ void StepWriter::close_files() {
 
 void StepWriter::tell_of_end() {
   if (end_.missing)
-    tell("missing", std::to_string(end_.missing) + " entries of rank " + std::to_string(rank_) +
-                        " are missing in " + run_.path + ", as they could not be written (" +
-                        strerror(end_.write) + "); `perfield info` shows where");
+    warn_once_per_node("missing", std::to_string(end_.missing) + " entries of rank " +
+                                      std::to_string(rank_) + " are missing in " + run_.path +
+                                      ", as they could not be written (" + strerror(end_.write) +
+                                      "); `perfield info` shows where");
   if (end_.sync)
-    tell("sync", run_.path + " is not safe: the file system reports an error in writing it back (" +
-                     strerror(end_.sync) + "), seen by rank " + std::to_string(rank_) +
-                     "; entries may be lost although they were written");
+    warn_once_per_node(
+        "sync", run_.path + " is not safe: the file system reports an error in writing it back (" +
+                    strerror(end_.sync) + "), seen by rank " + std::to_string(rank_) +
+                    "; entries may be lost although they were written");
   if (end_.close)
-    tell("close", "closing the files of " + run_.path + " failed (" + strerror(end_.close) +
-                      "); the last entries may be lost");
+    warn_once_per_node("close", "closing the files of " + run_.path + " failed (" +
+                                    strerror(end_.close) + "); the last entries may be lost");
 }
 
 // --- fields --------------------------------------------------------------------------------------
@@ -390,7 +397,7 @@ void StepWriter::fields(uint64_t step) noexcept {
   try {
     std::string slower;
     if (!pace_.are_due(step, &slower)) return;
-    if (!slower.empty()) tell("fields-pace", slower);
+    if (!slower.empty()) warn_once_per_node("fields-pace", slower);
     if (fields_end_ ||
         !share_.may_take(mesh_.bytes_of_fields(), taken(), "fields-limit", "the fields of a step",
                          "from step " + std::to_string(step) + " on they are not stored")) {
@@ -402,7 +409,7 @@ void StepWriter::fields(uint64_t step) noexcept {
     pace_.stored(step, begin_ns, monotonic_ns());
     rank_log().line("fields     of step " + std::to_string(step));
   } catch (...) {
-    tell("fields", "there was no memory to store the simulation's fields of a step");
+    warn_once_per_node("fields", "there was no memory to store the simulation's fields of a step");
   }
 }
 
@@ -445,17 +452,19 @@ void StepWriter::tell_of_slow_writing(bool longer) noexcept {
                                 : "; a faster directory for stage would mend that";
     if (longer) {
       spans_told_ = gathering_told_ = true;
-      tell("slow-writing-spans",
-           writing + "even a megabyte of entries at once is too little for that, so from now on " +
-               (config_.measure_every > 1 ? "fewer steps are measured"
-                                          : "more steps share an entry") +
-               ", as many as it takes" + end);
+      warn_once_per_node(
+          "slow-writing-spans",
+          writing + "even a megabyte of entries at once is too little for that, so from now on " +
+              (config_.measure_every > 1 ? "fewer steps are measured"
+                                         : "more steps share an entry") +
+              ", as many as it takes" + end);
     } else {
       char seconds[32];
       snprintf(seconds, sizeof seconds, "%.3g s", apart_s);
       gathering_told_ = true;
-      tell("slow-writing", writing + "so entries are gathered for up to " + seconds +
-                               ", at most a megabyte, which is what a killed rank loses" + end);
+      warn_once_per_node("slow-writing",
+                         writing + "so entries are gathered for up to " + seconds +
+                             ", at most a megabyte, which is what a killed rank loses" + end);
     }
   } catch (...) {
     // no memory for a sentence
@@ -468,9 +477,10 @@ void StepWriter::check_staging(uint64_t step) noexcept {
   if (!error || stage_failed_) return;
   stage_failed_ = true;
   try {
-    tell("stage", "writing to " + config_.stage + " (stage) failed in step " +
-                      std::to_string(step) + " (" + strerror(error) +
-                      "); from here on entries are written into the run directory at once");
+    warn_once_per_node(
+        "stage", "writing to " + config_.stage + " (stage) failed in step " + std::to_string(step) +
+                     " (" + strerror(error) +
+                     "); from here on entries are written into the run directory at once");
   } catch (...) {
   }
 }
@@ -479,16 +489,18 @@ void StepWriter::check_staging(uint64_t step) noexcept {
 void StepWriter::tell_of_failures(uint64_t step) {
   if (stream_.error() && !failure_told_) {
     failure_told_ = true;
-    tell("writing", "writing to " + run_.path + " failed in step " + std::to_string(step) + " (" +
-                        strerror(stream_.error()) +
-                        "); perfield tries again, at last once a minute; what was written can be "
-                        "read, the program runs on");
+    warn_once_per_node(
+        "writing", "writing to " + run_.path + " failed in step " + std::to_string(step) + " (" +
+                       strerror(stream_.error()) +
+                       "); perfield tries again, at last once a minute; what was written can be "
+                       "read, the program runs on");
   }
   if (mesh_.file().error() && !mesh_failure_told_) {
     mesh_failure_told_ = true;
-    tell("mesh-writing", "writing the mesh or fields to " + run_.path + " failed in step " +
-                             std::to_string(step) + " (" + strerror(mesh_.file().error()) +
-                             "); the mesh is tried again with the next frames");
+    warn_once_per_node("mesh-writing", "writing the mesh or fields to " + run_.path +
+                                           " failed in step " + std::to_string(step) + " (" +
+                                           strerror(mesh_.file().error()) +
+                                           "); the mesh is tried again with the next frames");
   }
 }
 
@@ -500,12 +512,13 @@ bool StepWriter::works(uint64_t step) noexcept {
     tell_of_failures(step);
     if (works) return true;
     stream_.flush_or_miss();
-    tell("writing-ended", "writing to " + run_.path + " has failed " +
-                              std::to_string(Appender::kPatient) + " times in a row (" +
-                              strerror(stream_.error()) + "); measuring ends here in step " +
-                              std::to_string(step) + ", " + std::to_string(stream_.missing()) +
-                              " entries of rank " + std::to_string(rank_) +
-                              " are missing, what was written can be read, the program runs on");
+    warn_once_per_node("writing-ended",
+                       "writing to " + run_.path + " has failed " +
+                           std::to_string(Appender::kPatient) + " times in a row (" +
+                           strerror(stream_.error()) + "); measuring ends here in step " +
+                           std::to_string(step) + ", " + std::to_string(stream_.missing()) +
+                           " entries of rank " + std::to_string(rank_) +
+                           " are missing, what was written can be read, the program runs on");
   } catch (...) {
   }
   return works;

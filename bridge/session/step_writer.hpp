@@ -44,8 +44,8 @@ class StepWriter {
             const std::vector<std::string>& sources);
   void place(const JsonObject& changed) { stream_.json(EntryType::place, 0, changed.str()); }
   void clock(const perfield_clock& compared);
-  // Encodes the recorder's carry with the definitions that it needs. Returns the body in the
-  // buffer, valid until the next write; nullptr if it cannot be written.
+  // Encodes what the recorder has pending, with the definitions that it needs. Returns the body in
+  // the buffer, valid until the next write; nullptr if it cannot be written.
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
   // Writes what the log of a step kept, as far as record_limit allows; the rest is lost.
   void events(uint64_t step, const EventLog::Taken& taken) noexcept;
@@ -75,7 +75,7 @@ class StepWriter {
   // Reports failed writes. False, with a message, once nothing more can be written.
   bool works(uint64_t step) noexcept;
   // Says what record_limit changes. step: the next one.
-  void tell_of_spans(uint64_t step) noexcept { share_.tell_of(spans_, step); }
+  void warn_of_spans(uint64_t step) noexcept { share_.tell_of(spans_, step); }
 
  private:
   Taken taken() const noexcept;

@@ -27,7 +27,7 @@ void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
     room_ = room;
   }
   body_ = open_.get();
-  bytes_ = encode_step(recorder, so_far, open_.get(), room, Carry::kept);
+  bytes_ = encode_step(recorder, so_far, open_.get(), room, false);
   StepView step;
   if (!last_.empty() && view_step(body_, bytes_, &step) && !counts_something(step)) {
     body_ = last_.data();
@@ -50,7 +50,7 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   facts.has_all_ranks = false;
   facts.ranks.resize(1);
   for (const std::string& name : sources) facts.ranks[0].has_source(name);
-  facts.calls_seen = recorder.carried.calls_of_messages;  // their fields stay once they exist
+  facts.calls_seen = recorder.pending.calls_of_messages;  // their fields stay once they exist
 
   std::set<uint32_t> here;
   for (const RegionRow row : step.regions) {
@@ -122,16 +122,16 @@ void StepValues::add_focus(const StepView& step, std::vector<perfield_value>* ro
       add_row(row, &calls[std::min<uint16_t>(row.call, PERFIELD_CALL_LIMIT - 1)]);
       if (!fetches(row.call)) add_row(row, sends(row.call) ? &sent : &received);
     }
-    const auto tell = [&](const std::string& what, const char* way, const MessageSums& sum) {
+    const auto add = [&](const std::string& what, const char* way, const MessageSums& sum) {
       const std::string end = way + std::to_string(focus);
       rows->push_back({text(what + "_count" + end), sum.count ? sum.count : NAN});
       rows->push_back({text(what + "_bytes" + end), sum.count ? sum.bytes : NAN});
     };
-    tell("sent", "_to_", sent);
-    tell("received", "_from_", received);
+    add("sent", "_to_", sent);
+    add("received", "_from_", received);
     for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
       if (columns_->facts().calls_seen[call] && sends(call))
-        tell(call_name(call), fetches(call) ? "_from_" : "_to_", calls[call]);
+        add(call_name(call), fetches(call) ? "_from_" : "_to_", calls[call]);
   }
 }
 

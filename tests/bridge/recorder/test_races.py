@@ -43,7 +43,7 @@ def linked_plainly(tmp_path_factory):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", ["open_calls", "touched"])
+@pytest.mark.parametrize("program", ["open_calls", "dirty_rows"])
 def test_counting_and_step_ends_have_no_data_race(sanitized, execute, program):
     result = execute(sanitized(program), env={"TSAN_OPTIONS": "exitcode=66"})
     assert "WARNING: ThreadSanitizer" not in result.stderr, result.stderr[:8000]
@@ -56,12 +56,12 @@ def test_each_call_counts_once_however_many_steps_close_meanwhile(linked_plainly
 
 
 def test_rows_touched_while_steps_close_lose_nothing(linked_plainly, execute):
-    result = execute(linked_plainly("touched"))
+    result = execute(linked_plainly("dirty_rows"))
     assert (result.returncode, result.stdout) == (0, "exact\n")
 
 
 def test_short_way_of_regions_counts_as_the_long_one(linked_plainly, execute):
-    result = execute(linked_plainly("usual_regions"))
+    result = execute(linked_plainly("fast_path"))
     assert (result.returncode, result.stdout) == (0, "the same\n")
 
 

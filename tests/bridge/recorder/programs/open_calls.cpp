@@ -15,7 +15,7 @@
 
 using perfield::monotonic_ns;
 using perfield::Recorder;
-using perfield::Shard;
+using perfield::ThreadProfile;
 
 namespace {
 
@@ -31,7 +31,7 @@ struct Truth {
   uint64_t calls = 0, ticks = 0, operations = 0, operation_ticks = 0, in_region = 0;
 };
 
-void work(Shard& s, Truth& truth, const std::atomic<bool>& done) {
+void work(ThreadProfile& s, Truth& truth, const std::atomic<bool>& done) {
   const void* frame = __builtin_frame_address(0);
   const auto caller = reinterpret_cast<const void*>(&work);
   for (uint64_t i = 1; !done; ++i) {
@@ -51,7 +51,7 @@ void work(Shard& s, Truth& truth, const std::atomic<bool>& done) {
       truth.operation_ticks += end - begin;
       ++truth.operations;
     } else {
-      s.leave_call(call, begin, end, 0, 0);
+      s.exit_call(call, begin, end, 0, 0);
       truth.ticks += end - begin;
       ++truth.calls;
     }
@@ -60,7 +60,7 @@ void work(Shard& s, Truth& truth, const std::atomic<bool>& done) {
 }
 
 // One call is left by a jump, the next one is not.
-void leave(Shard& s, Truth& truth, const std::atomic<bool>& done) {
+void leave(ThreadProfile& s, Truth& truth, const std::atomic<bool>& done) {
   const void* frame = __builtin_frame_address(0);
   while (!done) {
     s.enter_call(PERFIELD_CALL_send, nullptr, frame, monotonic_ns());
@@ -71,7 +71,7 @@ void leave(Shard& s, Truth& truth, const std::atomic<bool>& done) {
     s.enter_call(PERFIELD_CALL_bcast, nullptr, frame, begin);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     const uint64_t end = monotonic_ns();
-    s.leave_call(PERFIELD_CALL_bcast, begin, end, 0, 0);
+    s.exit_call(PERFIELD_CALL_bcast, begin, end, 0, 0);
     truth.ticks += end - begin;
     ++truth.calls;
   }
@@ -79,12 +79,12 @@ void leave(Shard& s, Truth& truth, const std::atomic<bool>& done) {
 
 // A step may take more than a call has, if it closes between the call's last look at the clock and
 // its end; the next call of that kind makes up for it. That is this one.
-void settle(Shard& s, Truth& truth) {
+void settle(ThreadProfile& s, Truth& truth) {
   constexpr uint64_t length = 100000000;
   const uint64_t begin = monotonic_ns();
   for (const perfield_call call : kCalls) {
     s.enter_call(call, nullptr, nullptr, begin);
-    s.leave_call(call, begin, begin + length, 0, 0);
+    s.exit_call(call, begin, begin + length, 0, 0);
     truth.ticks += length;
     ++truth.calls;
   }
@@ -116,35 +116,36 @@ int main() {
   Truth truths[kThreads + 1];
   std::vector<std::thread> threads;
   for (int t = 0; t <= kThreads; ++t) {
-    Shard* s = r->add_shard();
+    ThreadProfile* s = r->add_profile();
     threads.emplace_back([&, s, t] { (t < kThreads ? work : leave)(*s, truths[t], done); });
   }
   const uint64_t begin = monotonic_ns();
   for (uint64_t now = begin; now < begin + kNanoseconds;) {
     now = monotonic_ns();
-    r->fold(now);
+    r->collect(now);
     r->open(now);
   }
   done = true;
   for (std::thread& thread : threads) thread.join();
-  for (int t = 0; t < kThreads; ++t) settle(r->shard_at(t), truths[t]);
-  r->fold(monotonic_ns());
+  for (int t = 0; t < kThreads; ++t) settle(r->profile_at(t), truths[t]);
+  r->collect(monotonic_ns());
 
   int wrong = 0;
   for (int t = 0; t <= kThreads; ++t) {
-    Shard& s = r->shard_at(t);
+    ThreadProfile& s = r->profile_at(t);
     uint64_t ticks = 0, calls = 0, in_region = 0;
     for (int c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
-      if (c == PERFIELD_CALL_send) continue;  // never left: what closings saw of them
-      ticks += s.carry_calls[c].ticks;
-      calls += s.carry_calls[c].count;
+      if (c == PERFIELD_CALL_send) continue;  // never exited: what closings saw of them
+      ticks += s.calls.pending_of(perfield_call(c)).ticks;
+      calls += s.calls.pending_of(perfield_call(c)).count;
     }
     for (int q = 0; q < r->quantities.size(); ++q)
-      if (auto* row = s.carry_of_regions.find(region, uint16_t(q))) in_region += row->value.value;
+      if (auto* found = s.quantities.find_pending(region, uint16_t(q))) in_region += found->value;
     const uint64_t inside = truths[t].ticks + truths[t].operation_ticks;
     wrong += compare("time of calls", ticks, truths[t].ticks, t < kThreads ? 0 : ticks / 100);
     wrong += compare("calls", calls, truths[t].calls);
-    wrong += compare("time of operations", s.carry_of_rank[perfield::number_of(reading.time)].value,
+    const auto time = uint16_t(perfield::number_of(reading.time));
+    wrong += compare("time of operations", s.quantities.pending(r->pending.quantities, time).value,
                      truths[t].operation_ticks);
     if (in_region > inside) wrong += compare("time of calls inside the region", in_region, inside);
   }

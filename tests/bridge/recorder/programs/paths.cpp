@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "format/decode.hpp"
+#include "recorder/fast_path.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/step_entry.hpp"
-#include "recorder/usual_region.hpp"
 
 using namespace perfield;
 
@@ -58,7 +58,7 @@ struct Truth {
 
 struct Program {
   std::unique_ptr<Recorder> recorder{new Recorder};
-  Shard* shard;
+  ThreadProfile* profile;
   std::map<uint32_t, Path> known;  // by number
   std::vector<unsigned char> entry;
   uint64_t now = 1;
@@ -69,7 +69,7 @@ struct Program {
     recorder->start(16, true, 1e9, 0);
     for (uint32_t i = 1; i <= kRegions; ++i)
       recorder->regions.define(("region " + std::to_string(i)).c_str(), "", 0);
-    shard = recorder->add_shard();
+    profile = recorder->add_profile();
     recorder->open(now);
   }
 
@@ -79,32 +79,32 @@ struct Program {
   }
   void call(uint64_t ticks) {
     if (!truth.counts) return;
-    shard->enter_call(PERFIELD_CALL_recv, nullptr, nullptr, now);
+    profile->enter_call(PERFIELD_CALL_recv, nullptr, nullptr, now);
     const uint64_t begin = now;
     now += ticks;
     truth.spend(ticks, true);
-    shard->leave_call(PERFIELD_CALL_recv, begin, now, 0, 0);
+    profile->exit_call(PERFIELD_CALL_recv, begin, now, 0, 0);
   }
   void enter(uint32_t region) {
     const GivenTicks clock{now};
     truth.enter(region);
-    if (shard->enter_usual(region, clock) || shard->enter_found(region, clock) ||
-        shard->enter_unmeasured(region))
+    if (profile->enter_fast(region, clock) || profile->enter_corrected(region, clock) ||
+        profile->enter_unmeasured(region))
       return;
-    shard->enter_region(region, region, true, now);
-    recorder->make_usual(*shard, region);
+    profile->enter_region(region, region, true, now);
+    recorder->allow_fast_path(*profile, region);
   }
   void leave() {
     const uint32_t region = truth.now.back();
     truth.now.pop_back();
-    if (!shard->leave_usual(region, GivenTicks{now}) && !shard->leave_unmeasured(region))
-      shard->leave_region(region, now);
+    if (!profile->leave_fast(region, GivenTicks{now}) && !profile->leave_unmeasured(region))
+      profile->leave_region(region, now);
   }
 
   // Ends a step and compares it. Returns what is wrong, "" if nothing.
   std::string close() {
-    if (truth.counts) recorder->fold(now);
-    define_paths(*recorder, [this](const std::vector<PathDefinition>& rows) {
+    if (truth.counts) recorder->collect(now);
+    PathTable::define_paths(*recorder, [this](const std::vector<PathDefinition>& rows) {
       for (const PathDefinition& row : rows) {
         Path path = row.outer ? known.at(row.outer) : Path{};
         path.push_back(row.region);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// quantity_tables.hpp - a sparse table of (region, quantity) pairs: rows for the pairs that occur,
-// and a hash table from pair to row. A pair without room uses the row of `other regions` of its
-// quantity, which always exists. One thread adds rows; others may read them.
+// region_quantities.hpp - a sparse table of (region, quantity) pairs: rows for the pairs that
+// occur, and a hash table from pair to row. A pair without room uses the row of `other regions` of
+// its quantity, which always exists. One thread adds rows; others may read them.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/arena.hpp"
 #include "recorder/quantities.hpp"
 
 namespace perfield {
@@ -29,26 +30,22 @@ class RegionQuantities {
     constexpr uint32_t most = 60000;  // the map's numbers have 16 bits
     return std::min(most, 4 * max_regions) + kFirst;
   }
-  static size_t bytes(uint32_t max_regions) noexcept {
-    return n_slots(max_regions) * sizeof(uint16_t) + capacity(max_regions) * sizeof(Row);
-  }
   // The most bytes of the table that its rows can have touched.
   size_t used() const noexcept {
     const size_t slots = (slot_mask_ + 1) * sizeof(uint16_t);
     return size() * sizeof(Row) + std::min(slots, (size() - kFirst) * size_t{4096});
   }
-  // memory: that many bytes, zeroed, aligned for a Row.
-  void place(char* memory, uint32_t max_regions) noexcept {
-    rows_ = reinterpret_cast<Row*>(memory);
+  void place(Arena& arena, uint32_t max_regions) noexcept {
     max_regions_ = max_regions;
     capacity_ = capacity(max_regions);
-    slots_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
     slot_mask_ = n_slots(max_regions) - 1;
+    rows_ = arena.take<Row>(capacity_);
+    slots_ = arena.take<uint16_t>(n_slots(max_regions));
   }
 
   // By the thread that adds: the number of a pair's row, added if it is new. full: set if it found
   // no room.
-  uint32_t place_of(uint32_t region, uint16_t quantity, bool* full) noexcept {
+  uint32_t row_of(uint32_t region, uint16_t quantity, bool* full) noexcept {
     if (region == kOtherRegion || region >= max_regions_) return other(quantity);
     uint16_t& at = slots_[slot_of(region, quantity)];
     if (__builtin_expect(at, 1)) return at;
@@ -63,17 +60,17 @@ class RegionQuantities {
     size_.store(n + 1, std::memory_order_release);
     return n;
   }
-  Row& row(uint32_t place) noexcept { return rows_[place]; }
+  Row& row(uint32_t number) noexcept { return rows_[number]; }
   // By other threads: the same, of a row that is new perhaps.
-  Row& new_row(uint32_t place) noexcept {
-    if (place < kFirst)
+  Row& new_row(uint32_t number) noexcept {
+    if (number < kFirst)
       (void)has_other();
     else
       (void)size();
-    return rows_[place];
+    return rows_[number];
   }
   // The number of a row that was found.
-  uint32_t place_of(const Row& row) const noexcept { return uint32_t(&row - rows_); }
+  uint32_t number_of(const Row& row) const noexcept { return uint32_t(&row - rows_); }
 
   // By other threads: the row of a pair, or nullptr.
   Row* find(uint32_t region, uint16_t quantity) noexcept {

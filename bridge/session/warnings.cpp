@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tell.cpp - the first process of a node that creates a topic's note (O_EXCL) may print. A process
-// tries that once for each topic, since a program may make the same mistake in each step.
-#include "session/tell.hpp"
+// warnings.cpp - the first process of a node that creates a topic's note (O_EXCL) may print. A
+// process tries that once for each topic, since a program may make the same mistake in each step.
+#include "session/warnings.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,9 +66,9 @@ bool is_first(const char* kind, const std::string& topic) {
 
 }  // namespace
 
-void set_tell_directory(const std::string& run_directory) { directory = run_directory; }
+void set_warnings_directory(const std::string& run_directory) { directory = run_directory; }
 
-void speak(const std::string& text) noexcept {
+void print(const std::string& text) noexcept {
   perfield_own_begin();
   if (stderr_at_start.is_same()) say(text);
   perfield_own_end();
@@ -82,27 +82,27 @@ bool first_on_node(const char* topic) noexcept {
   }
 }
 
-void tell(const std::string& topic, const std::string& sentence) noexcept {
+void warn_once_per_node(const std::string& topic, const std::string& sentence) noexcept {
   try {
     rank_log().line("told       " + sentence);
     if (!is_first("told", topic)) return;
-    speak("perfield: " + sentence + "\n");
+    print("perfield: " + sentence + "\n");
   } catch (...) {
     // no memory for a sentence: prints nothing
   }
 }
 
-void tell_at_once(const std::string& sentence) noexcept {
+void warn_at_once(const std::string& sentence) noexcept {
   try {
-    if (speaks_for_node()) speak("perfield: " + sentence + "\n");
+    if (speaks_for_node()) print("perfield: " + sentence + "\n");
   } catch (...) {
     // the same
   }
 }
 
-void tell(const char* topic, const char* sentence) noexcept {
+void warn_once_per_node(const char* topic, const char* sentence) noexcept {
   try {
-    tell(std::string(topic), std::string(sentence));
+    warn_once_per_node(std::string(topic), std::string(sentence));
   } catch (...) {
     // the same
   }

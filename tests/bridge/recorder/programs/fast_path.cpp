@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// usual_regions.cpp - a random program enters and leaves regions: nested, recursive, deeper than
+// fast_path.cpp - a random program enters and leaves regions: nested, recursive, deeper than
 // the stack, with ends that do not match, pauses, steps that close inside them, quantities, and
 // regions that are armed meanwhile. One recorder takes the short way where it can, the other one
 // never. Each step of both must have the same entry, byte by byte. Prints "the same". For
 // test_races.py.
+#include "recorder/fast_path.hpp"
+
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -14,7 +16,6 @@
 
 #include "recorder/recorder.hpp"
 #include "recorder/step_entry.hpp"
-#include "recorder/usual_region.hpp"
 
 using namespace perfield;
 
@@ -25,7 +26,7 @@ constexpr uint32_t kRegions = 12;
 struct Side {
   bool short_way;
   std::unique_ptr<Recorder> recorder{new Recorder};
-  Shard* shard = nullptr;
+  ThreadProfile* profile = nullptr;
   perfield_quantity amount = 0;
   std::vector<unsigned char> entry;
   uint64_t shortened = 0;
@@ -36,34 +37,34 @@ struct Side {
       recorder->regions.define(("region " + std::to_string(i)).c_str(), "", 0);
     amount = recorder->define_quantity("amount", "1", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM,
                                        PERFIELD_THREADS_SUM, "");
-    shard = recorder->add_shard();
+    profile = recorder->add_profile();
   }
 
   void enter(uint32_t region, uint64_t now) {
     const bool in_time = recorder->state() == Activity::active;
     const GivenTicks clock{now};
     if (short_way &&
-        (in_time ? shard->enter_usual(region, clock) || shard->enter_found(region, clock)
-                 : shard->enter_unmeasured(region))) {
+        (in_time ? profile->enter_fast(region, clock) || profile->enter_corrected(region, clock)
+                 : profile->enter_unmeasured(region))) {
       ++shortened;
       return;
     }
     const bool counts = !recorder->regions[region].armed_only;
-    shard->enter_region(region, region, counts, now);
-    if (counts) recorder->make_usual(*shard, region);
+    profile->enter_region(region, region, counts, now);
+    if (counts) recorder->allow_fast_path(*profile, region);
   }
 
   void leave(uint32_t region, uint64_t now) {
     const bool in_time = recorder->state() == Activity::active;
-    if (short_way &&
-        (in_time ? shard->leave_usual(region, GivenTicks{now}) : shard->leave_unmeasured(region)))
+    if (short_way && (in_time ? profile->leave_fast(region, GivenTicks{now})
+                              : profile->leave_unmeasured(region)))
       ++shortened;
     else
-      shard->leave_region(region, now);
+      profile->leave_region(region, now);
   }
 
   size_t close(uint64_t now) {
-    if (recorder->state() == Activity::active) recorder->fold(now);
+    if (recorder->state() == Activity::active) recorder->collect(now);
     entry.resize(step_body_room(*recorder).all);
     return encode_step(*recorder, StepBody{}, entry.data(), entry.size());
   }
@@ -99,10 +100,10 @@ int main() {
       }
       const uint64_t amount = any(4) ? 0 : any(100);
       for (Side& side : sides)
-        if (side.recorder->state() == Activity::active) side.shard->add(side.amount, amount);
+        if (side.recorder->state() == Activity::active) side.profile->add(side.amount, amount);
     }
     if (step == 300)
-      for (Side& side : sides) side.recorder->make_unusual(3);
+      for (Side& side : sides) side.recorder->forbid_fast_path(3);
     const bool pauses = any(5) == 0;
     const size_t bytes[] = {sides[0].close(now), sides[1].close(now)};
     if (bytes[0] != bytes[1] || memcmp(sides[0].entry.data(), sides[1].entry.data(), bytes[0])) {

@@ -25,7 +25,7 @@ constexpr perfield_call kCalls[] = {PERFIELD_CALL_send, PERFIELD_CALL_isend};
 perfield_quantity inside, of_rank;
 std::atomic<int> pass{0}, done{0};
 
-void touch_all(Shard& s) {
+void touch_all(ThreadProfile& s) {
   for (uint32_t i = 0; i < kRegions; ++i) {
     const uint32_t region = 1 + i * 7 % kRegions;
     s.enter_region(region, region, true, monotonic_ns());
@@ -37,12 +37,12 @@ void touch_all(Shard& s) {
     for (uint32_t i = 0; i < kPeers; ++i) {
       const uint64_t begin = monotonic_ns();
       s.enter_call(call, nullptr, nullptr, begin);
-      s.count_message(call, int32_t(i * 7 % kPeers), 8);
-      s.leave_call(call, begin, monotonic_ns(), 0, 0);
+      s.messages.count(s, call, int32_t(i * 7 % kPeers), 8);
+      s.exit_call(call, begin, monotonic_ns(), 0, 0);
     }
 }
 
-void work(Shard& s) {
+void work(ThreadProfile& s) {
   for (int mine = 1; mine <= kPasses; ++mine) {
     while (pass < mine) std::this_thread::yield();
     touch_all(s);
@@ -107,14 +107,14 @@ int main() {
   };
   r->open(monotonic_ns());
   std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) threads.emplace_back([s = r->add_shard()] { work(*s); });
+  for (int t = 0; t < kThreads; ++t) threads.emplace_back([s = r->add_profile()] { work(*s); });
   int wrong = 0;
   for (uint64_t passes = 1; passes <= kPasses && !wrong; ++passes) {
     pass = int(passes);
     for (uint64_t closed = 0, last = 0; !last; ++closed) {
       last = done == int(passes) * kThreads;
       const uint64_t now = monotonic_ns();
-      r->fold(now);
+      r->collect(now);
       if (last || closed % 8 == 0) write();
       r->open(now);
     }

@@ -1,42 +1,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// touched.hpp - which rows of a thread's tables have changed since a step last closed, so that
-// closing a step costs what it touched.
+// dirty_rows.hpp - which rows of a thread's tables have changed since a step last closed, so that
+// closing a step costs what it changed.
 //
-// The thread that counts adds to a row, then sets the mark of the row, then that of its table. The
-// thread that closes a step takes the marks of the tables, then those of their rows, then reads the
-// rows. It takes by an exchange that acquires, and each mark is set by a store that releases. So
-// whoever takes a mark sees what was counted before it, and a mark that is set too late stays for
-// the next closing, with its table's. Nothing is lost, however the two interleave; at worst a row
-// is looked at twice. A thread sets its marks without looking whether they are set: that look could
-// be answered before others see what it has counted, and a closing in between would miss it.
+// The thread that counts adds to a row, then marks the row dirty, then its table. The thread that
+// closes a step takes the marks of the tables, then those of their rows, then reads the rows. It
+// takes by an exchange that acquires, and each mark is set by a store that releases. So whoever
+// takes a mark sees what was counted before it, and a mark that is set too late stays for the next
+// closing, with its table's. Nothing is lost, however the two interleave; at worst a row is looked
+// at twice. A thread sets its marks without looking whether they are set: that look could be
+// answered before others see what it has counted, and a closing in between would miss it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/arena.hpp"
+
 namespace perfield {
 
 // --- marks: one byte for each row, set by one thread and taken by another -----------------------
 
-inline constexpr uint32_t kMarksInChunk = 64;  // arrays of marks have whole chunks, aligned
-inline constexpr size_t bytes_of_marks(uint32_t rows) noexcept {
-  return (size_t{rows} + kMarksInChunk - 1) / kMarksInChunk * kMarksInChunk;
-}
+inline constexpr uint32_t kDirtyRowsInChunk = 64;  // arrays of marks have whole chunks, aligned
 
 // By the thread that counts.
-inline void set_mark(unsigned char* mark) noexcept { __atomic_store_n(mark, 1, __ATOMIC_RELEASE); }
+inline void mark_dirty(unsigned char* mark) noexcept {
+  __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
+}
 
 // Eight marks at once. The processors that perfield runs on allow that beside stores of one byte.
-using EightMarks __attribute__((may_alias)) = uint64_t;
+using EightBytes __attribute__((may_alias)) = uint64_t;
 enum class Marks { taken, kept };
+
+// The tables of a thread, one mark each.
+enum class DirtyTable : uint8_t {
+  paths,
+  other_paths,
+  messages,
+  calls,
+  quantities,
+  of_rank,
+  collectives,
+  faults,
+  kinds
+};
+static_assert(int(DirtyTable::kinds) <= 8);  // the closing thread takes eight marks at once
+inline bool has(uint64_t dirty, DirtyTable table) noexcept { return dirty >> (8 * int(table)) & 1; }
+
+class DirtyTables {
+ public:
+  void add(DirtyTable table) noexcept { mark_dirty(of_ + int(table)); }
+  // By the thread that closes a step.
+  uint64_t get() const noexcept {
+    return __atomic_load_n(reinterpret_cast<const EightBytes*>(of_), __ATOMIC_ACQUIRE);
+  }
+  uint64_t take() noexcept {
+    return get() ? __atomic_exchange_n(reinterpret_cast<EightBytes*>(of_), 0, __ATOMIC_ACQ_REL) : 0;
+  }
+
+ private:
+  alignas(8) unsigned char of_[8] = {};
+};
+
+// By the thread that counts, after counting in a row.
+inline void mark_dirty(unsigned char* rows, uint32_t row, DirtyTables& tables,
+                       DirtyTable table) noexcept {
+  mark_dirty(rows + row);
+  tables.add(table);
+}
 
 // By the thread that closes a step: calls visit(row) for the marked rows, in their order. Looks at
 // whole chunks, so visited rows may lie beyond `rows`.
 template <Marks after, class Visit>
-void for_each_mark(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
-  for (uint32_t chunk = 0; chunk < rows; chunk += kMarksInChunk) {
-    auto* const eights = reinterpret_cast<EightMarks*>(marks + chunk);
+void for_each_dirty(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
+  for (uint32_t chunk = 0; chunk < rows; chunk += kDirtyRowsInChunk) {
+    auto* const eights = reinterpret_cast<EightBytes*>(marks + chunk);
     uint64_t any = 0;
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) any |= __atomic_load_n(eights + i, __ATOMIC_RELAXED);
@@ -56,13 +94,9 @@ void for_each_mark(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
 // looked through.
 class Bits {
  public:
-  static constexpr size_t bytes(uint32_t rows) noexcept {
-    return 8 * (padded(n_words(rows)) + padded(n_words(n_words(rows))));
-  }
-  // memory: that many bytes, zeroed and aligned, of a set of `rows`.
-  void place(char* memory, uint32_t rows) noexcept {
-    words_ = reinterpret_cast<uint64_t*>(memory);
-    used_ = words_ + padded(n_words(rows));
+  void place(Arena& arena, uint32_t rows) noexcept {
+    words_ = arena.take<uint64_t>(n_words(rows));
+    used_ = arena.take<uint64_t>(n_words(n_words(rows)));
   }
   // Returns whether the row is new in the set.
   bool add(uint32_t row) noexcept {
@@ -113,7 +147,6 @@ class Bits {
 
  private:
   static constexpr size_t n_words(size_t rows) noexcept { return (rows + 63) / 64; }
-  static constexpr size_t padded(size_t words) noexcept { return (words + 7) / 8 * 8; }
   static constexpr uint64_t bit_of(uint32_t row) noexcept { return uint64_t(1) << row % 64; }
   template <class Visit>
   static void for_each_bit(uint32_t word, uint64_t bits, Visit visit) {
@@ -130,16 +163,16 @@ class Bits {
   uint64_t *words_ = nullptr, *used_ = nullptr;
 };
 
-// Takes the marks. visit(row): whether the row carries something; then it is in the sets from now
-// on.
+// Takes the marks. visit(row): whether the row has something pending; then it is in the sets from
+// now on.
 template <class Visit, class... Sets>
-void carry_marked(unsigned char* marks, uint32_t rows, Visit visit, Sets&... carried) noexcept {
+void collect_dirty(unsigned char* marks, uint32_t rows, Visit visit, Sets&... pending) noexcept {
   uint32_t word = 0;
   uint64_t bits = 0;
   const auto add = [&] {
-    if (bits) (carried.add_word(word, bits), ...);
+    if (bits) (pending.add_word(word, bits), ...);
   };
-  for_each_mark<Marks::taken>(marks, rows, [&](uint32_t row) {
+  for_each_dirty<Marks::taken>(marks, rows, [&](uint32_t row) {
     if (row / 64 != word) {
       add();
       word = row / 64;
