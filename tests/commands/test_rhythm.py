@@ -13,7 +13,7 @@ import xarray as xr
 import twin
 from perfield import commands
 from perfield.analysis.rhythm import course, phases
-from perfield.commands.rhythm import sentences
+from perfield.derived.rhythm_words import sentences
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def listing(keys: list[dict[str, str]]) -> str:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the keys on stdout, and errors and what is ignored on stderr; returns 2 if there are errors."""
     if arguments.original:
-        from perfield.commands.original_input import converted
+        from perfield.original_input import converted
 
         text, errors = converted(arguments.original)
         notices: list[str] = []

@@ -7,17 +7,30 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.hiding.scaled import in_words, nearly_a_cube, scaled
+from perfield.analysis.hiding.words import (
+    COLUMNS,
+    ORIGIN,
+    PAPER,
+    Case,
+    as_json,
+    eps_of,
+    notes,
+    sentences,
+    source_of,
+    table,
+)
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
-from perfield.text import counted, in_list, in_percent, in_seconds, plain, print_table
+from perfield.text import counted, in_seconds, plain, print_table
 from perfield.text.streams import draw_line
 
 if TYPE_CHECKING:
@@ -49,22 +62,9 @@ step, over the runs that it names. The model's latencies are drawn, and those of
 The solver is testcase/poisson, built by you. Methods run in turn, repeat by
 repeat, so that a machine's slow hours meet all of them."""
 
-PAPER = {"fixed": 0.47, "dynamic": 0.71, "test": 0.75}  # section 4.1: steps in the fast regime, on Anvil
 PAPER_ELEMENTS = 18_720
 ALL = "all"
-DISTURBED = 0.05  # of the MatVecs, from which it is told
-COLUMNS = """\
-hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method;
-fast_pooled: the same by one fit of all;
-T_max: the longest T_in + T_out of any rank in a step, mean over steps;
-gain: time saved against the first method, in the fastest half of the steps, in all,
-and in the fast regime."""
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
-ORIGIN = {
-    "model": "A discrete-event model under drawn latencies. Nothing here was measured.",
-    "measured": "Measured runs of the solver.",
-    "injected": "Measured runs of the solver under injected latencies: no network took these times.",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,19 +118,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--html", metavar="FILE", type=Path, help="write a page with the numbers and plots")
     add("--plots", metavar="DIR", type=Path, help="draw plots there, as .png")
     add("-o", "--output", metavar="FILE", help="save the fastest run of each method: .nc or .zarr")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One setting of a study. name : for tables. sentence : what it is. studies : the repeats of each method.
-    parameters : as JSON holds them. full_name : that of a case in a sweep, with its size."""
-
-    name: str
-    sentence: str
-    studies: Mapping[str, Sequence[xr.Dataset]]
-    eps_s: float
-    parameters: Mapping[str, Any]
-    full_name: str
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -194,7 +181,7 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
             )
             for case, judged in found
         ]
-        write(arguments.html, page("Communication hiding", ORIGIN[_source(found[0][0])], parts))
+        write(arguments.html, page("Communication hiding", ORIGIN[source_of(found[0][0])], parts))
         yield arguments.html
     if arguments.output:
         import xarray as xr
@@ -214,13 +201,6 @@ def _without_times(case: Case) -> Case:
 
 def _bare(times: xr.Dataset) -> xr.Dataset:
     return times[[name for name in KEPT if name in times]]
-
-
-def _source(case: Case) -> str:
-    first = next(iter(case.studies.values()))[0]
-    if first.attrs.get("injected"):
-        return "injected"
-    return str(first.attrs.get("source", "measured"))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -280,7 +260,7 @@ def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
                 }
                 yield Case(
                     name=name,
-                    sentence=f"Model, {of.title[0].lower()}{of.title[1:]}: {_in_words(program)}",
+                    sentence=f"Model, {of.title[0].lower()}{of.title[1:]}: {in_words(program)}",
                     studies=studies,
                     eps_s=program.splitting.eps,
                     parameters={"setting": name, "seed": arguments.seed, **program.described()},
@@ -294,49 +274,9 @@ def _tell(words: str) -> None:
         draw_line(words)
 
 
-def scaled(program: Program, n_ranks: int, n_elements: int) -> Program:
-    """The program on so many ranks, in a grid that is nearly a cube, with so many inner elements on each.
-
-    C and eps grow with the elements, M with the area around them; latencies stay.
-    """
-    more = n_elements / program.n_elements
-    return replace(
-        program,
-        shape=nearly_a_cube(n_ranks),
-        n_elements=n_elements,
-        n_polls=min(program.n_polls, n_elements),
-        compute_s=program.compute_s * more,
-        mirror_s=program.mirror_s * more ** (2 / 3),
-        splitting=replace(program.splitting, eps=program.splitting.eps * more),
-    )
-
-
-def nearly_a_cube(n: int) -> tuple[int, int, int]:
-    """The three factors of n with the least surface, ascending: 18,720 is 24 x 26 x 30."""
-    best = (1, 1, n)
-    for x in range(1, round(n ** (1 / 3)) + 1):
-        if n % x:
-            continue
-        rest = n // x
-        y = next(y for y in range(int(rest**0.5), 0, -1) if rest % y == 0)
-        best = min(
-            best, (x, y, rest // y), key=lambda box: box[0] * box[1] + box[0] * box[2] + box[1] * box[2]
-        )
-    return best
-
-
 def _changed(program: Program, eps_s: float | None, theta: float | None) -> Program:
     given = {name: value for name, value in (("eps", eps_s), ("theta", theta)) if value is not None}
     return replace(program, splitting=replace(program.splitting, **given))
-
-
-def _in_words(program: Program) -> str:
-    x, y, z = program.shape
-    compute, eps = float(program.compute_s), program.splitting.eps
-    return (
-        f"{counted(program.n_ranks, 'rank')} ({x} x {y} x {z}) with {program.n_elements:,} inner elements "
-        f"each, C = {in_seconds(compute)}, eps = {in_seconds(eps)}, latencies drawn"
-    )
 
 
 # runs of the solver
@@ -386,7 +326,7 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
 
     studies = {method: [finest(read_study(path)) for path in paths] for method, paths in records.items()}
     first = next(iter(studies.values()))[0]
-    eps = eps_s if eps_s is not None else _told_eps(first, name)
+    eps = eps_s if eps_s is not None else eps_of(first, name)
     injected = first.attrs.get("injected")
     what = "Measured, with latencies injected" if injected else "Measured"
     n_inner = int(first["n_inner1"][0, 0] + first["n_inner2"][0, 0])
@@ -399,119 +339,7 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
     return Case(name, sentence, studies, eps, {"setting": name, **first.attrs}, name)
 
 
-def _told_eps(study: xr.Dataset, name: str) -> float:
-    told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    if not isinstance(told, (int, float)) or not told > 0:
-        raise CommandError(f"the records of {name} tell no eps; give --eps, in s.")
-    return float(told)
-
-
 # what comes out
-
-
-def as_json(case: Case, judged: Judged) -> dict[str, Any]:
-    """A case and its outcomes as JSON objects; docs/hiding.md lists the names."""
-    first = next(iter(case.studies.values()))
-    return {
-        "setting": case.name,
-        "source": first[0].attrs.get("source"),
-        "injected": first[0].attrs.get("injected"),
-        "ranks": first[0].sizes["rank"],
-        "matvecs": first[0].sizes["step"],
-        "repeats": len(first),
-        "eps_s": judged.eps_s,
-        "parameters": dict(case.parameters),
-        "methods": {name: plain(outcome) for name, outcome in judged.outcomes.items()},
-        "sentences": list(sentences(case, judged)),
-        "notes": list(judged.told),
-    }
-
-
-def sentences(case: Case, judged: Judged) -> Iterator[str]:
-    """What a case says, the most important first."""
-    outcomes = list(judged.outcomes.values())
-    first = next(iter(case.studies.values()))
-    n = counted(first[0].sizes["step"], "MatVec")
-    yield f"{case.sentence}; {counted(len(first), 'run')} of {n} with each method."
-    shares = in_list([f"{in_percent(one.hidden_share)} ({one.method})" for one in outcomes], 9)
-    yield f"Hidden share, of MatVecs whose two waits stayed within {in_seconds(judged.eps_s)}: {shares}."
-    has_regimes = np.isfinite([one.fast_share for one in outcomes]).any()
-    if has_regimes:
-        own = in_list([f"{_percent(one.fast_share)} ({one.method})" for one in outcomes], 9)
-        pooled = in_list([f"{_percent(one.fast_share_pooled)}" for one in outcomes], 9)
-        yield (
-            f"Share of steps in the fast regime, by a fit of each method: {own}; by one fit of all, which "
-            f"alone can be compared: {pooled}."
-        )
-    known = [name for name in judged.outcomes if name in PAPER]
-    if has_regimes and known:
-        paper = in_list([f"{in_percent(PAPER[name])} ({name})" for name in known], 9)
-        yield (
-            "The paper's shares of steps in the fast regime (Heldman, Rudi and Bessac, ICS '25), on 7,168 "
-            f"cores of Anvil, are {paper}."
-        )
-    for one in outcomes[1:]:
-        fast = f"; {_less(one.gain_fast)} for a step of the fast regime" if np.isfinite(one.gain_fast) else ""
-        yield (
-            f"{one.method} takes {_less(one.gain_half)} than {outcomes[0].method} for the fastest half of "
-            f"steps{_interval(one.gain_half_interval)}, and {_less(one.gain_all)} for all{fast}."
-        )
-    runs = "; ".join(f"{one.method} {', '.join(str(i + 1) for i in one.chosen)}" for one in outcomes)
-    yield (
-        f"For the gains, the {counted(len(outcomes[0].chosen), 'run')} of each method with the smallest sum "
-        f"of T_max are combined, of {len(first)} ({runs}): one after the other, then sorted."
-    )
-
-
-def notes(case: Case) -> Iterator[str]:
-    """What makes measured times of a case doubtful, as sentences."""
-    from perfield.analysis.hiding.measured import STEADY, unsteady_share
-
-    if _source(case) == "model":
-        return
-    share = float(np.mean([unsteady_share(each) for repeats in case.studies.values() for each in repeats]))
-    if share > DISTURBED:
-        yield (
-            f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as usual: other "
-            "programs used the cores, or ranks share them, so these times say little about messages."
-        )
-
-
-def _percent(share: float) -> str:
-    return in_percent(share) if np.isfinite(share) else "unknown"
-
-
-def _less(percent: float) -> str:
-    return f"{in_percent(abs(percent) / 100)} {'less' if percent >= 0 else 'more'} time"
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    if not np.isfinite(ends).all():
-        return ""
-    low, high = (f"{end:+.{2 if abs(end) < 99.5 else 0}{'g' if abs(end) < 99.5 else 'f'}}" for end in ends)
-    return f" (mean gain over all runs: {low} to {high} %, 95 % interval)"
-
-
-def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
-    """A row for each method, for the table."""
-    first = next(iter(case.studies.values()))[0]
-    return [
-        {
-            "setting": case.name,
-            "ranks": first.sizes["rank"],
-            "method": one.method,
-            "hidden_%": 100 * one.hidden_share,
-            "fast_%": 100 * one.fast_share,
-            "fast_pooled_%": 100 * one.fast_share_pooled,
-            "alpha": one.alpha,
-            "median_ms": 1e3 * one.median_s,
-            "T_max_ms": 1e3 * one.longest_s,
-            "gain_half_%": one.gain_half,
-            "gain_all_%": one.gain_all,
-            "gain_fast_%": one.gain_fast,
-        }
-        for one in judged.outcomes.values()
-    ]
 
 
 def _print(found: Sequence[tuple[Case, Judged]]) -> None:
@@ -523,20 +351,6 @@ def _print(found: Sequence[tuple[Case, Judged]]) -> None:
         print(f"\n{COLUMNS}")
     for note in dict.fromkeys(note for _, judged in found for note in judged.told):
         print(f"note: {note}")
-
-
-def table(found: Sequence[tuple[Case, Judged]]) -> list[dict[str, Any]]:
-    """The rows of all cases, with three digits, without what is unknown or, of one case, the same in all."""
-    whole = [
-        {name: plain(_short(v)) for name, v in row.items()} for case, own in found for row in rows(case, own)
-    ]
-    left_out = {name for name in whole[0] if all(row[name] is None for row in whole)}
-    left_out |= {"setting", "ranks"} if len(found) == 1 else set()
-    return [{name: value for name, value in row.items() if name not in left_out} for row in whole]
-
-
-def _short(value: Any) -> Any:
-    return float(f"{value:.3g}") if isinstance(value, float) and np.isfinite(value) else value
 
 
 # words of the command line

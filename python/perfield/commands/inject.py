@@ -8,16 +8,13 @@ import contextlib
 import glob
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from perfield.catalyst_scripts.owned_folder import check_new_file
 from perfield.commands import CommandError, _launcher, run
 from perfield.commands._chosen import read_saved
-from perfield.text import in_seconds
+from perfield.derived.injected_words import sentences
 
 if TYPE_CHECKING:
     from perfield.analysis.regimes import Model
@@ -41,7 +38,6 @@ series. The run says everywhere that latencies were injected."""
 OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--messages": 1, "--series": 1, "--once": 0}
 TRACE = "perfield-latencies"
 MOST_LATENCIES = 10**8  # of a trace: 400 MB, which every node maps
-FAR = 1.5  # times the measured mean; a mean of draws beyond is told
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
@@ -144,31 +140,6 @@ def _seed(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text} is no number from 0 on")
     return int(text)
-
-
-def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path) -> Iterator[str]:
-    """What was drawn into a trace, and where that is not what the user may expect.
-
-    latency_s : s, all latencies. measured_s : the mean of the times that the model was fitted to; NaN if it
-    is unknown.
-    """
-    mean_s, median_s = float(latency_s.mean()), float(np.median(latency_s))
-    yield (
-        f"drew {latency_s.size:,} latencies into {path}: median {in_seconds(median_s)}, mean "
-        f"{in_seconds(mean_s)}, longest {in_seconds(float(latency_s.max()))}."
-    )
-    if measured_s > 0 and not 1 / FAR < mean_s / measured_s < FAR:
-        yield (
-            f"{in_seconds(measured_s)} were measured on average. Student's t has longer outliers "
-            "than were measured; `perfield regimes --emission log-gaussian --save FILE` fits one with fewer."
-            if model.dof is not None and mean_s > measured_s
-            else f"{in_seconds(measured_s)} were measured on average, so the model does not fit those times."
-        )
-    if model.field.removeprefix("longest ") == "time of a step":
-        yield (
-            "this model is of the time of whole steps, which holds computation, and each message is now "
-            "delayed by as much; `perfield regimes RUN --field waiting_time_s --save FILE` fits waits."
-        )
 
 
 def latency_model(path: Path) -> tuple[Model, float]:

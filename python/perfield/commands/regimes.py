@@ -6,23 +6,22 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.regimes.words import CHOICE_HEAD, as_json, choice_rows, sentences, tables
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
-from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, plain, print_table
+from perfield.text import counted, in_percent, in_ranks, plain, print_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
     from perfield.analysis.regimes import Fit, Follower, Model
@@ -71,9 +70,6 @@ BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
 LEVELS = ("switch", "node", "package")
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
 EVERY_S = 1.0  # --follow looks for new steps
-CHOICE_HEAD = """\
-How many regimes: tried were models with 1, 2, ... states; the one with the smallest BIC is taken.
-A state that does not last belongs to the regime of a neighbour."""
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")
 
 
@@ -102,7 +98,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.regimes import classify
     from perfield.analysis.regimes.machine import Machine, compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
-    from perfield.commands._regime_places import Places
+    from perfield.analysis.regimes.struck import Places
 
     check_target(arguments.output)
     check_new_file(arguments.save)
@@ -149,8 +145,9 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(told), indent=1, allow_nan=False))
     else:
         print("\n".join(lines))
-        print()
-        _print_tables(numbers, model)
+        for table in tables(numbers):
+            print("\n" + f"{table.folded}:\n" * bool(table.folded), end="")
+            print_table(table)
         if arguments.events is not None and places.is_slow:
             print()
             print_table(places.event_rows(arguments.events))
@@ -162,7 +159,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print("\n".join(f"  {line}" for line in against))
         elif n_regimes is None and choice is not None and len(choice):
             print(f"\n{CHOICE_HEAD}")
-            print_table(_choice(choice))
+            print_table(choice_rows(choice))
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
@@ -176,169 +173,12 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[str]:
-    """What classified timings say, the most important first.
-
-    found : of `classify`. numbers : of `statistics`.
-    """
-    from perfield.analysis.regimes import TIME
-    from perfield.analysis.regimes.machine import regime_name
-    from perfield.analysis.regimes.recurring import recurs_every
-    from perfield.derived.regimes import STEP_TIME
-
-    what = found[TIME].attrs.get("long_name", "time")
-    n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
-    ranks = counted(n_ranks, "rank") if n_ranks > 1 or found["rank"].values[0] >= 0 else "one series"
-    field = str(found.attrs.get("field", ""))
-    of_steps = "run" not in found.attrs or field == STEP_TIME
-    per_step, takes, would = (
-        ("", "A step takes", "they would take") if of_steps else (" per step", f"{field} is", "it would be")
-    )
-    yield f"{ranks[0].upper()}{ranks[1:]}, {counted(found.sizes['step'], 'step')}: {what}{per_step}."
-    n = model.n_regimes
-    mean, share = numbers["mean_s"].values, numbers["share"].values
-    if n == 1:
-        yield (
-            f"All steps are of one regime; {'they take' if of_steps else takes} {in_seconds(mean[0, 0])} on "
-            "average."
-        )
-        return
-    held = np.flatnonzero(share[:, 0] > 0).tolist()
-    fastest, slowest = held[0], held[-1]
-    lacks = [regime_name(one, n) for one in range(n) if one not in held]
-    if lacks:
-        ones = "one" if len(lacks) == 1 else "ones"
-        yield f"The model has {n} regimes, but no step is in the {in_list(lacks)} {ones}."
-    name, quick = regime_name(slowest, n), regime_name(fastest, n)
-    if fastest == slowest:
-        they = "they take" if of_steps else takes
-        yield f"All steps are in the {name} regime; {they} {in_seconds(mean[slowest, 0])} on average."
-        return
-    yield (
-        f"{in_percent(share[slowest, 0])} of the steps are in the {name} regime{_percents(share[slowest])}. "
-        f"{takes} {in_seconds(mean[slowest, 0])} there, "
-        f"{in_number(mean[slowest, 0] / mean[fastest, 0])} times as long as in the {quick} one "
-        f"({in_seconds(mean[fastest, 0])})."
-    )
-    if share[slowest, 0] > 0.5:
-        yield f"So the {name} regime is the usual state of this run; {quick} steps are the exception."
-    overall = float(np.nansum(mean[:, 0] * share[:, 0]))
-    yield (
-        f"If all steps were as fast as those of the {quick} regime, {would} {in_seconds(mean[fastest, 0])} "
-        f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[fastest, 0] / overall)} less."
-    )
-    if slowest == n - 1 and (every := recurs_every(found)):
-        yield (
-            f"The {name} regime begins every {every} steps: that is the program's own rhythm rather than the "
-            "machine's."
-        )
-    dwell = numbers["dwell_steps"].values[slowest]
-    if np.isfinite(dwell[0]):
-        yield (
-            f"The {name} regime lasts {in_number(dwell[0])} steps on average, "
-            f"{in_seconds(dwell[0] * mean[slowest, 0])}."
-        )
-
-
-def _print_tables(numbers: xr.Dataset, model: Model) -> None:
-    """Prints statistics: a row per regime, then the transition matrix."""
-    from perfield.analysis.regimes.machine import regime_name
-
-    names = [regime_name(one, model.n_regimes) for one in range(numbers.sizes["regime"])]
-    rows, follow = [], []
-    for one, name in enumerate(names):
-        mean, sd, share, dwell = (
-            numbers[key].values[one] for key in ("mean_s", "sd_s", "share", "dwell_steps")
-        )
-        stays = np.isfinite(dwell[0])
-        rows.append(
-            {
-                "regime": name,
-                "mean": f"{_time(mean[0])}{_times(mean)}",
-                "sd": _time(sd[0]),
-                "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
-                "lasts, in steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
-                "lasts, in time": _time(dwell[0] * mean[0]) if stays else "-",
-            }
-        )
-        chances = numbers["transition"].values[one, :, 0]
-        follow.append({"from": name, **{f"to {other}": _cell(chances[to]) for to, other in enumerate(names)}})
-    print_table(rows)
-    if len(names) > 1:
-        print("\nThe next step's regime, by probability:")
-        print_table(follow)
-
-
-def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
-    """Statistics as JSON objects; docs/regimes.md lists their names."""
-    from perfield.analysis.regimes.machine import regime_name
-
-    regimes = []
-    for one in range(numbers.sizes["regime"]):
-        told: dict[str, Any] = {"name": regime_name(one, model.n_regimes)}
-        for key in ("mean_s", "sd_s", "share", "dwell_steps"):
-            value, *ends = numbers[key].values[one]
-            told[key] = value
-            told[f"{key}_interval"] = ends
-        regimes.append(told)
-    return {
-        "n_regimes": model.n_regimes,
-        "regimes": regimes,
-        "transition": numbers["transition"].values[..., 0],
-        "block_length": numbers.attrs["block_length"],
-    }
-
-
 def _placement(found: xr.Dataset) -> Placement | None:
     """Where the ranks of a run sat; None for timings from a file."""
     import perfield
     from perfield.topology import placement_of
 
     return placement_of(perfield.open(found.attrs["run"])) if "run" in found.attrs else None
-
-
-def _choice(choice: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of the table by which the number of regimes was chosen."""
-    rows = [
-        {
-            "regimes": int(row["n_regimes"]),
-            "states": int(row["n_states"]),
-            "log-likelihood": f"{row['log_likelihood']:,.0f}",
-            "AIC": f"{row['aic']:,.0f}",
-            "BIC": f"{row['bic']:,.0f}",
-            "": "chosen" if row["is_chosen"] else "",
-        }
-        for row in choice.to_dict("records")
-    ]
-    return rows
-
-
-def _time(seconds: float) -> str:
-    return in_seconds(seconds) if np.isfinite(seconds) else "-"
-
-
-def _times(bounds: np.ndarray) -> str:
-    """The ends of an interval in the unit of its middle: " (867 to 872)"."""
-    if not np.isfinite(bounds[1:]).all():
-        return ""
-    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[in_seconds(bounds[0]).rpartition(" ")[2]]
-    return f" ({in_number(bounds[1] / unit)} to {in_number(bounds[2] / unit)})"
-
-
-def _percents(bounds: np.ndarray) -> str:
-    if not np.isfinite(bounds[1:]).all():
-        return ""
-    return f" ({100 * bounds[1] + 0.0:.3g} to {in_percent(bounds[2], 3)})"
-
-
-def _numbers(bounds: np.ndarray) -> str:
-    if not np.isfinite(bounds[1:]).all():
-        return ""
-    return f" ({in_number(bounds[1])} to {in_number(bounds[2])})"
-
-
-def _cell(probability: float) -> str:
-    return f"{probability:.3f}" if np.isfinite(probability) else "-"
 
 
 def _check_save(path: Path | None) -> None:
@@ -360,8 +200,8 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     """The timings that the options name, and where, when and how they were measured."""
     import perfield
     from perfield.analysis.regimes import largest
-    from perfield.commands.rhythm import sharing_of
     from perfield.derived.regimes import timings_of_run
+    from perfield.derived.rhythm_words import sharing_of
 
     field, reduce = _what(arguments, saved)
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):

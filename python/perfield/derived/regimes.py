@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
+from perfield.analysis.regimes.timings import STEP_TIME
 from perfield.analysis.steps import output_steps
 from perfield.derived.injected import is_injected
 from perfield.derived.providers import fields_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from perfield.analysis.regimes import Fit
     from perfield.run.run_directory import RunDirectory
 
-STEP_TIME = "step_time_s"
 FILE_TIME, WRITTEN = "io_time_s", "io_write_bytes"
 REDUCTIONS = ("max",)  # over ranks
 MOST_NUMBERS = 2**28  # of float64: 2 GB; the fit and its results take a few times as much

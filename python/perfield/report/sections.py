@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from perfield.analysis.findings import Finding
+from perfield.analysis.regimes.words import tables
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
 from perfield.report.contents import Report, Setting
@@ -244,44 +244,7 @@ def _regimes(report: Report) -> Section | None:
         "steps take about the same time. Noise of a shared machine looks like this; so does a program whose "
         "steps differ."
     ]
-    names = [row["name"] for row in found.rows]
-    rows = tuple(
-        (
-            row["name"],
-            _between(row, "mean_s", _finely),
-            _between(row, "sd_s", _finely),
-            _between(row, "share", in_percent),
-            _between(row, "dwell_steps", "{:,.3g}".format),
-        )
-        for row in found.rows
-    )
-    note = "in brackets: 95 % confidence, by a bootstrap of blocks of steps"
-    headings = ("regime", ">mean time of a step", ">standard deviation", ">share of steps", ">lasts (steps)")
-    follows = tuple((row["name"], *(in_percent(each) for each in row["next"])) for row in found.rows)
-    tables = (
-        Table(headings, rows, note),
-        Table(
-            ("from", *(f">to {name}" for name in names)),
-            follows,
-            "probability that the next step of a rank is in that regime",
-            folded="How regimes follow one another",
-        ),
-    )
-    return Section("regimes", PHASES, (*words, *found.told), ("regimes",), tables)
-
-
-def _finely(time_s: float) -> str:
-    """A time in four digits, so that the ends of a narrow interval differ."""
-    return in_seconds(time_s, 4)
-
-
-def _between(row: dict[str, Any], name: str, said: Callable[[float], str]) -> str:
-    """A number and the ends of its confidence interval: "2 ms (1.9 ms to 2.1 ms)"."""
-    estimate, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
-    if not math.isfinite(estimate):
-        return "to the end" if estimate > 0 else UNKNOWN
-    end = said(high) if math.isfinite(high) else "the end"
-    return f"{said(estimate)} ({said(low)} to {end})" if math.isfinite(low) else said(estimate)
+    return Section("regimes", PHASES, (*words, *found.told), ("regimes",), tables(found.statistics))
 
 
 def _slowest(report: Report) -> Section | None:

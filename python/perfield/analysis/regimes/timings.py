@@ -12,6 +12,7 @@ import xarray as xr
 from perfield.analysis.regimes.errors import RegimeError
 
 TIME, REGIME, PROBABILITY = "time_s", "regime", "probability"
+STEP_TIME = "step_time_s"  # the field that is timed unless another one is named
 UNKNOWN = -1  # the regime of a point without a time
 
 

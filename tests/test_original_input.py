@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import original_input
+from perfield import original_input
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[1]
 
 PLUGIN = """\
 print_log = 1
