@@ -2,7 +2,7 @@
 //
 // columns.hpp - the kernel that turns step entries into fields: one column per field, one number
 // per rank. Facts about the whole run are an argument, so that absent (NaN) and 0 stay distinct.
-// Used by a program that reads its own measurement, by the closing lines and by Python.
+// Used by a program that reads its own measurement, by the summary and by Python.
 #pragma once
 
 #include <bitset>

@@ -3,7 +3,7 @@
 // frames.hpp - joins the step entries of ranks into frames. Each rank chooses alone how many steps
 // its entries add up, so a frame is the smallest range of steps that no entry crosses: ranks meet
 // at the coarsest of their spans, where a finer rank has several entries, which are added up.
-// Used by the closing lines and by Python.
+// Used by the summary and by Python.
 #pragma once
 
 #include <cstddef>

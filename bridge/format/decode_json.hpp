@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // decode_json.hpp - reads single values from the JSON object of a rare entry or of run.json. Serves
-// the closing lines only: keys of the outermost object; malformed text gives "".
+// the summary only: keys of the outermost object; malformed text gives "".
 #pragma once
 
 #include <cstdint>

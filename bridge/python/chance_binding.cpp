@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// chance_binding.cpp - the closing lines' tests against chance, and what explains an imbalance, for
+// chance_binding.cpp - the summary's tests against chance, and what explains an imbalance, for
 // findings in Python. Each call copies its numbers, so it may let other threads of Python run.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -118,15 +118,17 @@ py::object cost_of_cells(const Numbers& compute, const Numbers& cells, std::vect
   using namespace py::literals;
   if (!cost.is_known) return py::none();
   return py::dict("are_alike"_a = cost.are_alike, "may_explain"_a = cost.may_explain,
-                  "alone"_a = cost.alone, "dearer"_a = cost.dearer, "is_dearer"_a = cost.is_dearer);
+                  "alone"_a = cost.alone, "relative"_a = cost.relative,
+                  "costs_more"_a = cost.costs_more);
 }
 
-std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed, double most) {
+std::vector<size_t> regions_to_report(const std::vector<double>& saved,
+                                      const std::vector<double>& share, double elapsed,
+                                      double most) {
   if (saved.size() != share.size())
     throw std::invalid_argument("saved has " + std::to_string(saved.size()) +
                                 " regions and share has " + std::to_string(share.size()));
-  return perfield::regions_to_tell(saved, share, elapsed, most);
+  return perfield::regions_to_report(saved, share, elapsed, most);
 }
 
 py::object rank_waited_for(const Numbers& waited, double named, double waiting) {
@@ -170,11 +172,11 @@ void bind_chance(py::module_& module) {
       "pattern, most, stay : what differences(compute) found. Raises ValueError for other shapes.");
   module.def(
       "cost_of_cells", &cost_of_cells, py::arg("compute"), py::arg("cells"), py::arg("most"),
-      "What the cells of the dearest ranks cost, or None; explanation.hpp says what each entry "
+      "What the cells of the slowest ranks cost, or None; explanation.hpp says what each entry "
       "is.\n\ncompute, cells : (n_steps, n_ranks). most : their columns.");
-  module.def("regions_to_tell", &regions_to_tell, py::arg("saved"), py::arg("share"),
+  module.def("regions_to_report", &regions_to_report, py::arg("saved"), py::arg("share"),
              py::arg("elapsed"), py::arg("most"),
-             "Numbers of the regions that are worth telling, the dearest first.");
+             "Numbers of the regions worth reporting, by what balancing them saves.");
   module.def("rank_waited_for", &rank_waited_for, py::arg("waited"), py::arg("named"),
              py::arg("waiting"),
              "The column of the one rank that others wait for beyond chance, or None.\n\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // module.cpp - the module perfield._bridge: the C++ of the measured side for Python, so that
-// layout, configuration and closing lines are each stated once.
+// layout, configuration and summary are each stated once.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -36,8 +36,7 @@ py::list all_calls() {
 }  // namespace
 
 PYBIND11_MODULE(_bridge, module) {
-  module.doc() =
-      "The compiled part of perfield: reads streams, the configuration and the closing lines.";
+  module.doc() = "The compiled part of perfield: reads streams, the configuration and the summary.";
   module.attr("version") = PERFIELD_VERSION;
   bind_reading(module);
   bind_columns(module);
@@ -56,12 +55,12 @@ PYBIND11_MODULE(_bridge, module) {
              "The largest size of the world that is believed where so many ranks left an entry.");
   module.attr("MOST_UNSTATED") = perfield::kMostUnstated;  // ranks where no entry states the size
   module.def(
-      "closing_lines",
+      "summary_lines",
       [](const std::string& run_path, uint64_t max_bytes) {
         std::vector<std::string> lines;
         {
           py::gil_scoped_release released;  // reads files only
-          lines = perfield::closing_lines(run_path, max_bytes);
+          lines = perfield::summary_lines(run_path, max_bytes);
         }
         py::list texts;  // a damaged name may be no UTF-8
         for (const std::string& line : lines)

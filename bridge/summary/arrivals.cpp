@@ -60,14 +60,14 @@ void Arrivals::make_room() {
 }
 
 void Arrivals::sort_out() {
-  const auto is_told_by_log = [&](waits::Event& event) {
+  const auto is_in_log = [&](waits::Event& event) {
     if (!is_row(event)) return false;
     const bool is_longer = event.flags & waits::kSeveralSteps;
     const auto log = is_longer ? logs_.end() : logs_.find({event.step, event.rank});
     if (log != logs_.end()) log->second.is_used = true;
     return log != logs_.end();
   };
-  const auto is_told_by_rows = [&](waits::Event& event) {
+  const auto is_in_rows = [&](waits::Event& event) {
     if (is_row(event)) return false;
     const Log& log = logs_[{event.step, event.rank}];
     if (!log.is_whole()) event.flags |= waits::kOverflow;
@@ -75,10 +75,10 @@ void Arrivals::sort_out() {
   };
   waits::Events kept;
   for (waits::Event& event : events_)
-    if (!is_told_by_log(event)) kept.push_back(event);
+    if (!is_in_log(event)) kept.push_back(event);
   events_.clear();
   for (waits::Event& event : kept)
-    if (!is_told_by_rows(event)) events_.push_back(event);
+    if (!is_in_rows(event)) events_.push_back(event);
 }
 
 void Arrivals::take_sizes() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// arrivals.hpp - what the streams tell of when messages and collective operations were begun and
-// awaited, and what follows: for whom ranks waited. Keeps the newest steps, so that neither memory
+// arrivals.hpp - collects when messages and collective operations were begun and awaited, and finds
+// for whom ranks waited. Keeps the newest steps, so that neither memory
 // nor time grow with the run.
 #pragma once
 

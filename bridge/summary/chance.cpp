@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kChance = 0.001;  // accepted probability of one false name or order per table
 constexpr size_t kBlocks = 20;
-constexpr double kWorthTelling = 0.05;  // above the mean; less is not told
-constexpr double kOfImbalance = 0.25;   // the part of it that lasts, below which no rank is named
+constexpr double kWorthReporting = 0.05;  // above the mean; less is not reported
+constexpr double kOfImbalance = 0.25;     // the part of it that lasts, below which no rank is named
 constexpr size_t kLongestLag = 64;
 constexpr double kPredictable = 0.6;  // of what chance leaves open
 constexpr double kStays = 0.8;        // the same, where few ranks stay, but take no turns
@@ -103,7 +103,7 @@ std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
     const double chance = chance_of_mean(above[rank], scatter);
     if (chance > limit) continue;
     tested->is_significant = true;
-    if (table.of_rank(rank) < (1 + kWorthTelling) * mean) continue;
+    if (table.of_rank(rank) < (1 + kWorthReporting) * mean) continue;
     found.push_back(rank);
     if (most != table.n_ranks && table.of_rank(rank) <= table.of_rank(most)) continue;
     most = rank;
@@ -114,7 +114,7 @@ std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   for (const size_t rank : found) {
     std::vector<double> less(above[most].size());
     for (size_t n = 0; n < less.size(); ++n) less[n] = above[most][n] - above[rank][n];
-    const bool clearly_less = table.of_rank(rank) * (1 + kWorthTelling) < table.of_rank(most) &&
+    const bool clearly_less = table.of_rank(rank) * (1 + kWorthReporting) < table.of_rank(most) &&
                               chance_of_mean(less) <= limit;
     if (!clearly_less) alike.push_back(rank);
   }
@@ -147,7 +147,7 @@ bool takes_turns(const std::vector<size_t>& order, size_t n_ranks) {
   return turns && chance_of_hits(hits, turns, expected / double(turns)) <= kTurns;
 }
 
-// Whether the rank with most in a step tells the one in a later step more often than by chance,
+// Whether the rank with most in a step predicts the one in a later step more often than by chance,
 // given how often each had most: it comes back after a fixed number of steps, during which others
 // had most, or it stays. A rank that other programs slow down stays for a while, too. So two ranks
 // must come back, and of few ranks those that stay must stay long, or take turns. Sets found's
@@ -298,7 +298,7 @@ Differences differences(const Table& table) {
     }
     found.most.clear();
   }
-  if (is_predictable(order, table.n_ranks, &found) && found.ratio >= 1 + kWorthTelling)
+  if (is_predictable(order, table.n_ranks, &found) && found.ratio >= 1 + kWorthReporting)
     found.pattern = Pattern::moving;
   return found;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// chance.hpp - tests whether differences between ranks may be chance, so that the closing lines
-// name only what a second run would show again. Plain arithmetic on tables: no random numbers, so
+// chance.hpp - tests whether differences between ranks may be chance, so that the summary
+// names only what a second run would show again. Plain arithmetic on tables: no random numbers, so
 // the same run always gives the same answer. docs/summary.md states the tests for users.
 #pragma once
 
@@ -41,7 +41,7 @@ struct Differences {
   size_t n_in_turn = 0;         // different ranks that had most in some step
   double stay = 0;              // for how many steps in a row one had most, on average
   double chance = 1;            // that nothing but chance makes this pattern
-  bool is_significant = false;  // some rank or order is beyond chance, even if too small to tell
+  bool is_significant = false;  // some rank or order is beyond chance, even if too small to report
 };
 
 // Whether ranks differ by more than chance, and how. See chance.cpp for the limits.
@@ -51,7 +51,7 @@ Differences differences(const Table& table);
 double median_of(std::vector<double> numbers);
 
 // The mean of numbers, one per step, that are not independent of one another, and its standard
-// error. degrees_of_freedom: of that error; 0 where fewer than two numbers say nothing about it.
+// error. degrees_of_freedom: of that error; 0 where fewer than two numbers give none.
 struct MeanError {
   double mean = 0, error = 0, degrees_of_freedom = 0;
 };

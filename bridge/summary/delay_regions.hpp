@@ -15,7 +15,7 @@ struct RunTotals;
 // ns of others' waiting, by the rank on which it began and the name of its region; "" is no region.
 using DelayRegions = std::map<std::pair<int32_t, std::string>, double>;
 
-// Divides what ranks cost the others (run.waiting) as waits::divide_cost says. Call it before ranks
+// Divides what ranks cost the others (run.waiting) by waits::divide_cost. Call it before ranks
 // are joined, since each cost belongs to one entry of its rank.
 DelayRegions delay_regions(const RunTotals& run);
 

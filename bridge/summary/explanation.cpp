@@ -12,24 +12,25 @@ namespace {
 constexpr double kEnough = 0.6;   // of the imbalance, for an explanation
 constexpr double kChance = 0.05;  // of an explanation, over all that are tried
 constexpr double kCellsAlike = 0.01;
-constexpr double kDearer = 1.1;         // than another rank's cell
-constexpr double kWorthTelling = 0.01;  // of the run's time
-constexpr double kWholeStep = 0.95;     // of it: such a region says nothing about the place
-constexpr double kCoverage = 0.2;       // of all waiting must name a rank
-constexpr double kStandsOut = 1.5;      // times an even share of all ranks
+constexpr double kCostsMore = 1.1;        // than another rank's cell
+constexpr double kWorthReporting = 0.01;  // of the run's time
+constexpr double kWholeStep = 0.95;       // of it: such a region locates nothing
+constexpr double kCoverage = 0.2;         // of all waiting must name a rank
+constexpr double kStandsOut = 1.5;        // times an even share of all ranks
 
-// What the dear ranks have of a table, relative to the mean: in each step the fixed ones, or the
+// What the slowest ranks have of a table, relative to the mean: in each step the fixed ones, or the
 // one that was slowest. Steps weigh as much as their compute time.
-double ratio_of_dear(const Table& table, const Table& compute, const Differences& found) {
+double ratio_of_slowest(const Table& table, const Table& compute, const Differences& found) {
   double all = 0, weighted = 0;
   for (size_t step = 0; step < compute.n_steps; ++step) {
     const double time = compute.mean(step), mean = table.mean(step);
     if (!(time > 0) || !(mean > 0)) continue;
-    double dear = 0;
-    for (const size_t rank : found.most) dear += table.at(step, rank) / double(found.most.size());
-    if (found.most.empty()) dear = table.at(step, compute.largest(step));
+    double slowest = 0;
+    for (const size_t rank : found.most)
+      slowest += table.at(step, rank) / double(found.most.size());
+    if (found.most.empty()) slowest = table.at(step, compute.largest(step));
     all += time;
-    weighted += time * dear / mean;
+    weighted += time * slowest / mean;
   }
   return all > 0 ? weighted / all : 1;
 }
@@ -53,13 +54,13 @@ double slope(const Table& compute, const Table& cause) {
 
 // The imbalance that the cause makes of itself.
 double explained(const Table& compute, const Table& cause, const Differences& found) {
-  return 1 + slope(compute, cause) * (ratio_of_dear(cause, compute, found) - 1);
+  return 1 + slope(compute, cause) * (ratio_of_slowest(cause, compute, found) - 1);
 }
 
 // Whether that is most of the imbalance.
 bool is_enough(const Table& compute, const Table& cause, const Differences& found) {
   return explained(compute, cause, found) - 1 >=
-         kEnough * (ratio_of_dear(compute, compute, found) - 1);
+         kEnough * (ratio_of_slowest(compute, compute, found) - 1);
 }
 
 // The chance that ranks with much of the cause have so much compute time.
@@ -111,32 +112,34 @@ Explanation explanation_of(const Table& compute, const Differences& found,
 CostOfCells cost_of_cells(const Table& compute, const Differences& found, const Table& cells) {
   CostOfCells cost;
   if (!cells.n_ranks) return cost;
-  const double dear_cells = cells.of_ranks(found.most), dear = compute.of_ranks(found.most);
-  const double other_cells = cells.sum() - dear_cells, other = compute.sum() - dear;
-  if (!(dear_cells > 0) || !(other_cells > 0) || !(other > 0)) return cost;
+  const double slowest_cells = cells.of_ranks(found.most), slowest = compute.of_ranks(found.most);
+  const double other_cells = cells.sum() - slowest_cells, other = compute.sum() - slowest;
+  if (!(slowest_cells > 0) || !(other_cells > 0) || !(other > 0)) return cost;
   double most = 0, mean = cells.sum() / double(cells.n_ranks);
   for (size_t rank = 0; rank < cells.n_ranks; ++rank)
     most = std::max(most, std::fabs(cells.of_rank(rank) / mean - 1));
   cost.is_known = true;
   cost.are_alike = most < kCellsAlike;
   cost.may_explain = compute.n_ranks < 3 && is_enough(compute, cells, found);
-  cost.alone = ratio_of_dear(cells, compute, found);
-  cost.dearer = dear / dear_cells * other_cells / other;
-  cost.is_dearer = cost.dearer >= kDearer;
+  cost.alone = ratio_of_slowest(cells, compute, found);
+  cost.relative = slowest / slowest_cells * other_cells / other;
+  cost.costs_more = cost.relative >= kCostsMore;
   return cost;
 }
 
-std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed, double most) {
-  std::vector<size_t> told;
-  if (most < kWorthTelling * elapsed) return told;
+std::vector<size_t> regions_to_report(const std::vector<double>& saved,
+                                      const std::vector<double>& share, double elapsed,
+                                      double most) {
+  std::vector<size_t> reported;
+  if (most < kWorthReporting * elapsed) return reported;
   for (size_t region = 0; region < saved.size(); ++region)
-    if (saved[region] > 0 && saved[region] >= kWorthTelling * elapsed) told.push_back(region);
+    if (saved[region] > 0 && saved[region] >= kWorthReporting * elapsed) reported.push_back(region);
   const auto is_whole = [&](size_t region) { return share[region] >= kWholeStep; };
-  if (!std::all_of(told.begin(), told.end(), is_whole))
-    told.erase(std::remove_if(told.begin(), told.end(), is_whole), told.end());
-  std::sort(told.begin(), told.end(), [&](size_t a, size_t b) { return saved[a] > saved[b]; });
-  return told;
+  if (!std::all_of(reported.begin(), reported.end(), is_whole))
+    reported.erase(std::remove_if(reported.begin(), reported.end(), is_whole), reported.end());
+  std::sort(reported.begin(), reported.end(),
+            [&](size_t a, size_t b) { return saved[a] > saved[b]; });
+  return reported;
 }
 
 size_t rank_waited_for(const Table& waited, double named, double waiting) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // explanation.hpp - what explains an imbalance, and where it arises. Plain arithmetic on tables,
-// for the closing lines and for findings in Python. docs/summary.md states the rules.
+// for the summary and for findings in Python. docs/summary.md states the rules.
 #pragma once
 
 #include <cstddef>
@@ -24,29 +24,30 @@ struct Explanation {
 Explanation explanation_of(const Table& compute, const Differences& found,
                            const std::vector<Table>& causes);
 
-// What the cells of the dearest ranks cost, where the number of cells explains nothing.
+// What the cells of the slowest ranks cost, where the number of cells explains nothing.
 struct CostOfCells {
   bool is_known = false;
   bool are_alike = false;    // all ranks have as many
   bool may_explain = false;  // there are two ranks, and their numbers of cells would be enough
   double alone = 1;          // the imbalance of the numbers of cells
-  double dearer = 1;         // compute time per cell, relative to the other ranks
-  bool is_dearer = false;    // by enough to be told
+  double relative = 1;       // compute time per cell, relative to the other ranks
+  bool costs_more = false;   // by enough to report it
 };
 
 // found: fixed ranks.
 CostOfCells cost_of_cells(const Table& compute, const Differences& found, const Table& cells);
 
-// Of regions in which ranks differ, those that are worth telling, the dearest first. saved: what
-// balancing each would save; 0 where they differ by chance. share: of all time that is in it. A
-// region that holds all time says nothing about the place. elapsed, and what the ranks' PUs leave
-// to save at most: in the unit of saved.
-std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
-                                    const std::vector<double>& share, double elapsed, double most);
+// Of regions in which ranks differ, those worth reporting, by what balancing them saves. saved:
+// what balancing each would save; 0 where they differ by chance. share: of all time that is in it.
+// A region that holds all time locates nothing. elapsed, and what the ranks' PUs leave to save at
+// most: in the unit of saved.
+std::vector<size_t> regions_to_report(const std::vector<double>& saved,
+                                      const std::vector<double>& share, double elapsed,
+                                      double most);
 
 // The one rank that others wait for beyond chance; kNone. waited: how long each was waited for.
 // named: all waiting that names a rank. waiting: all there is. Where most waiting names nobody, a
-// rank that waits for a late receiver is itself one for whom others wait, and would be accused.
+// rank that waits for a late receiver is itself one for whom others wait, and would be blamed.
 size_t rank_waited_for(const Table& waited, double named, double waiting);
 
 }  // namespace perfield

@@ -15,8 +15,8 @@
 namespace perfield {
 namespace {
 
-constexpr double kWorthTelling = 0.01;  // of the run's time
-constexpr double kMuchOutside = 0.25;   // of compute time in no region
+constexpr double kWorthReporting = 0.01;  // of the run's time
+constexpr double kMuchOutside = 0.25;     // of compute time in no region
 constexpr size_t kMostNames = 3;
 constexpr size_t kFewSteps = 10;  // in which little is beyond chance
 
@@ -47,14 +47,15 @@ double elapsed_ns(const Tables& tables) {
   return most;
 }
 
-// What the cells of the dearest ranks cost, in words.
+// What the cells of the slowest ranks cost, in words.
 std::string text_of(const CostOfCells& cost) {
   if (!cost.is_known) return "";
   if (cost.may_explain)
     return ": cell counts alone give " + number(cost.alone) + " (2 ranks are too few to test that)";
   const std::string counts = cost.are_alike ? ": as many cells as others"
                                             : ": cell counts alone give " + number(cost.alone);
-  return counts + (cost.is_dearer ? ", each " + number(cost.dearer, 1) + " times as dear" : "");
+  return counts +
+         (cost.costs_more ? ", and each costs " + number(cost.relative, 1) + " times as much" : "");
 }
 
 std::string explanation(const Tables& tables, const Table& compute, const Differences& found) {
@@ -150,13 +151,13 @@ std::vector<Sharing> sharings(const RunTotals& run) {
 
 // How many PUs the ranks of the tables can use at once, at most.
 double usable_pus(const RunTotals& run, const std::vector<int32_t>& ranks) {
-  const std::set<int32_t> asked(ranks.begin(), ranks.end());
+  const std::set<int32_t> wanted(ranks.begin(), ranks.end());
   std::set<int32_t> placed;
   double n_pus = 0;
   for (const Sharing& one : on_same_pus(run)) {
     size_t n_threads = 0;
     for (const int32_t rank : one.ranks)
-      if (asked.count(rank)) {
+      if (wanted.count(rank)) {
         placed.insert(rank);
         n_threads += n_threads_of(run, rank);
       }
@@ -181,8 +182,8 @@ double delayed_ns(const Totals& totals) {
   return sum;
 }
 
-bool is_worth_telling(double delayed, const Totals& totals) {
-  return delayed >= kWorthTelling * totals.of_all_ranks().measured_ns && delayed > 0;
+bool is_worth_reporting(double delayed, const Totals& totals) {
+  return delayed >= kWorthReporting * totals.of_all_ranks().measured_ns && delayed > 0;
 }
 
 }  // namespace
@@ -191,7 +192,7 @@ Computing::Computing(const RunTotals& run, const Tables& tables)
     : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {
   if (time.n_ranks && found.saved > 0)
     found.saved = std::min(found.saved, most_to_save(run, tables));
-  has_delays = is_worth_telling(delayed_ns(run.steps), run.steps);
+  has_delays = is_worth_reporting(delayed_ns(run.steps), run.steps);
 }
 
 std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known) {
@@ -211,7 +212,7 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
   switch (found.pattern) {
     case Pattern::fixed:
       text += names_of(found.most, tables.ranks()) +
-              (found.most.size() == 1 ? " is dearest" : " are dearest") +
+              (found.most.size() == 1 ? " is slowest" : " are slowest") +
               explanation(tables, compute, found) + saving;
       break;
     case Pattern::moving:
@@ -231,7 +232,7 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
   return line("imbalance", text);
 }
 
-std::string dearest_line(const RunTotals& run, const Tables& tables, const Computing& computing) {
+std::string slowest_line(const RunTotals& run, const Tables& tables, const Computing& computing) {
   const Table& compute = computing.time;
   const Differences& found = computing.found;
   if (found.pattern != Pattern::fixed) return "";
@@ -251,7 +252,7 @@ std::string dearest_line(const RunTotals& run, const Tables& tables, const Compu
   text += ": " + number(compute.of_ranks(found.most) / double(found.most.size()) / mean) +
           " times the mean compute time, slowest in " +
           text_of_share(double(slowest) / double(compute.n_steps)) + " of the steps";
-  return line("dearest", text);
+  return line("slowest", text);
 }
 
 std::string efficiency_line(const Tables& tables) {
@@ -292,16 +293,16 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
       saved.push_back(found.pattern == Pattern::chance ? 0 : found.saved);
       share.push_back(time[name] / all_time);
     }
-  const std::vector<size_t> told = regions_to_tell(saved, share, elapsed, most);
+  const std::vector<size_t> reported = regions_to_report(saved, share, elapsed, most);
   std::string text;
-  for (size_t n = 0; n < std::min(told.size(), kMostNames); ++n)
-    text += (n == 0 ? "ranks differ most in " : ", ") + text_of_name(names[told[n]]) +
+  for (size_t n = 0; n < std::min(reported.size(), kMostNames); ++n)
+    text += (n == 0 ? "ranks differ most in " : ", ") + text_of_name(names[reported[n]]) +
             (n == 0 ? " (balancing it would save " : " (") +
-            text_of_time(std::min(saved[told[n]], most)) + ")";
+            text_of_time(std::min(saved[reported[n]], most)) + ")";
   const OutsideRegions& outside = totals.outside_regions;
   const double all = outside.compute_ns;
   if (outside.any_region && all > 0 && outside.least_ns >= kMuchOutside * all) {
-    const bool is_exact = outside.most_ns - outside.least_ns < kWorthTelling * all;
+    const bool is_exact = outside.most_ns - outside.least_ns < kWorthReporting * all;
     text += (text.empty() ? "" : "; ") + std::string(is_exact ? "" : "at least ") +
             text_of_share(outside.least_ns / all) + " of compute time is in no region";
   }
@@ -311,7 +312,7 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
 // How long ranks waited for a PU while they computed, on which most, and who took it.
 std::string delays_in_words(const Totals& totals) {
   const double delayed = delayed_ns(totals);
-  if (!is_worth_telling(delayed, totals)) return "";
+  if (!is_worth_reporting(delayed, totals)) return "";
   double compute = 0, most = 0;
   int32_t rank = -1;
   for (const auto& [number, own] : totals.ranks) {
@@ -337,7 +338,7 @@ std::string delays_in_words(const Totals& totals) {
 std::string stolen_in_words(const Totals& totals) {
   const LargestShare most = totals.largest_share(
       [](const RankSums& own) { return own.without_pu(KnownQuantity::stolen_time); });
-  if (most.share < kWorthTelling) return "";
+  if (most.share < kWorthReporting) return "";
   return "the hypervisor took PUs of this virtual machine, most of rank " +
          std::to_string(most.rank) + " (" + text_of_share(most.share) + " of the time)";
 }

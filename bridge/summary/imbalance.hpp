@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// imbalance.hpp - the closing lines on where computing costs most, and why; "" if there is nothing
-// to say. They name a rank or a region only where chance.hpp finds more than chance.
+// imbalance.hpp - lines of the summary on where computing costs most, and why; "" where there is
+// nothing to report. They name a rank or a region only where chance.hpp finds more than chance.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ struct Computing {
 
   Table time;
   Differences found;        // saved: also at most what shared PUs leave to save
-  bool has_delays = false;  // ranks waited so long for a PU that it is worth telling
+  bool has_delays = false;  // ranks waited long enough for a PU to report it
 };
 
-// The slowest rank's compute time relative to the mean, the dearest ranks, what explains it, and
-// what balancing would save. n_known: ranks of the run; if the tables hold fewer, it says which.
+// The slowest rank's compute time relative to the mean, the slowest ranks, what explains it, and
+// what balancing would save. n_known: ranks of the run; if the tables hold fewer, it names them.
 std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known);
 
-// The dearest ranks and their hosts.
-std::string dearest_line(const RunTotals& run, const Tables& tables, const Computing& computing);
+// The slowest ranks and their hosts.
+std::string slowest_line(const RunTotals& run, const Tables& tables, const Computing& computing);
 
 // Parallel efficiency, load balance and communication efficiency, as POP defines them.
 std::string efficiency_line(const Tables& tables);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// join_steps.cpp - joins the step entries of ranks into frames, so that the closing lines compare
-// ranks over the same steps. fields/frames.hpp says what a frame is.
+// join_steps.cpp - joins the step entries of ranks into frames, so that the summary compares ranks
+// over the same steps. fields/frames.hpp defines a frame.
 #include <algorithm>
 #include <cmath>
 

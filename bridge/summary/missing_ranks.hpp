@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// missing_ranks.hpp - tells that a run holds fewer ranks than its world has: the other nodes have
+// missing_ranks.hpp - reports a run that holds fewer ranks than its world has: the other nodes have
 // run directories of their own, or some programs ran without perfield. It comes first, since every
 // other line is about the ranks that are here.
 #pragma once

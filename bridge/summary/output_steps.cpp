@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kFarBeyond = 10;   // times the bytes of the median step
 constexpr double kLogBytes = 4096;  // less may be a log
-constexpr double kWorthTelling = 0.01, kFirst = 0.1;
-constexpr double kLongSteps = 0.1;  // the part of usual steps that counts as long
+constexpr double kWorthReporting = 0.01, kFirst = 0.1;
+constexpr double kLongSteps = 0.1;  // the part of the other steps that counts as long
 constexpr double kChance = 0.0101;  // that output steps are long so often: two of two are enough
 constexpr size_t kFewest = 3;       // output steps, to call them regular
 
@@ -38,22 +38,22 @@ double elapsed_ns(const RunTotals& run) {
 
 OutputSteps::OutputSteps(const RunTotals& run) : n_steps_(run.steps.lengths.size()) {
   const Totals& steps = run.steps;
-  std::vector<double> bytes, usual, output;
+  std::vector<double> bytes, other, output;
   for (const auto& [step, written] : steps.written) bytes.push_back(written);
   const double limit = std::max(kFarBeyond * median_of(bytes), kLogBytes);
   std::vector<uint64_t> keys;
   double n_of_program = 0;
   for (const auto& [step, written] : steps.written) {
-    (written > limit ? output : usual).push_back(steps.lengths.at(step));
+    (written > limit ? output : other).push_back(steps.lengths.at(step));
     if (written <= limit) continue;
     keys.push_back(step);
     n_of_program += steps.spans.at(step);
   }
   n_output_ = output.size();
-  const double base = median_of(usual);
+  const double base = median_of(other);
   if (output.empty() || base <= 0) return;
-  std::sort(usual.begin(), usual.end());
-  const double limit_of_long = usual[size_t(double(usual.size()) * (1 - kLongSteps))];
+  std::sort(other.begin(), other.end());
+  const double limit_of_long = other[size_t(double(other.size()) * (1 - kLongSteps))];
   const auto n_long = std::count_if(output.begin(), output.end(),
                                     [&](double length) { return length > limit_of_long; });
   if (chance_of_hits(size_t(n_long), output.size(), kLongSteps) > kChance) return;
@@ -67,7 +67,7 @@ OutputSteps::OutputSteps(const RunTotals& run) : n_steps_(run.steps.lengths.size
 }
 
 std::string OutputSteps::line() const {
-  if (share_ < kWorthTelling) return "";
+  if (share_ < kWorthReporting) return "";
   const std::string counts = text_of_count(n_output_) + " of " + text_of_count(n_steps_);
   char ratio[32];
   std::snprintf(ratio, sizeof(ratio), "%.1f", ratio_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// summary.cpp - writes the closing lines. One function per line; a line with nothing to say is left
+// summary.cpp - writes the summary. One function per line; a line with nothing to report is left
 // out. Compute time is a step's measured time minus all MPI and all file I/O.
 #include "summary/summary.hpp"
 
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "format/decode_json.hpp"
-#include "summary/asked_for.hpp"
 #include "summary/chance.hpp"
 #include "summary/imbalance.hpp"
 #include "summary/missing_ranks.hpp"
@@ -19,6 +18,7 @@
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
 #include "summary/uneven_steps.hpp"
+#include "summary/unmatched.hpp"
 #include "summary/waiting.hpp"
 
 namespace perfield {
@@ -146,7 +146,7 @@ std::string own_line(const RunTotals& run) {
   return line("perfield", text);
 }
 
-// Nobody may take these times for the machine's own.
+// So that these times are not taken for the machine's own.
 std::string injected_line(const RunTotals& run) {
   if (run.injected.empty()) return "";
   const double mean_s = std::strtod(json_value(run.injected, "mean_s").c_str(), nullptr);
@@ -157,19 +157,19 @@ std::string injected_line(const RunTotals& run) {
 
 std::string notice_line(const RunTotals& run) {
   std::string text;
-  const auto say = [&text](uint64_t count, const char* one, const char* many) {
+  const auto add = [&text](uint64_t count, const char* one, const char* many) {
     if (!count) return;
     text += (text.empty() ? "" : ", ") + text_of_count(count) + " " + (count == 1 ? one : many);
   };
   if (run.n_blind() < run.blind.size())
-    say(run.n_blind(), "rank whose MPI was not seen", "ranks whose MPI was not seen");
-  say(run.n_damaged, "damaged place in the streams", "damaged places in the streams");
-  say(run.n_missing, "entry that could not be written", "entries that could not be written");
-  say(run.n_unsafe, "rank whose entries the file system may have lost",
+    add(run.n_blind(), "rank whose MPI was not seen", "ranks whose MPI was not seen");
+  add(run.n_damaged, "damaged place in the streams", "damaged places in the streams");
+  add(run.n_missing, "entry that could not be written", "entries that could not be written");
+  add(run.n_unsafe, "rank whose entries the file system may have lost",
       "ranks whose entries the file system may have lost");
-  say(run.n_strangers, "entry of another run", "entries of another run");
-  say(run.faults, "event that could not be right", "events that could not be right");
-  say(run.overflowed, "event beyond full tables", "events beyond full tables");
+  add(run.n_strangers, "entry of another run", "entries of another run");
+  add(run.faults, "event that could not be right", "events that could not be right");
+  add(run.overflowed, "event beyond full tables", "events beyond full tables");
   for (const std::string& missing : missing_in_words(run))
     text += (text.empty() ? "" : ", ") + missing;
   return text.empty() ? "" : line("notice", text);
@@ -177,7 +177,7 @@ std::string notice_line(const RunTotals& run) {
 
 }  // namespace
 
-std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max_bytes) noexcept {
+std::vector<std::string> summary_lines(const std::string& run_path, uint64_t max_bytes) noexcept {
   std::vector<std::string> lines;
   try {
     RunTotals run;
@@ -199,7 +199,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
           uneven.advice_line(),
           output.comes_first() ? output_text : std::string(),
           imbalance,
-          dearest_line(run, tables, computing),
+          slowest_line(run, tables, computing),
           cores_line(run, totals),
           steps_line(run, uneven),
           output.comes_first() ? std::string() : output_text,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// text.cpp - formats numbers and paths for the closing lines.
+// text.cpp - formats numbers and paths for the summary.
 #include "summary/text.hpp"
 
 #include <unistd.h>

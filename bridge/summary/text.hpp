@@ -17,7 +17,7 @@ std::string text_of_share(double share);    // 0.123: "12 %", 0.0012: "0.12 %"
 // "1 rank", "2 ranks"; many: where it is not the word with s
 std::string plural(uint64_t count, const std::string& word, const std::string& many = "");
 std::string text_of_ranks(const std::vector<int32_t>& ranks);  // "rank 3", "ranks 0-5", "96 ranks"
-std::string line(const char* label, const std::string& text);  // of the closing lines
+std::string line(const char* label, const std::string& text);  // of the summary
 std::string text_of_name(const std::string& name);             // on one line, not too long
 
 // A path for a shell: relative if it lies below the working directory, quoted where needed.

@@ -258,7 +258,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     n_missing += uint64_t(json_integer(text, "missing", 0));
     n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
     n_unsafe += json_value(text, "synced") == "false";
-    asked.add(text);
+    seen.add(text);
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
@@ -287,7 +287,7 @@ void RunTotals::take_waiting() {
   arrivals = {};
   if (!(waiting.waiting_ns > 0)) return;
   delays = delay_regions(*this);
-  steps.waited_steps.clear();  // for whom calls waited, as far as their status told
+  steps.waited_steps.clear();  // by the status of calls, which stamps replace
   for (const CausedWaiting& caused : waiting.caused) {
     const int32_t rank = caused.cost.rank;
     steps.waited_steps.push_back(
@@ -392,8 +392,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
                            text.find("\"step_seconds\": 0,") == std::string::npos;
   totals->injected = json_value(text, "injected");
   const std::string configuration = json_value(text, "configuration");
-  totals->asked.regions = json_value(configuration, "regions") != "[]";
-  totals->asked.messages = json_value(configuration, "messages") != "false";
+  totals->seen.regions = json_value(configuration, "regions") != "[]";
+  totals->seen.messages = json_value(configuration, "messages") != "false";
   const auto streams = files_in(run_path + "/stream");
   if (streams.empty()) return why_no_streams(run_path);
   for (const auto& file : files_in(run_path + "/mesh")) totals->mesh_bytes += file.second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// totals.hpp - the data of the closing lines: sums over ranks, steps and pairs, filled entry by
+// totals.hpp - the data of the summary: sums over ranks, steps and pairs, filled entry by
 // entry. Memory is bounded by the bytes read; only the first kMostPairs pairs are kept.
 #pragma once
 
@@ -103,7 +103,7 @@ struct PairTotals {
   uint64_t count = 0, bytes = 0, empty = 0;
 };
 
-// The ids of a rank's quantities that say how large its piece of the mesh is; -1: none.
+// The ids of a rank's quantities that give the size of its piece of the mesh; -1: none.
 struct MeshIds {
   int cells = -1, points = -1, ghost_cells = -1;
 };
@@ -140,9 +140,9 @@ struct Totals {
   LargestShare largest_share(const std::function<double(const RankSums&)>& ns) const;
 };
 
-// What the ranks' end entries say of the regions and messages that the configuration asks for.
-struct AskedFor {
-  bool regions = true, messages = true;       // whether it asks for any
+// What the ranks' end entries hold of the regions and messages that the configuration selects.
+struct SelectionSeen {
+  bool regions = true, messages = true;       // whether it selects any
   uint64_t n_ended = 0;                       // ranks that answered
   uint64_t n_entered = 0, n_messages = 0;     // regions, and (peer, call) pairs, over all ranks
   std::map<std::string, uint64_t> unmatched;  // entry of `regions` -> ranks without such a region
@@ -152,7 +152,7 @@ struct AskedFor {
   void add(const std::string& end_entry);
 };
 
-// What a `definition` entry says of a region or a quantity.
+// The `definition` entry of a region or a quantity.
 struct Meaning {
   std::string name;
   bool is_per_rank = false;  // of a quantity
@@ -185,12 +185,12 @@ struct RunTotals {
   FoundWaiting waiting;  // what they show
   DelayRegions delays;   // and in which regions it began
   LongestSpan longest_span;
-  AskedFor asked;
+  SelectionSeen seen;
   std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;          // by rank: number of its group
   std::map<int32_t, uint64_t> closed;         // by rank: steps closed
-  std::map<int32_t, uint64_t> closed_at_end;  // the same, as ranks say that ended well
-  std::string injected;                       // what run.json tells of latencies, or ""
+  std::map<int32_t, uint64_t> closed_at_end;  // the same, by ranks that ended well
+  std::string injected;                       // what run.json holds of latencies, or ""
   bool steps_by_clock = false;                // step_seconds
   std::map<int32_t, bool> blind;              // by rank: MPI is not among its sources
   std::map<std::string, uint64_t> groups;     // name -> number
@@ -206,7 +206,7 @@ struct RunTotals {
   NotBelieved not_believed;
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
-  uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say
+  uint64_t n_missing = 0;  // entries that could not be written, by ranks that ended
   uint64_t n_unsafe = 0;   // ranks whose file system reported an error in writing back
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
@@ -214,7 +214,7 @@ struct RunTotals {
   // Takes a `definition` entry, which the ids of several ranks may name.
   void add_meaning(const EntryHeader& header, const unsigned char* body);
   void define(int32_t rank, EntryType type, uint32_t id, const Meaning& meaning);
-  // Finds for whom ranks waited, where the streams tell when messages were begun and awaited.
+  // Finds for whom ranks waited, where streams have stamps of messages.
   void take_waiting();
   // Names regions whose definition is lost by its hash.
   void define_lost();
@@ -234,7 +234,7 @@ struct RunTotals {
 inline constexpr size_t kMostPairs = size_t{1} << 18;
 
 // Reads the newest max_bytes of all stream files of the run, and the first bytes of each. Returns
-// "", or a sentence that says why it cannot.
+// "", or the reason why it cannot, in a sentence.
 std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals);
 
 }  // namespace perfield

@@ -14,25 +14,26 @@ namespace perfield {
 namespace {
 
 constexpr size_t kMostClasses = 4;  // for a proposal
-constexpr size_t kMostTold = 3;
+constexpr size_t kMostNamed = 3;
 
 uint64_t index_of(uint64_t key) { return key & kIndexOfKey; }
 uint64_t group_of_key(uint64_t key) { return key >> kGroupOfKey; }
 
-// Ranks that have not ended stand where they were last seen. Only numbers far apart say something.
+// Ranks that have not ended count as last seen. Only numbers far apart mean something.
 bool far_apart(uint64_t least, uint64_t most) {
   return least == 0 ? most >= 2 : most > 2 * least + 10;
 }
 
 // Removes the rows of steps to which ranks gave different numbers, or of which some are missing.
 void drop_disagreeing(Totals* steps) {
-  using Told = std::pair<int64_t, uint32_t>;  // an entry is lost where ranks add up different steps
+  using Given =
+      std::pair<int64_t, uint32_t>;  // an entry is lost where ranks add up different steps
   const bool all_measured = steps->n_unmeasured == 0;
-  std::unordered_map<uint64_t, Told> told;
+  std::unordered_map<uint64_t, Given> given;
   std::unordered_map<uint64_t, bool> differs;
   for (const RankStep& row : steps->rank_steps) {
-    const Told mine{row.label, all_measured ? row.span : 0};
-    if (told.emplace(row.step, mine).first->second != mine) differs[row.step] = true;
+    const Given mine{row.label, all_measured ? row.span : 0};
+    if (given.emplace(row.step, mine).first->second != mine) differs[row.step] = true;
   }
   if (differs.empty()) return;
   const auto drop = [&differs](auto* rows) {
@@ -120,7 +121,7 @@ std::string UnevenSteps::in_words() const {
   if (!group_.empty()) text = "of " + text_of_name(group_) + ", " + text;
   size_t n = 0;
   for (auto of_class = classes_.rbegin(); of_class != classes_.rend(); ++of_class, ++n) {
-    if (n == kMostTold) return text + ", ...";
+    if (n == kMostNamed) return text + ", ...";
     const uint64_t closed = of_class->first;
     text += (n ? ", " : "") + text_of_ranks(of_class->second) + " closed " +
             (closed == 0 ? "none"
@@ -144,7 +145,7 @@ std::string UnevenSteps::line(bool compares) const {
   }
   if (is_doubtful_)
     return perfield::line("uneven", in_words() + ": frames may join different steps" +
-                                        (compares ? "" : ", so no imbalance is told"));
+                                        (compares ? "" : ", so no imbalance is reported"));
   const bool some_closed_none = classes_.begin()->first == 0;
   if (!is_final_ || some_closed_none)
     return perfield::line("uneven",
@@ -154,8 +155,8 @@ std::string UnevenSteps::line(bool compares) const {
 
 std::string UnevenSteps::advice_line() const {
   constexpr size_t kLongest = 60;
-  const bool is_told = is_doubtful_ || (!classes_.empty() && classes_.begin()->first == 0);
-  if (!is_final_ || classes_.size() < 2 || !is_told) return "";
+  const bool is_reported = is_doubtful_ || (!classes_.empty() && classes_.begin()->first == 0);
+  if (!is_final_ || classes_.size() < 2 || !is_reported) return "";
   size_t n_ranks = 0;
   std::vector<const std::vector<int32_t>*> by_size;
   for (const auto& [closed, ranks] : classes_) {
@@ -184,7 +185,7 @@ std::string UnevenSteps::end_of_steps_line() const {
   std::string text;
   size_t n = 0;
   for (auto of_class = std::next(classes_.rbegin()); of_class != classes_.rend(); ++of_class, ++n) {
-    if (n == kMostTold) return text + ", ...";
+    if (n == kMostNamed) return text + ", ...";
     text += (n ? ", " : "; ") + text_of_ranks(of_class->second) + " closed " +
             text_of_count(of_class->first);
   }

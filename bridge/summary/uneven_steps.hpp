@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // uneven_steps.hpp - finds ranks that step together but closed different steps, so that steps of
-// one index do not belong together, and takes these out of what the closing lines compare.
+// one index do not belong together, and takes these out of what the summary compares.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class UnevenSteps {
 
   // Whether some frames may join different steps.
   bool any_doubt() const { return is_doubtful_ || n_disagreeing_ > 0; }
-  // What the ranks closed; "" if they are even. compares: whether an imbalance is told.
+  // What the ranks closed; "" if they are even. compares: whether an imbalance is reported.
   std::string line(bool compares) const;
   // What to do about it.
   std::string advice_line() const;
@@ -37,7 +37,7 @@ class UnevenSteps {
   std::string in_words() const;
 
   std::string group_;  // its name, if there are several
-  Classes classes_;    // of the one group that is told; empty: even
+  Classes classes_;    // of the one group that is reported; empty: even
   bool is_final_ = false, is_doubtful_ = false;
   uint64_t n_disagreeing_ = 0, n_steps_ = 0;
   uint64_t first_disagreeing_ = 0;

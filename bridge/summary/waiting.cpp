@@ -2,7 +2,7 @@
 //
 // waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for others, see
 // RankSums::waiting_ns(); a wrapper cannot see where in a receive or a fence waiting ends and the
-// transfer begins. Stamps of messages tell for whom; without them, the status of a wait may.
+// transfer begins. Stamps of messages show for whom; without them, the status of a wait may.
 #include "summary/waiting.hpp"
 
 #include <algorithm>
@@ -15,12 +15,11 @@
 namespace perfield {
 namespace {
 
-constexpr double kWorthTelling = 0.01;  // as a share of the time
+constexpr double kWorthReporting = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
-constexpr double kMostly = 0.5;    // of what a rank costs begins in the region that is named
-constexpr double kLittle = 0.005;  // smaller shares of waiting are not told
-constexpr double kWholeStep =
-    0.95;  // as a share of the time: such a region says nothing about the place
+constexpr double kMostly = 0.5;      // of what a rank costs begins in the region that is named
+constexpr double kLittle = 0.005;    // smaller shares of waiting are not reported
+constexpr double kWholeStep = 0.95;  // as a share of the time: such a region locates nothing
 
 // Of waits::StateKind.
 constexpr const char* kKinds[waits::kStateKinds] = {
@@ -92,7 +91,7 @@ bool is_late_for_a_pu(int32_t rank, const Totals& totals, const FoundWaiting& fo
 // late for a PU.
 int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
   if (!names_causes(totals, found)) return -1;
-  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthTelling * found.measured_ns) return -1;
+  if (!(found.waiting_ns > 0) || found.caused_ns < kWorthReporting * found.measured_ns) return -1;
   const double perhaps = found.waiting_ns + found.hidden_ns;
   const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
   if (column == kNone) return -1;
@@ -155,7 +154,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
   const int32_t rank = tables.ranks()[column];
   const WaitedFor& most = by_peer[rank];
   const double of_those = all.measured_ns / double(totals.ranks.size()) * double(most.ranks);
-  if (most.ns < kWorthTelling * of_those) return "";
+  if (most.ns < kWorthReporting * of_those) return "";
   if (most.own_ns * double(most.ranks) >= most.ns) return "";  // it passes on what it waits for
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
@@ -179,7 +178,7 @@ std::string delay_line(const RunTotals& run, const Totals& totals, const Tables&
 
 std::string explained_line(const Totals& totals, const FoundWaiting& found) {
   const double mpi = time_in_mpi(totals, found);
-  if (!(found.blocked_ns > 0) || mpi < kWorthTelling * found.measured_ns) return "";
+  if (!(found.blocked_ns > 0) || mpi < kWorthReporting * found.measured_ns) return "";
   const double exact = found.exact_ns / mpi;
   std::string text =
       (exact < kLittle ? "nothing" : text_of_share(exact)) + " of the time in MPI exactly";
@@ -188,7 +187,7 @@ std::string explained_line(const Totals& totals, const FoundWaiting& found) {
   if (!found.is_all) text += ", in the last " + plural(found.n_steps, "step");
   if (found.waiting_ns > 0)
     text += "; ranks wait " + text_of_time(found.waiting_ns) + " of it (" + by_kind(found) + ")";
-  if (!names_causes(totals, found)) text += "; too little to say who makes others wait";
+  if (!names_causes(totals, found)) text += "; too little to name who makes others wait";
   return line("explained", text);
 }
 
@@ -207,7 +206,7 @@ std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
     if (double(region.time_ns) < kWholeStep * all_time)
       most_of_parts = std::max(most_of_parts, double(region.waiting_ns));
   }
-  if (most <= 0 || most < kWorthTelling * all_time) return "";
+  if (most <= 0 || most < kWorthReporting * all_time) return "";
   const double enough = kNearlyAll * (most_of_parts >= most / 2 ? most_of_parts : most);
   const std::pair<const std::string, RegionTotals>* shortest = nullptr;
   for (const auto& region : by_name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// waiting.hpp - the closing lines on waiting; "" if there is nothing to say.
+// waiting.hpp - lines of the summary on waiting; "" where there is nothing to report.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfield.analysis.chance import differences
-from perfield.analysis.explanation import cost_of_cells, explanation, rank_waited_for, regions_to_tell
+from perfield.analysis.explanation import cost_of_cells, explanation, rank_waited_for, regions_to_report
 
 RANDOM = np.random.default_rng(3)
 CELLS = np.broadcast_to([512.0, 1024, 512, 512], (40, 4))
@@ -37,8 +37,8 @@ def test_a_cause_that_is_not_known_everywhere_explains_nothing():
 def test_cells_on_dear_ranks_cost_more_where_their_number_is_equal():
     compute = noisy([1, 1, 3, 1])
     cost = cost_of_cells(compute, differences(compute), np.full((40, 4), 64.0))
-    assert cost.are_alike and cost.is_dearer and not cost.may_explain
-    assert cost.dearer == pytest.approx(3, abs=0.05) and cost.alone == 1
+    assert cost.are_alike and cost.costs_more and not cost.may_explain
+    assert cost.relative == pytest.approx(3, abs=0.05) and cost.alone == 1
 
 
 def test_two_ranks_are_too_few_to_test_what_cells_explain():
@@ -69,13 +69,13 @@ def test_dear_ranks_outside_the_table_are_refused():
 
 def test_regions_without_their_shares_are_refused():
     with pytest.raises(ValueError, match="saved has 2 regions and share has 1"):
-        regions_to_tell([1.0, 2.0], [0.5], 10.0, 10.0)
+        regions_to_report([1.0, 2.0], [0.5], 10.0, 10.0)
 
 
 def test_regions_worth_telling_come_dearest_first_without_those_that_hold_all():
-    assert regions_to_tell([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0, 50.0) == [1, 2]
-    assert regions_to_tell([4.0], [0.99], 100.0, 50.0) == [0]
-    assert regions_to_tell([4.0], [0.5], 100.0, 0.9) == []
+    assert regions_to_report([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0, 50.0) == [1, 2]
+    assert regions_to_report([4.0], [0.99], 100.0, 50.0) == [0]
+    assert regions_to_report([4.0], [0.5], 100.0, 0.9) == []
 
 
 def test_only_a_rank_that_stands_out_is_waited_for():

@@ -55,7 +55,7 @@ def main() -> None:
         report.figure(f"{what}: definition entries per rank", [entries / ranks], "", target=2.0)
         report.figure(f"{what}: bytes of definitions per rank", [size / ranks], "B", target=600.0)
         began = time.process_time()
-        _bridge.closing_lines(str(path))
+        _bridge.summary_lines(str(path))
         report.figure(f"{what}: CPU of the closing lines", [time.process_time() - began], "s", target=20.0)
 
         path = Path(folder) / "simulated"

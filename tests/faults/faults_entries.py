@@ -110,7 +110,7 @@ def make(rng: random.Random, folder: Path) -> None:
 
 def read(folder: Path) -> None:
     """Reads a run as the commands do."""
-    _bridge.closing_lines(str(folder))
+    _bridge.summary_lines(str(folder))
     try:
         run = perfield.open(folder)
     except RunError:

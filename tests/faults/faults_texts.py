@@ -70,7 +70,7 @@ def make_json(rng: random.Random, folder: Path) -> None:
 
 def read_json(folder: Path) -> None:
     """Opens the run, and computes its closing lines."""
-    _bridge.closing_lines(str(folder))
+    _bridge.summary_lines(str(folder))
     run = perfield.open(folder)
     repr(run), run.ranks, len(run)
     configuration.setting(run, "regions")

@@ -37,7 +37,7 @@ def moving(costs):
         (
             noisy([1, 2, 1, 1]),
             [512, 1024, 512, 512],
-            "rank 1 is dearest, cell counts explain 1.60;",
+            "rank 1 is slowest, cell counts explain 1.60;",
             "imbalance by cells",
             [1],
             "cell counts explain 1.6 (",
@@ -45,7 +45,7 @@ def moving(costs):
         (
             noisy([1, 1, 3, 3]),
             [512] * 4,
-            "ranks 2 and 3 are dearest: as many cells as others, each 3.0 times as dear;",
+            "ranks 2 and 3 are slowest: as many cells as others, and each costs 3.0 times as much;",
             "imbalance by cost per cell",
             [2, 3],
             "each has as many cells as others, and each costs 3",
@@ -53,7 +53,7 @@ def moving(costs):
         (
             noisy([1, 1, 4, 1]),
             [500, 600, 550, 500],
-            "rank 2 is dearest: cell counts alone give 1.02, each 3.9 times as dear;",
+            "rank 2 is slowest: cell counts alone give 1.02, and each costs 3.9 times as much;",
             "imbalance by cost per cell",
             [2],
             "numbers of cells alone give 1.02, and each costs 3.88",
@@ -70,21 +70,21 @@ def moving(costs):
 )
 def test_the_first_finding_agrees_with_the_closing_lines(tmp_path, compute, cells, line, kind, ranks, words):
     path = write(tmp_path / "run", compute, sizes=[cells])
-    assert line in next(text for text in _bridge.closing_lines(str(path)) if text.startswith("imbalance"))
+    assert line in next(text for text in _bridge.summary_lines(str(path)) if text.startswith("imbalance"))
     first = report(perfield.open(path)).findings[0]
     assert (first.kind, first.ranks.tolist()) == (kind, ranks) and words in first.words
 
 
 def test_a_run_whose_ranks_differ_by_chance_has_no_imbalance_in_lines_and_findings(tmp_path):
     path = write(tmp_path / "run", noisy([1] * 8, spread=0.3), sizes=[[512] * 8])
-    assert "no rank stands out" in next(iter(_bridge.closing_lines(str(path))))
+    assert "no rank stands out" in next(iter(_bridge.summary_lines(str(path))))
     assert not [finding for finding in report(perfield.open(path)).findings if "imbalance" in finding.kind]
 
 
 def test_a_slow_node_holds_the_ranks_that_the_closing_lines_name(tmp_path):
     costs = [1.0] * 4 + [1.5] * 4 + [1.0] * 4
     path = write(tmp_path / "run", noisy(costs), hosts=("a", "b", "c"))
-    assert any("on host b" in line for line in _bridge.closing_lines(str(path)) if line.startswith("dearest"))
+    assert any("on host b" in line for line in _bridge.summary_lines(str(path)) if line.startswith("slowest"))
     first = report(perfield.open(path)).findings[0]
     assert first.kind == "slow node" and first.hosts == ("b",) and first.ranks.tolist() == [4, 5, 6, 7]
 
@@ -100,7 +100,7 @@ def test_output_costs_the_same_share_of_the_elapsed_time_in_both(tmp_path, in_tu
         values["calls"] = [call_row("file_write", count=1, ns=1000, bytes_out=1_000_000)] * is_output
 
     path = twin.write_run(tmp_path / "run", ranks=2, steps=12, sum_every=span, change_step=change)
-    output = next(line for line in _bridge.closing_lines(str(path)) if line.startswith("output"))
+    output = next(line for line in _bridge.summary_lines(str(path)) if line.startswith("output"))
     assert output.endswith(f"cost {share} % of the time")  # 90 of 270 or 210 ms
     found = [finding for finding in report(perfield.open(path)).findings if finding.kind == "output steps"]
     assert f"cost 90 ms, {share} % of the time" in found[0].words
@@ -119,7 +119,7 @@ def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys)
         change=change,
         change_rank=placed(["0-1"] * 4),
     )
-    lines = {line[:11].strip(): line[11:] for line in _bridge.closing_lines(str(path))}
+    lines = {line[:11].strip(): line[11:] for line in _bridge.summary_lines(str(path))}
     run = perfield.open(path)
     made = report(run)
     told = numbers(made)

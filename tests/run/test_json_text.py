@@ -54,10 +54,10 @@ def test_mesh_with_a_deep_description_is_not_shown(tmp_path, depth):
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_closing_lines_survive_deep_entries(tmp_path, depth):
     run = twin.write_run(tmp_path / "run", ranks=2)
-    expected = _bridge.closing_lines(str(run))
+    expected = _bridge.summary_lines(str(run))
     (stream,) = (run / "stream").glob("*.pf")
     twin.Writer(stream, 0).add("place", nested(depth).encode())
-    assert len(_bridge.closing_lines(str(run))) == len(expected)
+    assert len(_bridge.summary_lines(str(run))) == len(expected)
 
 
 def test_newest_run_is_found_beside_a_deep_run_json(tmp_path, perfield_cli):
@@ -130,16 +130,16 @@ def test_closing_lines_show_names_that_are_no_utf_8(tmp_path):
         writer = twin.Writer(stream, rank)
         writer.sequence = 1000  # an earlier number would be an entry that has come twice
         writer.add("region", body.replace(b"?", b"\xff"), index=1)
-    assert any("so\ufffdve" in line for line in _bridge.closing_lines(str(run)))
+    assert any("so\ufffdve" in line for line in _bridge.summary_lines(str(run)))
 
 
 @pytest.mark.parametrize("size", [10_000_000, 9_000_000_000_000_000_000, -1])
 def test_closing_lines_take_the_size_that_most_ranks_state(tmp_path, size):
     run = twin.write_run(tmp_path / "run", ranks=3)
     (stream,) = (run / "stream").glob("*.pf")
-    expected = _bridge.closing_lines(str(run))
+    expected = _bridge.summary_lines(str(run))
     twin.Writer(stream, 2).add("rank", twin.json_body(twin.rank_values(2, 3, "node0", size=size)))
-    lines = [line for line in _bridge.closing_lines(str(run)) if not line.startswith("world ")]
+    lines = [line for line in _bridge.summary_lines(str(run)) if not line.startswith("world ")]
     assert lines[0] == expected[0]
 
 

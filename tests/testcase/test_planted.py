@@ -46,9 +46,9 @@ def test_the_hidden_rank_is_hot(planted_run):
 
 
 FIRST_LINES = {  # what the first closing line says
-    "cells": r": rank 1 is dearest(,|:) cell counts (explain|alone give) 1\.\d\d; balancing would save ",
-    "cost": r": rank 2 is dearest: as many cells as others, each [23]\.\d times as dear; balancing",
-    "waits": r": rank 0 is dearest: as many cells as others, each [234]\.\d times as dear; balancing",
+    "cells": r": rank 1 is slowest(,|:) cell counts (explain|alone give) 1\.\d\d; balancing would save ",
+    "cost": r": rank 2 is slowest: as many cells as others, and each costs [23]\.\d times as much; balancing",
+    "waits": r": rank 0 is slowest: as many cells as others, and each costs [234]\.\d times as much;",
     "output": r"^output +every 20 steps \(3 of 60\); these take \d+\.\d times as long",
     "noise": ": no rank stands out",
     "shared": ": no rank stands out",
@@ -61,7 +61,7 @@ def test_the_first_closing_line_says_what_was_planted(case, planted_run):
     first = next(line for line in told.splitlines() if line.startswith(("imbalance ", "output ")))
     assert told.index("imbalance ") < told.index("\nsteps ")
     assert re.search(FIRST_LINES[case], first), told
-    assert ("dearest " in told) == (case in ("cells", "cost", "waits")), told
+    assert ("slowest    " in told) == (case in ("cells", "cost", "waits")), told
 
 
 FIRST_FINDINGS = {  # kinds, and ranks

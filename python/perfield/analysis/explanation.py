@@ -14,7 +14,14 @@ import numpy as np
 from perfield import _bridge
 from perfield.analysis.chance import Differences
 
-__all__ = ["CostOfCells", "Explanation", "cost_of_cells", "explanation", "rank_waited_for", "regions_to_tell"]
+__all__ = [
+    "CostOfCells",
+    "Explanation",
+    "cost_of_cells",
+    "explanation",
+    "rank_waited_for",
+    "regions_to_report",
+]
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,15 @@ class CostOfCells:
     """What the cells of the dearest ranks cost, where the number of cells explains nothing.
 
     are_alike : all ranks have as many, to 1 %. may_explain : there are two ranks, too few to test what their
-    cells would explain. alone : the imbalance of the numbers of cells. dearer : compute time per cell,
-    relative to the other ranks. is_dearer : by enough to be told.
+    cells would explain. alone : the imbalance of the numbers of cells. relative : compute time per cell,
+    relative to the other ranks. costs_more : by enough to be told.
     """
 
     are_alike: bool
     may_explain: bool
     alone: float
-    dearer: float
-    is_dearer: bool
+    relative: float
+    costs_more: bool
 
 
 def explanation(
@@ -72,13 +79,15 @@ def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) ->
     return None if cost is None else CostOfCells(**cost)
 
 
-def regions_to_tell(saved: Sequence[float], share: Sequence[float], elapsed: float, most: float) -> list[int]:
+def regions_to_report(
+    saved: Sequence[float], share: Sequence[float], elapsed: float, most: float
+) -> list[int]:
     """Numbers of regions that are worth telling, the one with most to save first.
 
     saved : what balancing each would save; 0 where its ranks differ by chance. share : of all ranks' time,
     what is in it. elapsed, and what the ranks' PUs leave to save at most : in the unit of saved.
     """
-    return _bridge.regions_to_tell(saved, share, elapsed, most)
+    return _bridge.regions_to_report(saved, share, elapsed, most)
 
 
 def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | None:

@@ -13,7 +13,7 @@ from perfield.analysis.explanation import (
     Explanation,
     cost_of_cells,
     explanation,
-    regions_to_tell,
+    regions_to_report,
 )
 from perfield.analysis.observed import COMPUTING, Observed, once
 from perfield.topology import Placement, usable_pus
@@ -152,5 +152,5 @@ def dear_regions(observed: Observed) -> list[DearRegion]:
     elapsed = observed.elapsed_s
     all_time = np.nansum(observed.of("step_time_s"), dtype=float)
     share = [float(np.nansum(observed.of(f"{stem}_time_s"), dtype=float) / all_time) for stem in stems]
-    told = regions_to_tell(saved, share, elapsed, most)
+    told = regions_to_report(saved, share, elapsed, most)
     return [DearRegion(stems[at], observed.regions[stems[at]], min(saved[at], most)) for at in told]

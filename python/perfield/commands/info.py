@@ -114,7 +114,7 @@ def closing_lines(path: str | PathLike[str]) -> list[str]:
     begin = "look       perfield "
     return [
         f"look       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
-        for line in _bridge.closing_lines(os.fsencode(path))
+        for line in _bridge.summary_lines(os.fsencode(path))
     ]
 
 

@@ -216,7 +216,7 @@ def report(run: RunDirectory) -> Report:
     observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours), run)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
-    lines = [line.partition(" ") for line in _bridge.closing_lines(os.fsencode(run.path))]
+    lines = [line.partition(" ") for line in _bridge.summary_lines(os.fsencode(run.path))]
     return Report(
         run,
         observed,

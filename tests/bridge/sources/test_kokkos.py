@@ -263,5 +263,5 @@ def test_tool_is_set_by_absolute_path(execute):
 def test_entry_of_regions_that_fits_no_kernel_is_told(kokkos):
     body = 'perfield_initialize(); parallel_for("flux edge", 1); perfield_step(0, 0.0);'
     run, _ = kokkos(body, env={"PERFIELD_REGIONS": "flux edges"})
-    (line,) = [line for line in _bridge.closing_lines(str(run.path)) if line.startswith("regions ")]
+    (line,) = [line for line in _bridge.summary_lines(str(run.path)) if line.startswith("regions ")]
     assert line == "regions    no region is called flux edges; known: flux edge"

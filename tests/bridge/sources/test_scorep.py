@@ -287,5 +287,5 @@ def test_unbalanced_events_count_as_faults_and_are_reported(play):
 
 def test_entry_of_regions_that_fits_nothing_is_told(play):
     run, _ = play(f"{REGIONS}init_mpp\n{STEP}", regions="flux_edges")
-    (line,) = [line for line in _bridge.closing_lines(str(run.path)) if line.startswith("regions ")]
+    (line,) = [line for line in _bridge.summary_lines(str(run.path)) if line.startswith("regions ")]
     assert line.split("no region is called ")[1].startswith("flux_edges; known: flux_edge")

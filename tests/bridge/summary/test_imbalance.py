@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines on imbalance: they name what was planted, and nobody where only chance differs."""
+"""The summary on imbalance: it names what was planted, and nobody where only chance differs."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from perfield.derived.observe import observe
 
 
 def lines_of(path) -> dict[str, str]:
-    """Closing lines by their label."""
-    return {line[:11].strip(): line[11:] for line in _bridge.closing_lines(str(path))}
+    """Lines of the summary by their label."""
+    return {line[:11].strip(): line[11:] for line in _bridge.summary_lines(str(path))}
 
 
 def test_cell_counts_explain_a_rank_with_twice_the_cells(tmp_path):
     path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[512, 1024, 512, 512]], hosts=("a", "b"))
     lines = lines_of(path)
     assert next(iter(lines)) == "imbalance"
-    assert ": rank 1 is dearest, cell counts explain 1.60; balancing would save " in lines["imbalance"]
-    assert lines["dearest"].startswith("rank 1 on host a: 1.6")
+    assert ": rank 1 is slowest, cell counts explain 1.60; balancing would save " in lines["imbalance"]
+    assert lines["slowest"].startswith("rank 1 on host a: 1.6")
 
 
 def test_dearer_cells_are_told_where_cells_are_equal(tmp_path):
     path = write(tmp_path / "run", noisy([1, 1, 3, 1]), sizes=[[512] * 4])
     assert (
-        "rank 2 is dearest: as many cells as others, each 3.0 times as dear;" in (lines_of(path)["imbalance"])
+        "rank 2 is slowest: as many cells as others, and each costs 3.0 times as much;"
+        in (lines_of(path)["imbalance"])
     )
 
 
 def test_cells_that_do_not_explain_are_told_with_their_cost(tmp_path):
     path = write(tmp_path / "run", noisy([1, 1, 4, 1]), sizes=[[500, 600, 550, 500]])
-    assert ": cell counts alone give 1.02, each 3.9 times as dear" in (lines_of(path)["imbalance"])
+    assert ": cell counts alone give 1.02, and each costs 3.9 times as much" in (lines_of(path)["imbalance"])
 
 
 def test_ghost_cells_explain_where_cells_are_equal(tmp_path):
     sizes = [[512] * 4, [100, 210, 110, 90]]
     path = write(tmp_path / "run", noisy([1, 2, 1.1, 0.9]), sizes=sizes)
-    assert "rank 1 is dearest, ghost cells explain 1.6" in lines_of(path)["imbalance"]
+    assert "rank 1 is slowest, ghost cells explain 1.6" in lines_of(path)["imbalance"]
 
 
 def test_cells_of_another_rank_explain_nothing(tmp_path):
@@ -58,26 +59,26 @@ def test_cells_of_another_rank_explain_nothing(tmp_path):
 def test_cells_explain_only_what_they_cost(tmp_path):
     """Half of each rank's time has nothing to do with cells: 1.5 / 1.125, though cells would give 1.6."""
     path = write(tmp_path / "run", noisy([1, 1.5, 1, 1]), sizes=[[512, 1024, 512, 512]])
-    assert ": rank 1 is dearest, cell counts explain 1.33; " in lines_of(path)["imbalance"]
+    assert ": rank 1 is slowest, cell counts explain 1.33; " in lines_of(path)["imbalance"]
 
 
 def test_small_differences_of_cells_do_not_explain_large_ones_of_time(tmp_path):
     """Cells and time go together, but 1 % more cells do not make twice the time."""
     path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[5000, 5100, 5000, 5000]])
-    assert ": cell counts alone give 1.01, each 2.0 times as dear; " in lines_of(path)["imbalance"]
+    assert ": cell counts alone give 1.01, and each costs 2.0 times as much; " in lines_of(path)["imbalance"]
 
 
 def test_two_ranks_are_too_few_for_an_explanation(tmp_path):
     path = write(tmp_path / "run", noisy([1, 2]), sizes=[[512, 1024]])
     assert (
-        "rank 1 is dearest: cell counts alone give 1.33 (2 ranks are too few to test that)"
+        "rank 1 is slowest: cell counts alone give 1.33 (2 ranks are too few to test that)"
         in (lines_of(path)["imbalance"])
     )
 
 
 def test_explanations_are_left_out_without_cells(tmp_path):
     line = lines_of(write(tmp_path / "run", noisy([1, 2, 1, 1])))["imbalance"]
-    assert ": rank 1 is dearest; balancing would save " in line
+    assert ": rank 1 is slowest; balancing would save " in line
 
 
 @pytest.mark.parametrize("n_ranks, steps", [(2, 20), (4, 100), (4, 7), (32, 60)])
@@ -86,7 +87,7 @@ def test_noise_names_nobody(tmp_path, n_ranks, steps, seed):
     """Equal ranks with much noise: an imbalance, but nobody's."""
     lines = lines_of(write(tmp_path / "run", noisy([1] * n_ranks, steps, 0.3, seed)))
     assert ": no rank stands out" in lines["imbalance"]
-    assert "dearest" not in lines and "where" not in lines and "most on" not in lines["waiting"]
+    assert "slowest" not in lines and "where" not in lines and "most on" not in lines["waiting"]
 
 
 def test_noise_is_told_as_chance(tmp_path):
@@ -104,7 +105,7 @@ def test_slow_noise_names_nobody(tmp_path, seed):
     for _ in range(200):
         state = [0.95 * x + source.gauss(0, 0.1) for x in state]
         compute.append([1e6 * math.exp(x) for x in state])
-    assert "dearest" not in lines_of(write(tmp_path / "run", compute))
+    assert "slowest" not in lines_of(write(tmp_path / "run", compute))
 
 
 @pytest.mark.parametrize("n_ranks", [2, 4, 8])
@@ -151,13 +152,13 @@ def test_cells_explain_a_moving_hot_spot(tmp_path):
 
 def test_ranks_that_cannot_be_told_apart_are_named_together(tmp_path):
     lines = lines_of(write(tmp_path / "run", noisy([1, 1, 2, 1, 1, 2, 1, 1])))
-    assert ": ranks 2 and 5 are dearest;" in lines["imbalance"]
-    assert lines["dearest"].startswith("ranks 2 and 5 on host node0: 1.6")
+    assert ": ranks 2 and 5 are slowest;" in lines["imbalance"]
+    assert lines["slowest"].startswith("ranks 2 and 5 on host node0: 1.6")
 
 
-def test_dearest_rank_leaves_out_those_clearly_below(tmp_path):
+def test_slowest_ranks_leave_out_those_clearly_below(tmp_path):
     assert (
-        ": rank 0 is dearest;"
+        ": rank 0 is slowest;"
         in lines_of(write(tmp_path / "run", noisy([1.98, 0.94, 0.28, 0.28])))["imbalance"]
     )
 
@@ -167,12 +168,12 @@ def test_few_steps_say_so(tmp_path):
     assert line.endswith(": no rank stands out in so few steps")
 
 
-def test_dear_first_step_does_not_hide_the_dearest_rank(tmp_path):
+def test_long_first_step_does_not_hide_the_slowest_rank(tmp_path):
     compute = noisy([1, 1, 1, 2])
     compute[0] = [1e9 * x for x in (2, 1, 1, 1)]
-    assert "dearest" not in lines_of(write(tmp_path / "a", compute))["imbalance"]  # it dominates the run
+    assert "is slowest" not in lines_of(write(tmp_path / "a", compute))["imbalance"]  # it dominates the run
     compute[0] = [2e7] * 4
-    assert ": rank 3 is dearest;" in lines_of(write(tmp_path / "b", compute))["imbalance"]
+    assert ": rank 3 is slowest;" in lines_of(write(tmp_path / "b", compute))["imbalance"]
 
 
 def test_efficiency_is_that_of_pop(tmp_path):
@@ -276,14 +277,14 @@ def test_wait_for_a_pu_is_no_work(tmp_path):
 
 def test_work_is_told_where_others_wait_for_pus(tmp_path):
     lines = delayed(tmp_path / "run", noisy([1, 1.5, 1, 2]), run_delay_time=[0, 500_000, 0, 0])
-    assert ": rank 3 is dearest; " in lines["imbalance"]
+    assert ": rank 3 is slowest; " in lines["imbalance"]
     assert "quota" not in lines["cores"]
 
 
 def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
     wait = [300_000] * 4
     lines = delayed(tmp_path / "run", noisy([1, 2, 1, 1]), run_delay_time=wait, mpi_without_pu=wait)
-    assert ": rank 1 is dearest; " in lines["imbalance"]
+    assert ": rank 1 is slowest; " in lines["imbalance"]
     assert "cores" not in lines
 
 
@@ -333,7 +334,7 @@ def test_containers_of_one_node_share_its_pus(tmp_path):
 
 
 def test_steps_that_some_rank_did_not_close_do_not_count(tmp_path):
-    """Rank 1 ends after ten steps. In the later ones rank 0 would be alone, and as dear as the mean."""
+    """Rank 1 ends after ten steps. Rank 0 would be alone in the later ones, at the mean."""
 
     def stop(rank, step, values):
         return not (rank == 1 and step >= 10)

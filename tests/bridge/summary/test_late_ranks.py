@@ -31,7 +31,7 @@ MS = 1_000_000
 
 
 def lines_of(path) -> dict[str, str]:
-    lines = _bridge.closing_lines(str(path))
+    lines = _bridge.summary_lines(str(path))
     assert all(len(line) <= 140 for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
@@ -169,7 +169,7 @@ def test_nobody_is_named_where_too_little_is_explained(tmp_path):
     # Of two thirds of the waiting, nobody knows for whom.
     found = lines_of(write_waiting_run(tmp_path / "few", simulation, without=[1, 3]))
     assert "waits" not in found and "delay" not in found
-    assert found["explained"].endswith("; too little to say who makes others wait")
+    assert found["explained"].endswith("; too little to name who makes others wait")
 
 
 def test_balanced_ranks_accuse_nobody(tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines: their numbers on runs in closed form, and their words on damaged or empty runs."""
+"""The summary: its numbers on runs in closed form, and its words on damaged or empty runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from perfield import _bridge
 
 
 def lines_of(path, **options) -> dict[str, str]:
-    """Closing lines by their label."""
-    lines = _bridge.closing_lines(str(path), **options)
+    """Lines of the summary by their label."""
+    lines = _bridge.summary_lines(str(path), **options)
     assert len(lines) <= 14
     assert all(len(line) <= 150 and "\n" not in line for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
@@ -36,7 +36,7 @@ def test_lines_match_the_run(run):
     lines = lines_of(run)
     assert list(lines) == [
         "imbalance",
-        "dearest",
+        "slowest",
         "steps",
         "efficiency",
         "where",
@@ -51,10 +51,10 @@ def test_lines_match_the_run(run):
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
     # saved: five steps of 4.102 - 2.602 ms, of 4.202 ms each
     assert lines["imbalance"] == (
-        "1.58 (compute time, slowest / mean): rank 3 is dearest, bytes sent explain 1.58; "
+        "1.58 (compute time, slowest / mean): rank 3 is slowest, bytes sent explain 1.58; "
         "balancing would save 7.50 ms (36 %)"
     )
-    assert lines["dearest"] == (
+    assert lines["slowest"] == (
         "rank 3 on host b: 1.58 times the mean compute time, slowest in 100 % of the steps"
     )
     # useful: without all MPI; 2.602 and 4.102 of 4.202 ms
@@ -300,7 +300,7 @@ def test_imbalance_omits_ranks_without_mpi(tmp_path):
 
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, change_rank=last, change_step=silent))
     assert lines["imbalance"].startswith("1.48 ")  # of the other three: 3.102 / mean(1.102, 2.102, 3.102)
-    assert "rank 2 is dearest" in lines["imbalance"]
+    assert "rank 2 is slowest" in lines["imbalance"]
     assert lines["notice"] == "1 rank whose MPI was not seen"
 
 
@@ -396,17 +396,17 @@ def test_flipped_byte_still_gives_lines(tmp_path):
 
 def test_empty_run_is_one_sentence(tmp_path):
     (tmp_path / "none/stream").mkdir(parents=True)
-    assert _bridge.closing_lines(str(tmp_path / "none")) == [
+    assert _bridge.summary_lines(str(tmp_path / "none")) == [
         f"nothing was recorded in {tmp_path / 'none'}: no rank has written a stream"
     ]
 
 
 def test_run_that_is_gone_or_unreadable_is_not_said_to_be_empty(tmp_path):
-    [line] = _bridge.closing_lines(str(tmp_path / "gone"))
+    [line] = _bridge.summary_lines(str(tmp_path / "gone"))
     assert line.startswith(f"the run directory {tmp_path / 'gone'} is not there: it was deleted")
     (tmp_path / "run").mkdir()
     (tmp_path / "run/stream").touch()
-    [line] = _bridge.closing_lines(str(tmp_path / "run"))
+    [line] = _bridge.summary_lines(str(tmp_path / "run"))
     assert line.startswith(f"the run directory {tmp_path / 'run'} cannot be read here (Not a directory)")
 
 
@@ -415,7 +415,7 @@ def test_pipe_in_a_run_does_not_stop_the_lines(tmp_path, name):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=1)
     (path / name).unlink(missing_ok=True)
     os.mkfifo(path / name)
-    code = f"from perfield import _bridge; print(_bridge.closing_lines({str(path)!r}))"
+    code = f"from perfield import _bridge; print(_bridge.summary_lines({str(path)!r}))"
     words = [sys.executable, "-c", code]
     result = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert name == "run.json" or "steps      1 on 1 rank" in result.stdout
@@ -428,7 +428,7 @@ def test_streams_that_cannot_be_opened_are_not_said_to_be_empty(tmp_path):
     os.close(free)
     resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, before[1]))  # enough to list them
     try:
-        [line] = _bridge.closing_lines(str(path))
+        [line] = _bridge.summary_lines(str(path))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert line.startswith(f"the streams of {path} cannot be read here (Too many open files)")

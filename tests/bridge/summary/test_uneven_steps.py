@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines where ranks that step together closed different steps."""
+"""The summary where ranks that step together closed different steps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from perfield import _bridge
 
 
 def lines_of(path) -> dict[str, str]:
-    """Closing lines by their label, in order."""
-    lines = _bridge.closing_lines(str(path))
+    """Lines of the summary by their label, in order."""
+    lines = _bridge.summary_lines(str(path))
     assert all(len(line) <= 150 for line in lines if line.startswith(("uneven", "advice"))), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
@@ -38,7 +38,7 @@ def test_ranks_of_different_numbers_are_told_and_not_compared(tmp_path):
     )
     # Ranks 0 to 5 compute 1.1 to 6.1 ms; ranks 6 and 7 would be dearer.
     assert lines["imbalance"].startswith("1.69 (compute time, slowest / mean; ranks 0-5, 20 steps): rank 5 ")
-    assert lines["dearest"].startswith("rank 5 ")
+    assert lines["slowest"].startswith("rank 5 ")
 
 
 def test_rank_that_closed_no_step_is_told(tmp_path):
@@ -52,7 +52,7 @@ def test_ranks_without_equals_have_no_imbalance_and_no_groups(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [5, 6, 7, 8]))
     assert lines["uneven"] == (
         "rank 3 closed 8 steps, rank 2 closed 7, rank 1 closed 6, ...: frames may join different steps, "
-        "so no imbalance is told"
+        "so no imbalance is reported"
     )
     assert lines["advice"] == "let every rank close each step"
     assert "imbalance" not in lines and "efficiency" not in lines

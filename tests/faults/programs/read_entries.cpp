@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // read_entries.cpp - reads stream files and run directories with perfield's C++: entries, all rows
-// of their tables, single values of their JSON, indexes that it saves and loads, closing lines.
+// of their tables, single values of their JSON, indexes that it saves and loads, and the summary.
 // Built with sanitizers, which end it at the first fault. Usage: read_entries RUN_DIRECTORY...
 #include <dirent.h>
 
@@ -68,7 +68,7 @@ int main(int n, char** words) {
         if (file->d_name[0] != '.') read_stream(run + room + file->d_name, run + room + ".index");
       if (folder) closedir(folder);
     }
-    for (const std::string& line : closing_lines(run, kClosingBytes)) seen += line.size();
+    for (const std::string& line : summary_lines(run, kClosingBytes)) seen += line.size();
   }
   std::printf("%llu %llu\n", static_cast<unsigned long long>(entries),
               static_cast<unsigned long long>(seen & 0xff));

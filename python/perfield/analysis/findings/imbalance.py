@@ -176,9 +176,11 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
     if cost.may_explain:
         return Why("imbalance", f": {alone}, but two ranks are too few to test that", BY_CELLS)
     counts = f": {has} as many cells as others" if cost.are_alike else f": {alone}"
-    if cost.is_dearer:
+    if cost.costs_more:
         return Why(
-            "imbalance by cost per cell", f"{counts}, and each costs {cost.dearer:.3g} times as much", BY_COST
+            "imbalance by cost per cell",
+            f"{counts}, and each costs {cost.relative:.3g} times as much",
+            BY_COST,
         )
     if cost.are_alike:
         return Why("imbalance by cost per cell", counts, BY_COST)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// asked_for.hpp - closing lines about what the user asked for and no rank saw. Once all ranks have
-// ended; a killed run says nothing of it.
+// unmatched.hpp - lines of the summary on what the configuration selects and no rank saw. Only once
+// all ranks have ended; a killed run has no such line.
 #pragma once
 
 #include <string>

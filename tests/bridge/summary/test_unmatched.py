@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines say what the user asked for and no rank saw: regions by name, any region, any message."""
+"""The summary lists what is selected and no rank saw: regions by name, any region, any message."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ MESSAGE = """
 
 
 def lines_of(path) -> dict[str, str]:
-    """Closing lines by their label; none is longer than the screen."""
-    lines = _bridge.closing_lines(str(path))
+    """Lines of the summary by their label; none is longer than the screen."""
+    lines = _bridge.summary_lines(str(path))
     assert all(len(line) <= 140 for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
 
 @pytest.fixture
 def lines(measured):
-    """lines(body, n=2, **settings): the closing lines of a program, by their label."""
+    """lines(body, n=2, **settings): the summary of a program, by label."""
 
     def run(body, n=2, **settings):
         env = {f"PERFIELD_{key.upper()}": value for key, value in settings.items()}

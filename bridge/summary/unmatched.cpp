@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// asked_for.cpp - see asked_for.hpp. The three warnings of missing_in_words are those of the
+// unmatched.cpp - see unmatched.hpp. The three warnings of missing_in_words are those of the
 // dissertation's plug-in (section 5.2.1.1).
-#include "summary/asked_for.hpp"
+#include "summary/unmatched.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr size_t kRoom = 124;  // characters of a line's text
 
 bool all_ended(const RunTotals& run) {
   const uint64_t ranks = std::max<uint64_t>(uint64_t(run.size), run.group.size());
-  return run.asked.n_ended > 0 && run.asked.n_ended >= ranks;
+  return run.seen.n_ended > 0 && run.seen.n_ended >= ranks;
 }
 
 bool is_glob(const std::string& entry) { return entry.find_first_of("*?[") != std::string::npos; }
@@ -36,7 +36,7 @@ std::string names_beside(const std::string& text, const std::vector<std::string>
 
 }  // namespace
 
-void AskedFor::add(const std::string& end_entry) {
+void SelectionSeen::add(const std::string& end_entry) {
   if (json_value(end_entry, "regions_entered").empty()) return;  // of an imported trace
   ++n_ended;
   n_entered += uint64_t(json_integer(end_entry, "regions_entered", 0));
@@ -50,10 +50,10 @@ void AskedFor::add(const std::string& end_entry) {
 
 std::string unmatched_line(const RunTotals& run) {
   if (!all_ended(run)) return "";
-  const AskedFor& asked = run.asked;
-  std::vector<std::string> wrong, idle, nearest(asked.known.begin(), asked.known.end());
-  for (const auto& [entry, ranks] : asked.unmatched)
-    if (ranks == asked.n_ended) (asked.not_entered.count(entry) ? idle : wrong).push_back(entry);
+  const SelectionSeen& seen = run.seen;
+  std::vector<std::string> wrong, idle, nearest(seen.known.begin(), seen.known.end());
+  for (const auto& [entry, ranks] : seen.unmatched)
+    if (ranks == seen.n_ended) (seen.not_entered.count(entry) ? idle : wrong).push_back(entry);
   if (wrong.empty() && idle.empty()) return "";
   if (wrong.empty())
     return line("regions", "never entered: " + names_beside("never entered: ", idle));
@@ -70,24 +70,24 @@ std::string unmatched_line(const RunTotals& run) {
     text += "; known: ";
     return line("regions", text + names_beside(text, nearest));
   }
-  return line("regions", text + (asked.python_without_perfield
+  return line("regions", text + (seen.python_without_perfield
                                      ? "; this Python has no perfield, which would find functions"
                                      : "; the program has no other regions"));
 }
 
 std::vector<std::string> missing_in_words(const RunTotals& run) {
   if (!all_ended(run)) return {};
-  const AskedFor& asked = run.asked;
+  const SelectionSeen& seen = run.seen;
   std::vector<std::string> missing;
-  if (!asked.regions && !asked.messages && !asked.n_entered) {
+  if (!seen.regions && !seen.messages && !seen.n_entered) {
     missing.push_back("regions and messages are both switched off");
     return missing;
   }
-  const bool is_told = !unmatched_line(run).empty();
-  if (!asked.n_entered && !is_told)
-    missing.push_back(asked.regions ? "no region was entered" : "no region was armed and entered");
+  const bool is_named = !unmatched_line(run).empty();
+  if (!seen.n_entered && !is_named)
+    missing.push_back(seen.regions ? "no region was entered" : "no region was armed and entered");
   const bool sees_mpi = run.size > 1 && run.n_blind() < run.blind.size();
-  if (asked.messages && !asked.n_messages && sees_mpi)
+  if (seen.messages && !seen.n_messages && sees_mpi)
     missing.push_back("no message was seen (collective calls are none)");
   return missing;
 }
