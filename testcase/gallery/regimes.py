@@ -164,8 +164,8 @@ def note(page: Page) -> str:
 @functools.cache
 def studies(run_path: Path | None, seed: int = 0) -> dict[str, xr.Dataset]:
     """Classified MatVecs by method: of the model, or as the solver recorded them, on the finest level."""
-    from perfield.analysis.hiding import finest, read_study
     from perfield.analysis.hiding.presets import preset
+    from perfield.derived.matvecs import finest, read_study
 
     if run_path is not None:
         return _classified({WORDS[name]: finest(read_study(run_path / name)) for name in METHODS}, REGIMES)

@@ -12,8 +12,8 @@ import xarray as xr
 
 from perfield import commands
 from perfield.analysis.hiding.presets import PRESETS
-from perfield.analysis.hiding.record import FIELDS, SECONDS
 from perfield.analysis.hiding.scaled import nearly_a_cube
+from perfield.derived.matvecs import FIELDS, SECONDS
 
 SMALL = ("--matvecs", 300, "--repeats", 2, "--combine", 2, "--ranks", 8)
 ONCE = ("--launcher", "", "--matvecs", 30, "--repeats", 1, "--combine", 1)

@@ -144,8 +144,8 @@ def write_record(folder: Path, seed: int) -> None:
     """What testcase/poisson writes: two ranks whose waits a congestion of some MatVecs lengthens."""
     from planted_regimes import two_levels
 
-    from perfield.analysis.hiding.record import FIELDS
     from perfield.analysis.regimes import simulated
+    from perfield.derived.matvecs import FIELDS
 
     folder.mkdir(parents=True)
     times = simulated(two_levels(), 2, 300, seed)["time_s"].values

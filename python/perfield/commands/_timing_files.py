@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.numpy_files import read_numpy
 from perfield.commands import CommandError
+from perfield.derived.numpy_files import read_numpy
 from perfield.text import did_you_mean, in_list
 
 if TYPE_CHECKING:

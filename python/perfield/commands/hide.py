@@ -322,7 +322,7 @@ def _recorded(folder: Path, eps_s: float | None) -> Iterator[Case]:
 
 
 def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | None) -> Case:
-    from perfield.analysis.hiding.record import finest, read_study
+    from perfield.derived.matvecs import finest, read_study
 
     studies = {method: [finest(read_study(path)) for path in paths] for method, paths in records.items()}
     first = next(iter(studies.values()))[0]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfield.run.frame import call_names
+
 if TYPE_CHECKING:
     from perfield.run.streams import Rows
 
@@ -163,8 +165,6 @@ def collective_rows(entries: Rows, rows: np.ndarray, step: np.ndarray) -> np.nda
 def of_one_frame(entries: Rows, described: bool) -> np.ndarray | None:
     """The table `Frame.collectives` of a frame. entries : its step entries. described : whether some rank of
     the run described a communicator; else a frame without operations has no table."""
-    from perfield.run.frame import call_names
-
     rows = collective_rows(entries, np.arange(len(entries.file)), np.zeros(len(entries.file), np.int64))
     if not len(rows) and not described:
         return None

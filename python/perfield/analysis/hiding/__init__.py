@@ -3,8 +3,8 @@
 
 Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication Hiding for
 Matrix-Free Finite Element Operators", ICS '25, sections 2.3 and 2.4. `simulate` is a discrete-event model of
-its Algorithm 2 under latencies that one states; `read_study` reads what the solver of `testcase/poisson`
-recorded. Both give the same Dataset, so all that judges one judges the other.
+its Algorithm 2 under latencies that one states; `perfield.derived.matvecs` reads what the solver of
+`testcase/poisson` recorded. Both give the same Dataset, so all that judges one judges the other.
 
 A *hidden* MatVec is one whose two waits stay within eps. The *share of steps in the fast regime* comes from a
 hidden Markov model of its times (`perfield.analysis.regimes`). These are two quantities.
@@ -14,7 +14,6 @@ from perfield.analysis.hiding.errors import HidingError
 from perfield.analysis.hiding.gains import gain, hidden_share
 from perfield.analysis.hiding.latencies import Congestion, Drawn, Latency, Trace
 from perfield.analysis.hiding.model import DYNAMIC, FIXED, METHODS, TEST, Program, simulate
-from perfield.analysis.hiding.record import finest, read_study
 from perfield.analysis.hiding.splitting import Splitting
 
 __all__ = [
@@ -29,9 +28,7 @@ __all__ = [
     "Program",
     "Splitting",
     "Trace",
-    "finest",
     "gain",
     "hidden_share",
-    "read_study",
     "simulate",
 ]

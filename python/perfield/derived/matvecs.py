@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.hiding.errors import HidingError
-from perfield.analysis.numpy_files import read_numpy
+from perfield.derived.numpy_files import read_numpy
 
 TOLD = "study.json"
 SECONDS = ("t_start", "t_in", "t_out", "w_in", "w_out")

@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from perfield.analysis.hiding import HidingError, hidden_share, read_study
-from perfield.analysis.hiding.record import COUNTS, FIELDS, SECONDS
+from perfield.analysis.hiding import HidingError, hidden_share
+from perfield.derived.matvecs import COUNTS, FIELDS, SECONDS, read_study
 
 KINDS = [(name, "f8" if name in (*SECONDS, "alpha") else "i4") for name in FIELDS]
 
