@@ -292,7 +292,7 @@ Columns::Columns(KnownRun facts) : facts_(std::move(facts)) {
     block_slot_.push_back(has_block ? int32_t(facts_.stems.size() + region_of_.size()) : -1);
     if (has_block) region_of_.push_back(n);
   }
-  for (uint16_t row = 0; row < field_rows().size(); ++row) add_kinds(row);
+  for (size_t row = 0; row < field_rows().size(); ++row) add_kinds(uint16_t(row));
   add_columns();
 }
 
