@@ -8,7 +8,7 @@ Frames are taken in order, each when all ranks that close its step have done so.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +36,10 @@ class Lag:
 class NewFrames:
     """The frames of a run that are still to be shown.
 
-    every : takes one frame in so many. newest : takes the newest of those that wait and passes over the
-    others. patience : s that an incomplete frame, or a run whose ranks are silent, is waited for.
-    taken, passed_over : counts of frames so far. notes : sentences on what is odd, until they are fetched.
+    fields : further ones that frames have as soon as the run has them; those that take all steps at once are
+    left out. every : takes one frame in so many. newest : takes the newest of those that wait and passes over
+    the others. patience : s that an incomplete frame, or a run whose ranks are silent, is waited for. taken,
+    passed_over : counts of frames so far. notes : sentences on what is odd, until they are fetched.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class NewFrames:
         newest: bool = False,
         patience: float = 300.0,
         clock: Callable[[], float] = time.monotonic,
+        fields: Sequence[str] = (),
     ):
         self._run, self._every, self._newest, self._patience, self._clock = (
             run,
@@ -56,6 +58,7 @@ class NewFrames:
             patience,
             clock,
         )
+        self._fields = fields
         self.taken = self.passed_over = 0
         self.notes: list[str] = []
         self._last = -1  # index of the last frame taken
@@ -91,7 +94,8 @@ class NewFrames:
         self.passed_over += waiting.index(number)
         self.taken += 1
         self._last = int(self._run.step_indexes[number])
-        return self._run.frame(number)
+        more = [name for name in self._fields if name in self._run.all_fields.names]
+        return self._run.with_fields(more).frame(number) if more else self._run.frame(number)
 
     @property
     def have_ended(self) -> bool:

@@ -83,7 +83,8 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     if run is None:
         return 0
     given = settings_of(run, asked)
-    frames = NewFrames(run, given["every"], newest, float(given["patience"]))
+    fields = [word for word in map(str.strip, given["fields"].split(",")) if word]
+    frames = NewFrames(run, given["every"], newest, float(given["patience"]), fields=fields)
     status = Status(frames)
     if told := not_used(run, given):
         status.note(f"note: {told}")
