@@ -30,7 +30,7 @@ LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
     *("switches", "links", "devices", "collectives", "threads", "thread_places"),
 )
-STATIC = ("switches", "links", "devices", "collectives")  # have the same cells; not shown if a run has none
+STATIC = ("switches", "links", "devices", "collectives", "thread_places")  # not shown if a run has none
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
