@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recorder and the session under ThreadSanitizer, with threads that do everything at once."""
+"""The recorder and the session under sanitizers, with threads that do everything at once."""
 
 from __future__ import annotations
 
@@ -48,6 +48,34 @@ def test_counting_and_step_ends_have_no_data_race(sanitized, execute, program):
     result = execute(sanitized(program), env={"TSAN_OPTIONS": "exitcode=66"})
     assert "WARNING: ThreadSanitizer" not in result.stderr, result.stderr[:8000]
     assert (result.returncode, result.stdout) == (0, "exact\n")
+
+
+@pytest.fixture(scope="module")
+def linked_for_addresses(tmp_path_factory):
+    """Links a program with the recorder, compiled for AddressSanitizer and UBSan."""
+    folder, kinds = tmp_path_factory.mktemp("addresses"), "address,undefined"
+    if not has_sanitizer(kinds, folder):
+        pytest.skip("this compiler or kernel has no AddressSanitizer that works")
+    objects = compiled(sources("recorder", "platform", "format", "configuration"), kinds, folder)
+    return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, kinds, folder)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("open_calls",), "exact\n"),
+        (("dirty_rows",), "exact\n"),
+        (("fast_path",), "the same\n"),
+        (("paths", "100"), "exact\n"),
+    ],
+)
+def test_recorder_stays_in_its_memory(linked_for_addresses, execute, words, said):
+    program, *arguments = words
+    options = {"ASAN_OPTIONS": "detect_leaks=0"}  # the programs keep their recorder to the end
+    result = execute(linked_for_addresses(program), *arguments, env=options)
+    assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr[:8000]
+    assert (result.returncode, result.stdout) == (0, said)
 
 
 def test_each_call_counts_once_however_many_steps_close_meanwhile(linked_plainly, execute):
