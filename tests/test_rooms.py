@@ -98,6 +98,12 @@ def test_analysis_opens_no_files_and_knows_no_runs():
     assert not [path.name for path in folder.rglob("*.py") if opens.search(path.read_text())]
 
 
+def test_pages_import_from_perfield_itself_what_concerns_runs():
+    deeper = re.compile(r"^(from|import) perfield\.(run|derived)\b", re.MULTILINE)
+    pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]
+    assert not [page.name for page in pages if deeper.search(page.read_text())]
+
+
 def test_imports_against_the_table_are_found():
     known = {
         "perfield.analysis.steps": {"perfield.run.frame"},

@@ -25,7 +25,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
+    from perfield.derived.observe import observe
+    from perfield.derived.oscillators import measured_model, topology_of
     from perfield.derived.providers import Provider, provided
+    from perfield.derived.regimes import regimes_of_run, timings_of_run
+    from perfield.derived.rhythm import phases_of_run
     from perfield.derived.run import Run
     from perfield.measure import (
         field,
@@ -58,6 +62,7 @@ __all__ = [
     "field",
     "finalize",
     "initialize",
+    "measured_model",
     "measuring",
     "mesh_changed",
     "mesh_ghosts",
@@ -66,14 +71,19 @@ __all__ = [
     "mesh_size",
     "mesh_structured",
     "mesh_unstructured",
+    "observe",
     "open",
     "pause",
     "paused",
+    "phases_of_run",
     "pipeline_next",
     "provided",
+    "regimes_of_run",
     "region",
     "resume",
     "step",
+    "timings_of_run",
+    "topology_of",
     "values",
 ]
 
@@ -105,7 +115,13 @@ _HOMES = {
     "Run": "perfield.derived.run",
     "RunError": "perfield.run.errors",
     "attach": "perfield.measure.attach",
+    "measured_model": "perfield.derived.oscillators",
+    "observe": "perfield.derived.observe",
+    "phases_of_run": "perfield.derived.rhythm",
     "provided": "perfield.derived.providers",
+    "regimes_of_run": "perfield.derived.regimes",
+    "timings_of_run": "perfield.derived.regimes",
+    "topology_of": "perfield.derived.oscillators",
 }
 
 

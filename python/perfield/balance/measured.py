@@ -9,9 +9,9 @@ import numpy as np
 
 from perfield.analysis.cell_costs import CellCosts, cost_per_cell, filled
 from perfield.analysis.steps import kinds_of_steps
+from perfield.derived.run import Run
 from perfield.pictures.blocks import MeshMissingError, owned_cells
 from perfield.pictures.pieces import Pieces, choose_pieces
-from perfield.run import RunDirectory
 from perfield.run.snapshot import Snapshot
 from perfield.text import did_you_mean
 
@@ -20,7 +20,7 @@ class BalanceError(ValueError):
     """A run or a case gives no weights; the text says why and what to do."""
 
 
-def usual_steps(run: RunDirectory) -> np.ndarray:
+def usual_steps(run: Run) -> np.ndarray:
     """Positions of the frames to take costs from: all but output steps, and those whose ranks are uneven."""
     positions = _even(run, np.arange(len(run)))
     names, spans = ["compute_time_s", "io_write_bytes", "io_time_s"], run.spans[positions]
@@ -29,7 +29,7 @@ def usual_steps(run: RunDirectory) -> np.ndarray:
 
 
 def measure(
-    run: RunDirectory, positions: Sequence[int], pieces: Pieces | None = None, region: str | None = None
+    run: Run, positions: Sequence[int], pieces: Pieces | None = None, region: str | None = None
 ) -> CellCosts:
     """The cost of a cell of each rank's piece, or of each block of it where a region was measured by block.
 
@@ -75,11 +75,11 @@ def measure(
     )
 
 
-def _even(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
+def _even(run: Run, positions: np.ndarray) -> np.ndarray:
     return positions[~run.uneven(positions)] if len(positions) else positions
 
 
-def _read(run: RunDirectory, positions: np.ndarray, names: list[str]) -> np.ndarray:
+def _read(run: Run, positions: np.ndarray, names: list[str]) -> np.ndarray:
     """(len(names), n_positions, n_ranks), NaN for fields that the run lacks."""
     known = [name for name in dict.fromkeys(names) if name in run.all_fields]
     chunks = [read for _, read in Snapshot(run).in_chunks(positions, known)]
@@ -88,7 +88,7 @@ def _read(run: RunDirectory, positions: np.ndarray, names: list[str]) -> np.ndar
     return np.array([read[:, known.index(name)] if name in known else absent for name in names])
 
 
-def _time_field(run: RunDirectory, region: str | None) -> str:
+def _time_field(run: Run, region: str | None) -> str:
     """The field that counts: compute time of all or of a region, or its time where no calls were seen."""
     if region is None:
         wanted = ["compute_time_s"]
@@ -109,7 +109,7 @@ def _time_field(run: RunDirectory, region: str | None) -> str:
     )
 
 
-def _mesh_of(run: RunDirectory, partly_known: bool) -> Pieces | None:
+def _mesh_of(run: Run, partly_known: bool) -> Pieces | None:
     try:
         return choose_pieces(run)
     except MeshMissingError:
@@ -119,7 +119,7 @@ def _mesh_of(run: RunDirectory, partly_known: bool) -> Pieces | None:
 
 
 def _parts(
-    run: RunDirectory, position: int, cells: np.ndarray, pieces: Pieces | None
+    run: Run, position: int, cells: np.ndarray, pieces: Pieces | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rank, block and number of cells of each part of the mesh, in the order of ranks and blocks."""
     if pieces is None:
@@ -141,7 +141,7 @@ def _parts(
     return rank, block, n_cells
 
 
-def _check_version(run: RunDirectory, position: int, cells: np.ndarray, of_rank: np.ndarray) -> None:
+def _check_version(run: Run, position: int, cells: np.ndarray, of_rank: np.ndarray) -> None:
     """Raises BalanceError if the mesh that was found is not that of the step."""
     wrong = np.flatnonzero(np.isfinite(cells) & (cells != of_rank))
     if len(wrong):
@@ -155,7 +155,7 @@ def _check_version(run: RunDirectory, position: int, cells: np.ndarray, of_rank:
 
 
 def _times_of_blocks(
-    run: RunDirectory, positions: np.ndarray, name: str, region: str | None
+    run: Run, positions: np.ndarray, name: str, region: str | None
 ) -> list[tuple[int, int, float]]:
     """(rank, block, s) of a region that the program measured block by block, summed over the frames."""
     if region is None:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,8 @@ class GatheredRun:
     state = "running"
     realtime_ns = None
     has_samples = False
+    meanings: Mapping[str, Mapping[int, str]] = MappingProxyType({})
+    telling: Sequence[int] = ()
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path

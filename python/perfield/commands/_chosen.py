@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from perfield.commands import CommandError, words
 
 if TYPE_CHECKING:
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 
 AUTO = "auto"
@@ -38,7 +38,7 @@ def add_span(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--span", metavar="N", help=SPAN_HELP)
 
 
-def opened(path: Path, span: str | None) -> RunDirectory:
+def opened(path: Path, span: str | None) -> Run:
     """The run, with frames of --span. Raises CommandError."""
     import perfield
 
@@ -50,7 +50,7 @@ def opened(path: Path, span: str | None) -> RunDirectory:
     return run.at_span(None if span == LONGEST else int(span))
 
 
-def first_to_last(run: RunDirectory, text: str | None) -> slice | None:
+def first_to_last(run: Run, text: str | None) -> slice | None:
     """The step indexes from the first to the last of --steps; None where it is not given. Raises
     StepsError."""
     if text is None:

@@ -16,8 +16,8 @@ from perfield.text import first_of
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
+    from perfield.derived.run import Run
     from perfield.pictures.compared import ComparedMesh, Side
-    from perfield.run import RunDirectory
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Pictured:
 
 
 def draw_comparison(
-    runs: tuple[RunDirectory, RunDirectory],
+    runs: tuple[Run, Run],
     compared: tuple[Measured, Measured],
     field: str,
     directory: Path,
@@ -56,7 +56,7 @@ def draw_comparison(
 
 
 def _messages(
-    runs: tuple[RunDirectory, RunDirectory],
+    runs: tuple[Run, Run],
     compared: tuple[Measured, Measured],
     directory: Path,
     found: Pictured,
@@ -75,7 +75,7 @@ def _messages(
     found.files.append(directory / "images" / "messages.png")
 
 
-def _side(run: RunDirectory, side: Measured, field: str) -> Side:
+def _side(run: Run, side: Measured, field: str) -> Side:
     from perfield.derived.comparing import mean_by_rank, mesh_changes
     from perfield.pictures.compared import Side
 

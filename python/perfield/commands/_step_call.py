@@ -17,7 +17,7 @@ from perfield.text import in_list
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Site
     from perfield.call_sites.names import Lines
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 _LINE = re.compile(r"(?P<call>\w+)@(?P<file>[^@]+):(?P<line>[1-9]\d*)(?P<every>/\d+)?")
 _NUMBER = re.compile(r"(?P<call>\w+)@(?P<number>\d+)(?P<every>/\d+)?")
@@ -74,7 +74,7 @@ def _instead_of_number(step_call: str, asked: re.Match[str], earlier: list[Path]
     return f"{begin}; in {run.path} {_choice(of_call, names.names(sites, lines))}"
 
 
-def _newest(earlier: list[Path]) -> RunDirectory | None:
+def _newest(earlier: list[Path]) -> Run | None:
     """The newest run that noted call sites."""
     import perfield
     from perfield.run import RunError
@@ -89,7 +89,7 @@ def _newest(earlier: list[Path]) -> RunDirectory | None:
     return None
 
 
-def _known(run: RunDirectory) -> tuple[list[Site], Lines]:
+def _known(run: Run) -> tuple[list[Site], Lines]:
     from perfield.call_sites import candidates
     from perfield.symbols import source_lines
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from perfield.analysis.cell_costs import CellCosts
+    from perfield.derived.run import Run
     from perfield.pictures.pieces import Pieces
-    from perfield.run import Frame, RunDirectory
+    from perfield.run import Frame
 
 HELP = "write measured compute cost per cell, as weights for mesh partitioners"
 DESCRIPTION = """\
@@ -94,7 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _default_steps(run: RunDirectory, arguments: argparse.Namespace) -> np.ndarray:
+def _default_steps(run: Run, arguments: argparse.Namespace) -> np.ndarray:
     """All but output steps; in a case whose mesh changes, until it was written last, and that is told."""
     from perfield.balance.measured import usual_steps
     from perfield.balance.openfoam import newest_mesh
@@ -113,7 +114,7 @@ def _default_steps(run: RunDirectory, arguments: argparse.Namespace) -> np.ndarr
     return np.union1d(positions[until[positions]], last)
 
 
-def _pieces(run: RunDirectory, arguments: argparse.Namespace) -> Pieces | None:
+def _pieces(run: Run, arguments: argparse.Namespace) -> Pieces | None:
     """The mesh, where its cells are needed beyond their numbers."""
     from perfield.pictures.blocks import MeshMissingError
 

@@ -24,7 +24,7 @@ from perfield.text import (
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 HELP = "what changed between two runs, or two steps of one, and whether by chance"
 DESCRIPTION = """\
@@ -106,7 +106,7 @@ def _place(arguments: argparse.Namespace) -> Path:
 
 def _sides(
     arguments: argparse.Namespace,
-) -> tuple[tuple[RunDirectory, RunDirectory], tuple[Measured, Measured], list[str]]:
+) -> tuple[tuple[Run, Run], tuple[Measured, Measured], list[str]]:
     """The runs of both sides, what of them is compared, and what else differs.
 
     Raises CommandError, RunError or StepsError.
@@ -142,7 +142,7 @@ def _sides(
     return (runs[0], runs[1]), (before, after), list(differences(*runs, names))
 
 
-def _steps_of(run: RunDirectory, steps: list[str]) -> tuple[Measured, Measured]:
+def _steps_of(run: Run, steps: list[str]) -> tuple[Measured, Measured]:
     from perfield.derived.comparing import measured
 
     chosen = [_positions(run, text) for text in steps]
@@ -162,7 +162,7 @@ def _about_steps(before: Measured, after: Measured) -> Iterable[str]:
         yield f"{int((before.chosen & after.chosen).sum())} steps are on both sides"
 
 
-def _positions(run: RunDirectory, text: str) -> list[int]:
+def _positions(run: Run, text: str) -> list[int]:
     from perfield.output.steps import choose_steps
 
     return choose_steps(run, text)
@@ -178,7 +178,7 @@ def _only(side: Measured, positions: list[int], name: str) -> Measured:
     return found
 
 
-def _step_name(run: RunDirectory, positions: list[int]) -> str:
+def _step_name(run: Run, positions: list[int]) -> str:
     """A step, or several, in words: the program's own numbers, and the frames where these differ."""
     labels = [int(run.told(end)["label"]) for end in (positions[0], positions[-1])]
     one = len(positions) == 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 HELP = "write a run as Zarr, Parquet or a timeline for Perfetto, for other tools"
 DESCRIPTION = """\
@@ -97,7 +97,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path], None]) -> int:
+def export(run: Run, target: Path, write: Callable[[Run, Path], None]) -> int:
     """Writes a run, which gets its name once it is complete; returns its size in bytes.
 
     write(run, path) : makes a file or a folder. Raises NotOursError if the target exists, CommandError if it
@@ -118,7 +118,7 @@ def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path]
         ) from error
 
 
-def _known(run: RunDirectory, fields: list[str]) -> list[str]:
+def _known(run: Run, fields: list[str]) -> list[str]:
     """Fields of --fields. Raises CommandError if the run has no such field."""
     for name in fields:
         if name not in run.all_fields:
@@ -127,8 +127,8 @@ def _known(run: RunDirectory, fields: list[str]) -> list[str]:
 
 
 def _timeline(
-    run: RunDirectory, arguments: argparse.Namespace, fields: list[str], told: list[str]
-) -> Callable[[RunDirectory, Path], None]:
+    run: Run, arguments: argparse.Namespace, fields: list[str], told: list[str]
+) -> Callable[[Run, Path], None]:
     """Writes a timeline, and adds to `told` what it holds and what it lacks, in words."""
     from perfield.output.steps import choose_steps
     from perfield.output.timeline import MOST_SLICES, Written, write_timeline
@@ -138,7 +138,7 @@ def _timeline(
     if most < 1:
         raise CommandError(f"--most-slices is {most}; expected at least 1.")
 
-    def write(of: RunDirectory, path: Path) -> None:
+    def write(of: Run, path: Path) -> None:
         with path.open("wb") as file:
             made: Written = write_timeline(of, file, positions, fields, most)
         told.append(
@@ -164,7 +164,7 @@ def _timeline(
     return write
 
 
-def write_zarr(run: RunDirectory, folder: Path, fields: Sequence[str] = ()) -> None:
+def write_zarr(run: Run, folder: Path, fields: Sequence[str] = ()) -> None:
     """Writes the Dataset of a run, in chunks of steps. fields : further ones."""
     from perfield.derived.dataset import chunks_of, open_steps
 
@@ -186,7 +186,7 @@ def write_zarr(run: RunDirectory, folder: Path, fields: Sequence[str] = ()) -> N
     zarr.consolidate_metadata(str(store))
 
 
-def write_parquet(run: RunDirectory, folder: Path, fields: Sequence[str] = ()) -> None:
+def write_parquet(run: Run, folder: Path, fields: Sequence[str] = ()) -> None:
     """Writes the tables of a run; each chunk of steps becomes a row group. fields : further ones."""
     import pyarrow.parquet as pq
 

@@ -18,7 +18,7 @@ from perfield.text.terminal import print_labelled
 if TYPE_CHECKING:
     from os import PathLike
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 NAME = "info"
 HELP = "show what was measured, also while the program runs"
@@ -119,7 +119,7 @@ def closing_lines(path: str | PathLike[str]) -> list[str]:
 
 
 def _tables(
-    run: RunDirectory, arguments: argparse.Namespace
+    run: Run, arguments: argparse.Namespace
 ) -> tuple[dict[str, list[dict]], dict[str, str], dict[str, str]]:
     """The tables that the options name, the heading above each, and the note below it."""
     from perfield.derived import tables
@@ -194,7 +194,7 @@ def _tables(
 
 
 def _wait_states(
-    run: RunDirectory,
+    run: Run,
     arguments: argparse.Namespace,
     found: dict[str, Any],
     headings: dict[str, str],
@@ -243,9 +243,7 @@ def _wait_states(
         found |= {**numbers, "wait_sentences": sentences}
 
 
-def _by(
-    run: RunDirectory, arguments: argparse.Namespace, notes: dict[str, str], frames: str
-) -> dict[str, list[dict]]:
+def _by(run: Run, arguments: argparse.Namespace, notes: dict[str, str], frames: str) -> dict[str, list[dict]]:
     """A table of statistics per field, and the note below each. frames : of the tables, in words."""
     from perfield.derived import statistics_tables
 
@@ -278,7 +276,7 @@ def _coverage(share: float | None) -> str:
     return f"these waits are {in_whole_percent(share)} of all waiting{rest}"
 
 
-def _title(run: RunDirectory) -> str:
+def _title(run: Run) -> str:
     command = " ".join(run.info.get("command", []))
     return f"{run.path}: {run.state}" + (f" ({command})" if command else "")
 

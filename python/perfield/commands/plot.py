@@ -16,7 +16,7 @@ from perfield.commands._newest import add_run, run_path
 from perfield.text import printable
 
 if TYPE_CHECKING:
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 HELP = "draw plots of a whole run, without ParaView"
 DESCRIPTION = """\
@@ -124,7 +124,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _writing(
-    arguments: argparse.Namespace, run: RunDirectory, *files: Path
+    arguments: argparse.Namespace, run: Run, *files: Path
 ) -> Callable[[Path], AbstractContextManager[Path]]:
     """What yields where to write a file: the one that the user named, or those of a folder of perfield's.
 
@@ -142,7 +142,7 @@ def _writing(
     return lambda file: folder.writing(file.name)
 
 
-def _film(run: RunDirectory, arguments: argparse.Namespace) -> int:
+def _film(run: Run, arguments: argparse.Namespace) -> int:
     """Makes a film and prints its file."""
     from perfield.output.steps import choose_steps
     from perfield.plots.rhythm import film, measured
@@ -176,7 +176,7 @@ def _names(only: str | None) -> list[str]:
     return names
 
 
-def _files(arguments: argparse.Namespace, run: RunDirectory, names: list[str]) -> dict[str, Path]:
+def _files(arguments: argparse.Namespace, run: Run, names: list[str]) -> dict[str, Path]:
     """The file of each plot."""
     target = Path(arguments.output) if arguments.output else Path(run.path, "pictures", "plots")
     ending = target.suffix[1:].lower()

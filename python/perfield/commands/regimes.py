@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from perfield.analysis.regimes import Fit, Follower, Model
     from perfield.analysis.regimes.machine import Machine
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
     from perfield.topology import Placement
 
 HELP = "separate the machine's slow phases from the program: regimes of its timings"
@@ -221,7 +221,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     return times, where_and_when(run)
 
 
-def where_and_when(run: RunDirectory) -> dict[str, Any]:
+def where_and_when(run: Run) -> dict[str, Any]:
     """The hosts of a run, when it began, and what ran: what a saved pattern tells of it."""
     hosts = sorted({entry.get("host", "") for entry in run.rank_entries if entry is not None} - {""})
     start_ns = run.info.get("start_ns", 0)

@@ -30,12 +30,13 @@ from perfield.text import first_of, in_bytes, in_percent
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.derived.providers import FieldsOfRun
+    from perfield.derived.run import Run
     from perfield.derived.view import RunView
     from perfield.output.movie import Movie
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.run import AnyRun, RunDirectory
+    from perfield.run import AnyRun
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -184,7 +185,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     return directory
 
 
-def with_fields(run: RunDirectory, arguments: argparse.Namespace) -> RunView:
+def with_fields(run: Run, arguments: argparse.Namespace) -> RunView:
     """The run with the fields that pictures take from analyses: those in --fields, those of --rhythm and
     --regimes, of functions, and of waiting, if little enough is to be read and enough of it is explained."""
     from perfield.derived.providers import FieldsOfRun
@@ -209,7 +210,7 @@ def with_fields(run: RunDirectory, arguments: argparse.Namespace) -> RunView:
     return RunView(run, [*names, *(name for name in wanted if name in known)], all_fields=known)
 
 
-def _of_waits(run: RunDirectory, known: FieldsOfRun, arguments: argparse.Namespace) -> list[str]:
+def _of_waits(run: Run, known: FieldsOfRun, arguments: argparse.Namespace) -> list[str]:
     """The fields of waiting to show: where --fields names one, or where nobody chose fields, these take no
     more events than are read at once, and half of the waiting or more is explained."""
     from perfield.derived.event_blocks import EVENTS_AT_ONCE, events_per_frame

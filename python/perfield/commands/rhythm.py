@@ -24,7 +24,7 @@ from perfield.text import (
 
 if TYPE_CHECKING:
     from perfield.analysis.observed import Observed
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 HELP = "say whether ranks march in step, form a wavefront or drift apart"
 DESCRIPTION = """\
@@ -126,7 +126,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def observed_waves(run: RunDirectory) -> Observed | None:
+def observed_waves(run: Run) -> Observed | None:
     """What tells of delays that travelled through ranks; None for a single rank or step."""
     from perfield.analysis.findings import idle_wave
     from perfield.derived.observe import observe
@@ -136,7 +136,7 @@ def observed_waves(run: RunDirectory) -> Observed | None:
     return observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES))
 
 
-def travelled(run: RunDirectory, observed: Observed) -> list[str]:
+def travelled(run: Run, observed: Observed) -> list[str]:
     """The longest delay that travelled through ranks, if any did, and what the model says of its speed."""
     from perfield.analysis.findings import idle_wave
 
@@ -144,7 +144,7 @@ def travelled(run: RunDirectory, observed: Observed) -> list[str]:
     return told + expected_speed(run) if told else []
 
 
-def expected_speed(run: RunDirectory) -> list[str]:
+def expected_speed(run: Run) -> list[str]:
     """A sentence on the speed that the model's formula gives an idle wave, if the run tells what it needs."""
     from perfield.analysis.oscillators import ModelError
     from perfield.derived.oscillators import parameters_of
@@ -167,7 +167,7 @@ def expected_speed(run: RunDirectory) -> list[str]:
     return [words]
 
 
-def beside(run: RunDirectory, steps: slice | None) -> list[str]:
+def beside(run: Run, steps: slice | None) -> list[str]:
     """What the model of the run has from it, and what it predicts from the measured start on."""
     from perfield.analysis.rhythm import order_parameter, spread
     from perfield.derived.oscillators import measured_model
@@ -194,13 +194,13 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
     ]
 
 
-def _samples(run: RunDirectory, n_ranks: int) -> int:
+def _samples(run: Run, n_ranks: int) -> int:
     """At how many times phases are taken: one for each step, within limits of sense and memory."""
     wanted = min(max(int(run.steps_closed.max(initial=0)), LEAST_SAMPLES), MOST_SAMPLES)
     return max(100, min(wanted, MOST_NUMBERS // max(n_ranks, 1)))
 
 
-def _groups(run: RunDirectory, text: str | None) -> dict[str, list[int]]:
+def _groups(run: Run, text: str | None) -> dict[str, list[int]]:
     """Ranks that are judged together: those chosen, else each group of the run."""
     chosen = chosen_ranks(text)
     return run.groups if chosen is None else {"chosen ranks": chosen}

@@ -13,7 +13,7 @@ from perfield.text import in_seconds, print_table
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Candidate, Site
     from perfield.call_sites.names import Lines
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 HELP = "list MPI calls that could close the time steps of a program"
 DESCRIPTION = """\
@@ -80,7 +80,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def proposal(run: RunDirectory) -> str:
+def proposal(run: Run) -> str:
     """A sentence on how to get steps, for a run that closed none."""
     from perfield.call_sites import candidates
 
@@ -104,7 +104,7 @@ def proposal(run: RunDirectory) -> str:
     )
 
 
-def not_told_apart(run: RunDirectory) -> list[str]:
+def not_told_apart(run: Run) -> list[str]:
     """A sentence if ranks met more call sites than perfield follows."""
     calls = {rank: body["not_followed"] for rank, body in run.sites.items() if body.get("not_followed")}
     if not calls:
@@ -156,7 +156,7 @@ def _lines(shown: list[Candidate]) -> Lines:
     return source_lines.source_lines(caller for each in shown for caller in each.site.callers)
 
 
-def _settings(run: RunDirectory, shown: list[Candidate], lines: Lines) -> dict[Site, str]:
+def _settings(run: Run, shown: list[Candidate], lines: Lines) -> dict[Site, str]:
     """What step_call would be for each."""
     from perfield.call_sites import candidates
     from perfield.call_sites.names import names
@@ -172,7 +172,7 @@ def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> d
     return row | ({"group": each.group} if several_groups else {})
 
 
-def _why_none(run: RunDirectory) -> str:
+def _why_none(run: Run) -> str:
     if run.sites:
         return f"{NO_SITES}; {ELSE}"
     if run.steps_closed.any():

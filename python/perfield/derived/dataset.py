@@ -117,7 +117,7 @@ class _StepArray(BackendArray):
             wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
             names = [self.fields[number] for number in np.atleast_1d(wanted)]
             fields_of(self.snapshot.run)  # gives the run what it does not compute itself
-            values = self.snapshot.fields(positions, names)[:, :, key[1]]
+            values = self.snapshot.run.values(names, positions)[:, :, key[1]]
             values = values[:, 0] if wanted.ndim == 0 else np.moveaxis(values, 1, -1)
         return values[0] if isinstance(key[0], (int, np.integer)) else values
 
@@ -135,7 +135,7 @@ def chunks_of(run: RunDirectory, fields: Sequence[str] = ()) -> Iterator[xr.Data
     size = snapshot.steps_per_chunk
     for begin in range(0, max(len(run), 1), size):
         positions = np.arange(begin, min(begin + size, len(run)))
-        values = snapshot.fields(positions, names).swapaxes(1, 2)
+        values = snapshot.run.values(names, positions).swapaxes(1, 2)
         read = {}
         for array in arrays:
             if array.fields is not None:

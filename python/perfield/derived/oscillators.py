@@ -379,7 +379,7 @@ class _Reading:
             cuts = np.searchsorted(pairs[0], np.arange(n_here + 1))
             chunks += [pairs[1, a:b].tobytes() for a, b in zip(cuts[:-1], cuts[1:])]
             here = self.positions[begin : begin + n_here]
-            written.append(self.snapshot.fields(here, ["io_write_bytes"])[:, 0])
+            written.append(self.run.values(["io_write_bytes"], here)[:, 0])
             begin += n_here
         writes = output_steps(np.concatenate(written))
         known: dict[tuple[bytes, bool], int] = {}

@@ -73,13 +73,13 @@ def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:
     positions = np.unique(np.linspace(0, len(run) - 1, MOST_READ).round().astype(int)) if len(run) else []
     ratio = np.full(len(positions), np.nan)
     try:
-        times, uneven = run.values_and_uneven(list(positions), ["compute_time_s"])
+        read = run.read(list(positions), ["compute_time_s"], with_tables=False)
     except (OSError, ValueError, KeyError, IndexError):  # a damaged run still has a name
         return np.asarray(positions), ratio
-    for frame, of_ranks in enumerate(times[:, 0]):
+    for frame, of_ranks in enumerate(read["values"][:, 0]):
         seen = of_ranks[np.isfinite(of_ranks)]
         enough = len(seen) > (run.n_ranks > 1)  # a rank alone in its frame is even with nobody
-        if enough and seen.mean() > 0 and not uneven[frame]:
+        if enough and seen.mean() > 0 and not read["uneven"][frame]:
             ratio[frame] = seen.max() / seen.mean()
     return np.asarray(positions), ratio
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.derived.samples import IN_NO_REGION, NOT_KNOWN, sampled, sampled_calls
+from perfield.derived.sums_of_paths import SumsOfPaths
 from perfield.run.paths import OTHER_PATHS
 from perfield.run.snapshot import Snapshot
-from perfield.run.sums_of_paths import SumsOfPaths
 from perfield.symbols.functions import MPI as OF_MPI
 from perfield.symbols.functions import PERFIELD
 

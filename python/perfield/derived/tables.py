@@ -15,9 +15,9 @@ from perfield.derived.by_region import names_of_regions
 from perfield.derived.critical_path import path_sums
 from perfield.derived.region_sums import COST, TIME, RegionSums
 from perfield.derived.samples import NOT_KNOWN, sampled, words_of_paths
+from perfield.derived.sums_of_paths import SumsOfPaths
 from perfield.derived.transfers import rows_of_sums
 from perfield.derived.waits import wait_sums
-from perfield.run.sums_of_paths import SumsOfPaths
 from perfield.text import in_seconds
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def describe(
     own : array -> the simulation's name of its own field.
     """
     titles = region_titles(run.known_regions)
-    meanings = getattr(run, "meanings", {})
+    meanings = run.meanings
     layers: dict[str, Any] = {}
     for layer, noted in arrays.items():
         described = noted.description()
@@ -58,7 +58,7 @@ def describe(
         "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
         "typical": survey.kinds.typical,
         "slowest": survey.kinds.slowest,
-        "telling": list(getattr(run, "telling", ())),
+        "telling": list(run.telling),
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }

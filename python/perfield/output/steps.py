@@ -51,7 +51,7 @@ def choose_steps(
     if len(run) <= limit:
         return list(range(len(run)))
     telling = (kinds.typical, kinds.slowest) if kinds is not None else ()
-    telling = (*telling, *getattr(run, "telling", ()))
+    telling = (*telling, *run.telling)
     chosen = {0, len(run) - 1, *(number for number in telling if number is not None)}
     evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
     nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))

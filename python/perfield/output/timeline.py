@@ -18,7 +18,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-from perfield.run import RunDirectory
+from perfield.derived.run import Run
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of
 
@@ -70,7 +70,7 @@ class Written:
 
 
 def write_timeline(
-    run: RunDirectory,
+    run: Run,
     file: BinaryIO,
     positions: Sequence[int],
     fields: Sequence[str] = (),
@@ -85,7 +85,7 @@ def write_timeline(
 
 
 class _Timeline:
-    def __init__(self, run: RunDirectory, file: BinaryIO, fields: Sequence[str], most_slices: int):
+    def __init__(self, run: Run, file: BinaryIO, fields: Sequence[str], most_slices: int):
         self._snapshot = Snapshot(run)
         self._run, self._fields, self._most = self._snapshot.run, list(fields), most_slices
         self._builder = StreamingTraceProtoBuilder(file)

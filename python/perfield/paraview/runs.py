@@ -26,6 +26,7 @@ from vtkmodules.vtkCommonDataModel import (
 )
 
 import perfield
+from perfield.derived.run import Run
 from perfield.derived.view import RunView
 from perfield.output.steps import choose_steps, frame_times
 from perfield.output.survey import Survey, survey
@@ -35,7 +36,6 @@ from perfield.pictures.overview import Overview
 from perfield.pictures.pieces import Pieces
 from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
-from perfield.run import RunDirectory
 from perfield.run.directory import read_info, run_id_of
 from perfield.run.snapshot import Snapshot
 from perfield.text import did_you_mean
@@ -52,7 +52,7 @@ class OpenRun:
     """
 
     def __init__(self, path: Path):
-        self.run = cast(RunDirectory, RunView(perfield.open(path), of_one_step=True))
+        self.run = cast(Run, RunView(perfield.open(path), of_one_step=True))
         self.run_id = run_id_of(self.run.info, path)
         self._mesh = ""
         self._told_of_mesh: list[str] = []

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 SIZE = (19.2, 6.4)  # inches, of 100 pixels each
 
 
 def compared_messages(
-    runs: tuple[RunDirectory, RunDirectory],
+    runs: tuple[Run, Run],
     positions: tuple[Sequence[int], Sequence[int]],
     names: tuple[str, str],
     figure: Figure | None = None,
@@ -73,6 +73,6 @@ def compared_messages(
     return figure
 
 
-def _steps(run: RunDirectory, positions: np.ndarray) -> int:
+def _steps(run: Run, positions: np.ndarray) -> int:
     """How many steps these frames add up."""
     return int(run.spans[positions].sum())

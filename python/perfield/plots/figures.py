@@ -21,11 +21,11 @@ from perfield.plots.timeline import MOST_LANES, wait_timeline
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 
 def imbalance_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """Imbalance of compute time, and below it the seconds behind it, by step."""
     above, below = figure.subplots(2, 1, sharex=True)
@@ -34,7 +34,7 @@ def imbalance_figure(
 
 
 def heat_map_figure(
-    run: RunDirectory,
+    run: Run,
     steps: Steps,
     figure: Figure,
     field: str = "compute_time_s",
@@ -53,7 +53,7 @@ def heat_map_figure(
 
 
 def messages_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """The bytes between all pairs of ranks."""
     figure.set_layout_engine("compressed")  # keeps the legend beside the square
@@ -61,7 +61,7 @@ def messages_figure(
 
 
 def sizes_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """Messages by size, and beside them the ranks that send most tiny ones."""
     left, right = figure.subplots(1, 2)
@@ -70,14 +70,14 @@ def sizes_figure(
 
 
 def regions_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """Where the time of a step goes, region by region."""
     region_bars(run, steps, figure.subplots(), source)
 
 
 def rhythm_figure(
-    run: RunDirectory,
+    run: Run,
     steps: Steps,
     figure: Figure,
     field: str = "",
@@ -91,7 +91,7 @@ def rhythm_figure(
 
 
 def rhythm_and_model_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """The same beside what a model of the run predicts."""
     from perfield.plots.rhythm import run_and_model
@@ -100,14 +100,14 @@ def rhythm_and_model_figure(
 
 
 def idle_wave_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """How long ranks waited behind the longest delay that travelled through them."""
     idle_wave(run, axes=figure.subplots(), source=source)
 
 
 def waits_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """A logged step, rank by rank: computing, MPI calls, and who waited for whom. steps : None chooses."""
     figure.set_figheight(1.9 + 0.42 * min(max(run.n_ranks, 3), MOST_LANES))
@@ -115,7 +115,7 @@ def waits_figure(
 
 
 def regimes_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """When and where the machine was slow: times and their regimes, and what slow steps cost."""
     from perfield.plots.regimes import of_run
@@ -124,7 +124,7 @@ def regimes_figure(
 
 
 def regimes_spread_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
 ) -> None:
     """How times spread, by rank and by regime."""
     from perfield.plots.regimes import spread_of_run
@@ -133,7 +133,7 @@ def regimes_spread_figure(
 
 
 def flame_figure(
-    run: RunDirectory,
+    run: Run,
     steps: Steps,
     figure: Figure,
     field: str = "",

@@ -17,7 +17,7 @@ from perfield.text import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 COLOURS = {
     REGION: PALETTE[1],
@@ -49,7 +49,7 @@ class _Node:
 
 
 def flame(
-    run: RunDirectory,
+    run: Run,
     steps: Steps = None,
     axes: Axes | None = None,
     rank: int | None = None,
@@ -96,7 +96,7 @@ def flame(
     return axes
 
 
-def dearest_and_median(run: RunDirectory, positions: np.ndarray) -> tuple[int, int]:
+def dearest_and_median(run: Run, positions: np.ndarray) -> tuple[int, int]:
     """The rank with most compute time in these frames, and that with the median; the whole step's time
     counts where MPI was not watched."""
     time_s = np.zeros(run.n_ranks)
@@ -107,7 +107,7 @@ def dearest_and_median(run: RunDirectory, positions: np.ndarray) -> tuple[int, i
     return int(order[-1]), int(order[(len(order) - 1) // 2])
 
 
-def _known(run: RunDirectory, rank: int) -> int:
+def _known(run: Run, rank: int) -> int:
     if not 0 <= rank < run.n_ranks:
         raise PlotError(f"{run.path} has no rank {rank}; it has ranks 0 to {run.n_ranks - 1}.")
     return rank
@@ -149,7 +149,7 @@ def _label(node: _Node, letters: int, beside: int | None, unit: str, factor: flo
 
 def _explain(
     axes: Axes,
-    run: RunDirectory,
+    run: Run,
     positions: np.ndarray,
     rank: int,
     beside: int | None,

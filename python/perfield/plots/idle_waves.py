@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from perfield.analysis.rhythm.idle_waves import Front, IdleWave
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 LEAST_BESIDE = 4  # steps before and behind the wave
 BESIDE = 0.4  # of its steps, likewise
@@ -35,7 +35,7 @@ MOST_STEPS = 400  # of a wave; the rest of a longer one is not shown
 
 
 def idle_wave(
-    run: RunDirectory,
+    run: Run,
     wave: IdleWave | None = None,
     axes: Axes | None = None,
     source: Source | None = None,
@@ -82,7 +82,7 @@ def idle_wave(
     return axes
 
 
-def _longest(run: RunDirectory) -> IdleWave:
+def _longest(run: Run) -> IdleWave:
     """The wave with the longest delay of a run."""
     from perfield.analysis.findings import idle_wave as question
     from perfield.derived.observe import observe

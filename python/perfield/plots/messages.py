@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOST_RANKS = 1024  # rows and columns; more ranks are joined
 
 
 def message_matrix(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws the bytes that each rank (row) sent to each other (column), on a logarithmic scale.
 

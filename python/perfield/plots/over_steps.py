@@ -24,14 +24,12 @@ from perfield.text import in_percent, in_seconds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOST_POINTS = 2000  # of a line; more steps are joined
 
 
-def imbalance(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
-) -> Axes:
+def imbalance(run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None) -> Axes:
     """Draws the imbalance of compute time (slowest rank over mean) of each step. 1 is perfect balance.
 
     run : an open run. steps, axes, source and errors : as `perfield.plots` says. More than 2000 steps are
@@ -65,7 +63,7 @@ def imbalance(
 
 
 def compute_and_waiting(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws the seconds behind the imbalance: compute time of the slowest rank and of the mean, and the
     mean waiting time, for each step. Arguments as for `imbalance`."""

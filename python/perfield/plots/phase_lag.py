@@ -11,12 +11,10 @@ from perfield.plots.style import Steps, about_run, frames_of, head, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 
-def phase_lag(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
-) -> Axes:
+def phase_lag(run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None) -> Axes:
     """Draws by how many steps each rank is behind the foremost one: a row for each rank, over time.
 
     steps, axes : as `perfield.plots` says. source is not asked: phases come from begin and end of steps.

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.image import AxesImage
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOST_RANKS, MOST_STEPS = 512, 1024  # rows and columns; more are joined
 OUTLIER = 5.0  # a step is unusual if its largest value is that many times the median of all steps
 
 
 def heat_map(
-    run: RunDirectory,
+    run: Run,
     field: str = "compute_time_s",
     steps: Steps = None,
     axes: Axes | None = None,

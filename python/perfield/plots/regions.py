@@ -16,7 +16,7 @@ from perfield.text import in_seconds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOST_REGIONS = 14
 UNDIVIDED = ""
@@ -35,7 +35,7 @@ PARTS = {  # kind of field -> its words and colour
 
 
 def region_bars(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws a bar for each region: its mean time per step and rank, divided into computing, MPI by class,
     and files. The region whose balancing would save most comes first; the first bar is the whole step.

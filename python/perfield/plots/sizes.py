@@ -16,7 +16,7 @@ from perfield.text import in_whole_percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 TINY = 1  # bins whose messages are tiny: up to 63 B, where a message costs its latency alone
 MOST_RANKS = 12  # that are shown
@@ -24,7 +24,7 @@ BAR, TINY_BAR = PALETTE[0], PALETTE[4]
 
 
 def message_sizes(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws how many messages of the run are in each of eight bins by size; tiny ones stand out.
 
@@ -50,7 +50,7 @@ def message_sizes(
 
 
 def tiny_senders(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws the ranks that send most tiny messages, with their share of all that each sends.
 

@@ -16,7 +16,7 @@ from perfield.topology import placement_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 ENTRIES = 16_384  # step entries to read at once
 
@@ -27,7 +27,7 @@ class Source:
     All methods take positions of frames.
     """
 
-    def __init__(self, run: RunDirectory) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
 
     def values(self, positions: np.ndarray, names: list[str]) -> Iterator[np.ndarray]:

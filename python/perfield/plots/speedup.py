@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfield.analysis.scaling import Scaling
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 SIZE = (14.4, 8.6)  # inches
 MOST_REGIONS = 6
 IDEAL = {"color": "0.55", "linestyle": "--", "linewidth": 1.5}
 
 
-def scaling(runs: Sequence[RunDirectory], kind: str | None = None) -> Figure:
+def scaling(runs: Sequence[Run], kind: str | None = None) -> Figure:
     """Draws how a program scales, from open runs on different numbers of ranks: four plots in a new Figure.
 
     kind : "strong" or "weak"; None: as the size of the problem tells. The plots are those of `draw`. Raises

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 COMPUTING, WAITING = "compute_time_s", "waiting_time_s"
 Steps = Union[int, slice, Sequence[int], None]
@@ -86,7 +86,7 @@ def map_of(field: str) -> Colormap:
     return matplotlib.colormaps[colour_map(field)].with_extremes(bad=ABSENT)
 
 
-def frames_of(run: RunDirectory, steps: Steps) -> np.ndarray:
+def frames_of(run: Run, steps: Steps) -> np.ndarray:
     """Positions of the frames of some steps.
 
     Raises PlotError if the run has no finished step, KeyError if it does not have a step that was asked for.
@@ -97,14 +97,14 @@ def frames_of(run: RunDirectory, steps: Steps) -> np.ndarray:
     return positions
 
 
-def known_field(run: RunDirectory, field: str) -> str:
+def known_field(run: Run, field: str) -> str:
     """The field's name; raises PlotError that names the nearest known ones if the run does not have it."""
     if field in run.all_fields:
         return field
     raise PlotError(run.all_fields.unknown(field))
 
 
-def words_of(run: RunDirectory, field: str) -> tuple[str, str]:
+def words_of(run: Run, field: str) -> tuple[str, str]:
     """A field in words, and its unit: "s", "B", "1" or ""."""
     words, unit = title(field, region_titles(run.known_regions), {})
     return words, unit or run.all_fields[field].unit
@@ -128,7 +128,7 @@ def whole_numbers(axis: object) -> None:
     axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, str]:
+def step_numbers(run: Run, positions: np.ndarray) -> tuple[np.ndarray, str]:
     """A number for each frame, and what it is: the program's own number of the step where it counts them one
     by one, else the number of the step's closing."""
     indexes = run.step_indexes[positions]
@@ -140,7 +140,7 @@ def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, 
     return indexes, "step, counted from 0"
 
 
-def about_run(run: RunDirectory, positions: np.ndarray, sums: bool = False) -> str:
+def about_run(run: Run, positions: np.ndarray, sums: bool = False) -> str:
     """A run in a few words, for the line below a title. sums : what is shown adds up its steps."""
     some = f"{len(positions):,} of " if len(positions) < len(run) else ""
     ranks, steps = counted(run.n_ranks, "rank"), counted(len(run), "step")

@@ -31,7 +31,7 @@ from perfield.text import in_seconds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOST_STEPS, MOST_LANES, MOST_ARROWS = 64, 24, 60
 MOST_EDGES = 400
@@ -44,7 +44,7 @@ ENDS = {"late_sender": "sends", "late_receiver": "posts its receive"}  # what en
 
 
 def wait_timeline(
-    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+    run: Run, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
 ) -> Axes:
     """Draws a step as a lane of time for each rank: computing, MPI calls, and in these the waiting.
 
@@ -108,7 +108,7 @@ class _Shown:
     cost_s: np.ndarray
 
     @classmethod
-    def of(cls, run: RunDirectory, positions: np.ndarray) -> _Shown:
+    def of(cls, run: Run, positions: np.ndarray) -> _Shown:
         found = waits_of_steps(run, positions)
         snapshot = Snapshot(run)
         begin_s, end_s = (snapshot.stamps(positions, name) for name in ("begin_s", "end_s"))
@@ -191,7 +191,7 @@ class _Wait:
         return [f"{kind}: {long} for rank {self.cause}", f"{long} for rank {self.cause}", long]
 
 
-def _logged(run: RunDirectory, steps: Steps) -> np.ndarray:
+def _logged(run: Run, steps: Steps) -> np.ndarray:
     """Positions of frames that were asked for and are logged."""
     positions = frames_of(run, steps)
     indexes = run.step_indexes[positions]
@@ -209,7 +209,7 @@ def _logged(run: RunDirectory, steps: Steps) -> np.ndarray:
     return positions
 
 
-def _longest(run: RunDirectory, source: Source) -> np.ndarray:
+def _longest(run: Run, source: Source) -> np.ndarray:
     """The position of the logged frame in which ranks wait longest, but for the first: it sets things up."""
     positions = np.flatnonzero(np.isin(run.step_indexes[frames_of(run, None)], _log_steps(run)))
     positions = positions[positions > 0] if len(positions) > 1 else positions
@@ -217,7 +217,7 @@ def _longest(run: RunDirectory, source: Source) -> np.ndarray:
     return positions[[int(np.argmax(np.concatenate(waiting)))]]
 
 
-def _log_steps(run: RunDirectory) -> np.ndarray:
+def _log_steps(run: Run) -> np.ndarray:
     """Indexes of steps with a log and a frame of their own; raises PlotError if there is none."""
     steps = np.intersect1d(run.logged_steps, run.step_indexes[run.spans == 1])
     if not len(steps):
@@ -308,7 +308,7 @@ def _title(shown: _Shown, which: str) -> str:
     return f"Rank {rank} costs the others {in_seconds(float(shown.cost_s[rank]))} of waiting in {which}"
 
 
-def _more(run: RunDirectory, positions: np.ndarray, shown: _Shown) -> str:
+def _more(run: Run, positions: np.ndarray, shown: _Shown) -> str:
     lanes = len(shown.lanes)
     some = f"; {lanes} ranks: those that wait longest, and for whom" if lanes < run.n_ranks else ""
     return f"{about_run(run, positions)}{some}; arrows: from the rank that was late to the one that waited"

@@ -21,11 +21,11 @@ from perfield.derived.injected import sentence
 from perfield.derived.matching import program
 from perfield.derived.observe import observe
 from perfield.derived.region_sums import RegionSums
+from perfield.derived.run import Run
 from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours, with_cells
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.report.regimes import Regimes, regimes
-from perfield.run import RunDirectory
 from perfield.topology import Placement, placement_of
 
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
@@ -63,7 +63,7 @@ class Report:
     touch; "" if they are known, or if there is no mesh.
     """
 
-    run: RunDirectory
+    run: Run
     observed: Observed
     answers: tuple[Answer, ...]
     findings: tuple[Finding, ...]
@@ -84,7 +84,7 @@ class Report:
 
     @property
     def state(self) -> str:
-        """ "finished", "running" or another state of `RunDirectory`."""
+        """ "finished", "running" or another state of `Run`."""
         return self.run.state
 
     @property
@@ -209,7 +209,7 @@ class Report:
         )
 
 
-def report(run: RunDirectory) -> Report:
+def report(run: Run) -> Report:
     """Reads the run and asks all questions."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
     neighbours, without_neighbours = mesh_neighbours(run)

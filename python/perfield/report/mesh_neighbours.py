@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from perfield.analysis.observed import Observed
-from perfield.run import RunDirectory
+from perfield.derived.run import Run
 
 WITHOUT_VTK = (
     "Nobody looked which pieces of the mesh touch: VTK's Python modules are not installed; "
@@ -16,7 +16,7 @@ WITHOUT_VTK = (
 )
 
 
-def mesh_neighbours(run: RunDirectory) -> tuple[np.ndarray | None, str]:
+def mesh_neighbours(run: Run) -> tuple[np.ndarray | None, str]:
     """As `perfield.pictures.neighbours.touching`; where VTK is not installed, None and a sentence."""
     try:
         from perfield.pictures.neighbours import touching
@@ -25,7 +25,7 @@ def mesh_neighbours(run: RunDirectory) -> tuple[np.ndarray | None, str]:
     return touching(run)
 
 
-def with_cells(observed: Observed, run: RunDirectory) -> Observed:
+def with_cells(observed: Observed, run: Run) -> Observed:
     """With the numbers of cells of a mesh that the program wrote, where the run does not tell them itself and
     they are the same at its begin and its end."""
     if observed.has("cells") or not len(run):

@@ -12,7 +12,7 @@ import numpy as np
 from perfield.analysis.imbalance import largest_and_mean
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.run import RunDirectory
+from perfield.derived.run import Run
 from perfield.text import counted
 from perfield.topology import Machine, Placement, places, ranges
 
@@ -200,7 +200,7 @@ def files(observed: Observed) -> tuple[FileUse, ...]:
     )
 
 
-def notes(run: RunDirectory, observed: Observed, lines: Mapping[str, str]) -> Iterator[str]:
+def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[str]:
     """Yields sentences that limit what a report says."""
     if run.state == "running":
         yield "The program still runs: this is what it had written when the report was made."

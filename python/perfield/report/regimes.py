@@ -13,7 +13,7 @@ from perfield.analysis.regimes import REGIME, RegimeError, statistics
 from perfield.analysis.regimes.longest import longest_classified
 from perfield.analysis.regimes.machine import regime_name
 from perfield.derived.regimes import regimes_of_run
-from perfield.run import RunDirectory
+from perfield.derived.run import Run
 
 MOST_TIMES = 8_000_000  # that a report classifies; of more ranks, some are taken
 
@@ -52,7 +52,7 @@ class Regimes:
         return found
 
 
-def regimes(run: RunDirectory) -> Regimes | None:
+def regimes(run: Run) -> Regimes | None:
     """The regimes of a run's steps; None where there are too few steps, or no times."""
     most = max(1, MOST_TIMES // max(len(run), 1))
     together = max(run.groups.values(), key=len)  # as `timings_of_run` without ranks

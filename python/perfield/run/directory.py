@@ -119,3 +119,12 @@ def why_empty(path: Path, info: dict, streams: Streams) -> str:
     return (
         f"{path} holds no `rank` entry, so no rank is known. {' '.join(damage) or 'The streams are empty.'}"
     )
+
+
+def expect(file: Path) -> None:
+    """Raises RunError if a file of a run is gone."""
+    if not file.exists():
+        raise RunError(
+            f"{file} is no longer there, but was when the run was opened; bring it back, or open the run "
+            "again to see what is left of it."
+        )

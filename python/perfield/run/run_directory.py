@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Union
 
 import numpy as np
@@ -28,7 +30,7 @@ from perfield.run.collectives import (
     of_one_frame,
 )
 from perfield.run.definitions import read_definitions
-from perfield.run.directory import folder_of_indexes, read_info, run_id_of, staged, why_empty
+from perfield.run.directory import expect, folder_of_indexes, read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
@@ -55,6 +57,9 @@ class RunDirectory:
     in each. A run that ended without closing a step has one frame of everything (kind "whole"). Reading a
     frame reads only its own entries. An open run pickles by its path.
     """
+
+    meanings: Mapping[str, Mapping[int, str]] = MappingProxyType({})
+    telling: Sequence[int] = ()
 
     def __init__(
         self, path: str | PathLike[str], until: Mapping[str, int] | None = None, span: int | None = 1
@@ -191,13 +196,16 @@ class RunDirectory:
     def places(self, frames: slice | Sequence[int] = slice(None), rank: int | None = None) -> Places:
         """Where the step entries of these frames lie. frames : positions, from 0. rank : whose; None for all.
 
-        Raises IndexError if the run has no such frame.
+        Raises IndexError if the run has no such frame, RunError if a file with such entries is gone.
         """
         parts = [self._rows(number) for number in np.arange(len(self))[frames]]
         if rank is not None:
             ranks = self._streams.places["rank"]
             parts = [part[ranks[part] == rank] for part in parts]
-        return self._streams.places_of(parts)
+        places = self._streams.places_of(parts)
+        for number in np.unique(places.file):
+            expect(Path(os.fsdecode(places.paths[number])))
+        return places
 
     def first_places(self, frames: Sequence[int]) -> Places:
         """Where the step entries of the lowest rank in each of these frames lie. frames : positions."""
@@ -384,14 +392,7 @@ class RunDirectory:
 
     def uneven(self, positions: Sequence[int]) -> np.ndarray:
         """(n_positions,) whether ranks of one group may have done different steps, as in `Frame.uneven`."""
-        return self.values_and_uneven(positions, [])[1]
-
-    def values_and_uneven(
-        self, positions: Sequence[int], names: Sequence[str]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Values of fields in frames, (n_positions, len(names), n_ranks), and `uneven` of the same frames."""
-        read = self.read(positions, names, with_tables=False)
-        return read["values"], read["uneven"]
+        return self.read(positions, [], with_tables=False)["uneven"]
 
     def read(
         self, positions: Sequence[int], names: Sequence[str], with_tables: bool = True

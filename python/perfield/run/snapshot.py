@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Lock
 from uuid import uuid4
 
 import numpy as np
 
-from perfield.run.errors import RunError
 from perfield.run.run_directory import RunDirectory
-from perfield.run.streams import Places
 
 ENTRIES_PER_CHUNK = 32_768  # takes a tenth of a second to read
 NUMBERS_PER_CHUNK = 2**21  # in the largest variable: 16 MB
@@ -26,7 +22,7 @@ _known: dict[str, Snapshot] = {}  # in a worker, by name
 class Snapshot:
     """A run as it was when this object was made. It pickles with the places of the frames' entries, so that
     other processes read them from the same files without opening the run. Methods read the entries of the
-    requested steps, each once and without the GIL. They raise RunError if a file with such entries is gone.
+    requested steps, each once and without the GIL.
     """
 
     def __init__(self, run: RunDirectory):
@@ -56,29 +52,19 @@ class Snapshot:
     def _frames_at_once(self) -> int:
         return ENTRIES_PER_CHUNK // max(self.run.entries_per_frame, 1)
 
-    def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
-        """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
-        self._places(positions)
-        return self.run.values(names, positions)
-
-    def read(self, positions: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
-        """Values of fields, messages, waits and more of frames, as `RunDirectory.read` gives them."""
-        self._places(positions)
-        return self.run.read(positions, names)
-
     def in_chunks(self, positions: np.ndarray, names: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same values chunk by chunk: positions of frames, and (n_positions, len(names), n_ranks)."""
+        """Values of fields in many frames, chunk by chunk: positions of frames, and their
+        `RunDirectory.values`."""
         n_numbers = max(self.run.n_ranks, 1) * max(len(names), 1)
         size = max(1, min(self._frames_at_once, NUMBERS_PER_CHUNK // n_numbers))
         for begin in range(0, len(positions), size):
             chosen = positions[begin : begin + size]
-            yield chosen, self.fields(chosen, names)
+            yield chosen, self.run.values(names, chosen)
 
     def told(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions,): "label" or "time" of these steps, from the lowest rank, "span", or "uneven"."""
         if name == "span":
             return self.run.spans[positions]
-        self._places(positions)
         if name == "uneven":
             return self.run.uneven(positions)
         return np.array([self.run.told(position)[name] for position in positions.tolist()])
@@ -86,7 +72,6 @@ class Snapshot:
     def stamps(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions, n_ranks): "begin_s" or "end_s" of the ranks' steps on the common clock, or
         "clock_uncertainty_s" of these; NaN where absent."""
-        self._places(positions)
         step, ranks, entries = self.run.entries(positions)
         read = self.run.stamps.uncertainty_s if name == "clock_uncertainty_s" else self.run.stamps.common_s
         values = np.full((len(positions), self.run.n_ranks), np.nan)
@@ -97,19 +82,10 @@ class Snapshot:
         """Rows of "messages", "received", "waits", "calls" or "collectives" of these frames; `step` is an
         index into `positions`."""
         if table == "calls":
-            self._places(positions)
             return self.run.call_rows(positions)
         if table == "collectives":
-            self._places(positions)
             return self.run.collective_rows(positions)
-        return self.run.columns.read_tables(self._places(positions), [])[table]
-
-    def _places(self, positions: np.ndarray) -> Places:
-        """Where the entries of frames lie."""
-        places = self.run.places(positions)
-        for number in np.unique(places.file):
-            _expect(Path(os.fsdecode(places.paths[number])))
-        return places
+        return self.run.columns.read_tables(self.run.places(positions), [])[table]
 
 
 def _received(name: str, data: bytes) -> Snapshot:
@@ -121,11 +97,3 @@ def _received(name: str, data: bytes) -> Snapshot:
             _known[name] = Snapshot(kind.of_frames_only(sent))
             _known[name]._sent = name, data
         return _known[name]
-
-
-def _expect(file: Path) -> None:
-    if not file.exists():
-        raise RunError(
-            f"{file} is no longer there, but was when the run was opened; bring it back, or open the run "
-            "again to see what is left of it."
-        )

@@ -15,8 +15,8 @@ from typing import Any
 
 import perfield
 from perfield.derived.injected import sentence
+from perfield.derived.run import Run
 from perfield.pictures import NEEDS_VTK
-from perfield.run import RunDirectory
 from perfield.serve import inside
 from perfield.serve.frames import Frames
 from perfield.serve.kept import Kept
@@ -41,7 +41,7 @@ class View:
     """
 
     version: int
-    run: RunDirectory
+    run: Run
     frames: dict[str, list[Any]]
     first_of_mesh: dict[int, int]
     has_mesh: bool

@@ -14,9 +14,9 @@ import numpy as np
 
 from perfield.analysis.steps import StepKinds
 from perfield.derived.injected import is_injected
+from perfield.derived.run import Run
 from perfield.output.description import step_title
 from perfield.output.survey import Meshes
-from perfield.run import RunDirectory
 from perfield.serve.ranges import Ranges
 
 
@@ -35,7 +35,7 @@ class Frames:
     """The columns of a run's frames; each is (n_frames,). Not for several threads at once.
 
     label, time : of the lowest rank; time is NaN where the program gave none. n_present : how many ranks have
-    delivered. span, states : as RunDirectory.spans and frame_states. mesh : the number of the mesh, from 0;
+    delivered. span, states : as Run.spans and frame_states. mesh : the number of the mesh, from 0;
     it changes if that of any rank does. has_mesh : whether any rank has one.
     """
 
@@ -45,7 +45,7 @@ class Frames:
         self.states = np.zeros(0, np.int64)
         self.has_mesh = False
 
-    def refresh(self, run: RunDirectory) -> None:
+    def refresh(self, run: Run) -> None:
         """Takes in frames that are new, and those that have grown."""
         states = run.frame_states
         before = np.zeros(len(run), np.int64)
@@ -66,7 +66,7 @@ class Frames:
         found = np.flatnonzero(self.mesh == number)
         return int(found[0]) if len(found) else None
 
-    def columns(self, run: RunDirectory, ranges: Ranges) -> dict[str, list[Any]]:
+    def columns(self, run: Run, ranges: Ranges) -> dict[str, list[Any]]:
         """As the page gets them; see `about`."""
         n_frames = len(self.label)
         kinds: StepKinds | None = ranges.kinds(n_frames)
@@ -95,7 +95,7 @@ class Frames:
         }
 
 
-def _told(run: RunDirectory, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
+def _told(run: Run, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
     """(position, fixed part) of the lowest rank's entry of frames; damaged ones are asked for one by one."""
     places = run.first_places(positions.tolist())
     entries = run.columns.read_tables(places, [], with_tables=False)["entries"]
@@ -104,7 +104,7 @@ def _told(run: RunDirectory, positions: np.ndarray) -> Iterable[tuple[int, Any]]
         yield position, undamaged[at] if at in undamaged else run.told(position)
 
 
-def _meshes(run: RunDirectory) -> tuple[np.ndarray, bool]:
+def _meshes(run: Run) -> tuple[np.ndarray, bool]:
     """The number of each frame's mesh, and whether any rank has a mesh in any frame."""
     meshes, numbers, some = Meshes(), np.zeros(len(run), np.int64), False
     for position in range(len(run)):

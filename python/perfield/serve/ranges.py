@@ -12,9 +12,9 @@ import warnings
 import numpy as np
 
 from perfield.analysis.steps import StepKinds, kinds_of_steps
+from perfield.derived.run import Run
 from perfield.output.scales import usual_peak
 from perfield.output.survey import COMPUTING
-from perfield.run import RunDirectory
 from perfield.serve.look import look
 
 MOST_FRAMES = 4096  # that are read; in longer runs they are spread evenly
@@ -33,10 +33,10 @@ class Ranges:
         self._rows: dict[int, np.ndarray] = {}  # position -> (3, n_ranks): what tells kinds of steps
         self._kinds: tuple[tuple, StepKinds | None] = ((), None)
 
-    def read_on(self, run: RunDirectory, states: np.ndarray, seconds: float) -> bool:
+    def read_on(self, run: Run, states: np.ndarray, seconds: float) -> bool:
         """Reads frames that are new or have grown, for some seconds; returns whether it read any.
 
-        states : (n_frames,) of all frames, as RunDirectory.frame_states.
+        states : (n_frames,) of all frames, as Run.frame_states.
         """
         names = run.columns.names
         read = np.array(list(self._states.items()), np.int64).reshape(-1, 2)
@@ -104,7 +104,7 @@ class Ranges:
             self._kinds = key, kinds_of_steps(rows[:, 0], rows[:, 1], rows[:, 2])
         return self._kinds[1]
 
-    def _kept_rows(self, run: RunDirectory, n_frames: int) -> list[int] | None:
+    def _kept_rows(self, run: Run, n_frames: int) -> list[int] | None:
         if n_frames * run.n_ranks > MOST_VALUES or n_frames > MOST_FRAMES:
             self._rows = {}
             return None
@@ -124,7 +124,7 @@ def range_of(peaks: np.ndarray, low: float) -> dict[str, object]:
 def joined(read: np.ndarray, states: np.ndarray) -> bool:
     """Whether entries that came late joined frames that were read before, so that positions mean others.
 
-    read, states : of frames, as RunDirectory.frame_states, when they were read (0: not yet) and now.
+    read, states : of frames, as Run.frame_states, when they were read (0: not yet) and now.
     """
     if len(read) > len(states):
         return True

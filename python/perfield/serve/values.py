@@ -77,7 +77,7 @@ class _Heat:
 
             def take(positions: np.ndarray) -> None:
                 each = view.run.all_fields.per_step(self._field, positions)[:, None]
-                values = snapshot.fields(positions, [self._field])[:, 0] / each
+                values = snapshot.run.values([self._field], positions)[:, 0] / each
                 rows = np.fmax.reduceat(values, first, axis=1)
                 finite = np.where(np.isfinite(values), values, np.nan)
                 self._peaks[positions] = np.fmax.reduce(finite, axis=1)

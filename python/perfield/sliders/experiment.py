@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from perfield.analysis.oscillators import Topology
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 GIVEN = "as given"
 TOPOLOGIES = (GIVEN, "chain", "ring", "compact chain", "all to all")
@@ -77,7 +77,7 @@ class Settings:
     seed: int = 0
 
 
-def bases(run: RunDirectory | None = None) -> dict[str, Base]:
+def bases(run: Run | None = None) -> dict[str, Base]:
     """The models to begin with, by title: the paper's presets, and before them that of a run."""
     found = {}
     if run is not None:
@@ -89,7 +89,7 @@ def bases(run: RunDirectory | None = None) -> dict[str, Base]:
     return found
 
 
-def base_of_run(run: RunDirectory) -> Base:
+def base_of_run(run: Run) -> Base:
     """Topology, frequencies and coupling of a run, and the phases that it had when they spread most.
 
     Raises ModelError if the run has no messages or too few steps.

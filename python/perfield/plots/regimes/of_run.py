@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 SIZE = (14.4, 15.2)  # inches
 SPREAD_WIDTH, ROW_HEIGHT = 14.4, 5.2  # inches
 MOST_IN_ROW = 4  # distributions
 
 
-def classified(run: RunDirectory, steps: Steps = None, field: str | None = None) -> xr.Dataset:
+def classified(run: Run, steps: Steps = None, field: str | None = None) -> xr.Dataset:
     """The times of a run with their regimes, as `perfield.derived.regimes.regimes_of_run`.
 
     steps : as `perfield.plots` says, from the first of them to the last. field : a field in seconds; None:
@@ -43,7 +43,7 @@ def classified(run: RunDirectory, steps: Steps = None, field: str | None = None)
 
 
 def of_run(
-    run: RunDirectory,
+    run: Run,
     steps: Steps = None,
     figure: Figure | None = None,
     field: str | None = None,
@@ -71,7 +71,7 @@ def of_run(
 
 
 def spread_of_run(
-    run: RunDirectory,
+    run: Run,
     steps: Steps = None,
     figure: Figure | None = None,
     field: str | None = None,

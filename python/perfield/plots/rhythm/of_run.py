@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfield.analysis.oscillators import Model
-    from perfield.run import RunDirectory
+    from perfield.derived.run import Run
 
 MOMENTS_PER_STEP, LEAST_MOMENTS = 4, 400
 MOST_PHASES = 1 << 23
@@ -32,7 +32,7 @@ MOST_PHASES = 1 << 23
 FEWEST_MOMENTS = 32  # where there are many ranks
 
 
-def measured(run: RunDirectory, steps: Steps = None) -> tuple[xr.Dataset, xr.Dataset]:
+def measured(run: Run, steps: Steps = None) -> tuple[xr.Dataset, xr.Dataset]:
     """Phases of a run's ranks, with its communication topology where messages are known; and its steps.
 
     steps : as `perfield.plots` says; phases are those from the first of them to the last. Raises PlotError if
@@ -77,7 +77,7 @@ def predicted(phases: xr.Dataset, model: Model) -> xr.Dataset:
 
 
 def of_run(
-    run: RunDirectory,
+    run: Run,
     steps: Steps = None,
     figure: Figure | None = None,
     words: str = "",
@@ -96,7 +96,7 @@ def of_run(
     return page(phases, of_steps, potential=pull, order=order, words=words, figure=figure)
 
 
-def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:
+def run_and_model(run: Run, steps: Steps = None, figure: Figure | None = None) -> Figure:
     """Draws a run and its model side by side: topology, frequencies and coupling are those of the run.
 
     The model starts from phases that were measured, as `predicted` says. Raises PlotError as `measured`,
