@@ -37,7 +37,7 @@ def printed(capsys):
 def test_info_repeats_the_closing_lines(run, printed):
     lines = printed(run).splitlines()
     assert lines[0] == f"{run}: finished (./heat heat.input)"
-    assert lines[1:] == [*info.closing_lines(run), "mesh       as the program described it"]
+    assert lines[1:] == [*info.summary_of(run), "mesh       as the program described it"]
 
 
 def test_cells_prints_the_topology_picture_as_a_table(tmp_path, printed):

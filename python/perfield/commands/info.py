@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "info"
 HELP = "show what was measured, also while the program runs"
 DESCRIPTION = """\
-Prints the closing lines of a run again. The run may be finished, killed or still
+Prints the summary of a run again. The run may be finished, killed or still
 running.
 
   perfield info perfield-run
@@ -80,12 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the closing lines, or the tables that the options name."""
+    """Prints the summary, or the tables that the options name."""
     run = opened(run_path(arguments.run), arguments.span)
     tables, headings, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
-        facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
+        facts |= {"command": run.info.get("command"), "lines": summary_of(run.path), "damage": run.damage}
         facts["clocks"] = run.clocks_agree
         print(json.dumps(facts | tables, indent=1, default=_plain, allow_nan=False))
         return 0
@@ -93,7 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
         agree = [f"clocks     {run.clocks_agree}"] if run.clocks_agree else []
         mesh = mesh_line(run, arguments)
         print(_title(run))
-        print_labelled([*closing_lines(run.path), *agree, *mesh, *_damage_lines(run.damage)])
+        print_labelled([*summary_of(run.path), *agree, *mesh, *_damage_lines(run.damage)])
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
@@ -106,8 +106,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """The closing lines of a run: who is dearest and why, steps, waiting, messages, own cost, look."""
+def summary_of(path: str | PathLike[str]) -> list[str]:
+    """The lines of a run's summary: the slowest ranks and why, steps, waiting, messages, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 
@@ -142,7 +142,7 @@ def _tables(
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
             f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
             + frame_and_step
-            + "".join(f"\n{line}" for line in closing_lines(run.path) if line.startswith("uneven "))
+            + "".join(f"\n{line}" for line in summary_of(run.path) if line.startswith("uneven "))
         )
         found_paths, n_paths = tables.paths(run)
         if found_paths:

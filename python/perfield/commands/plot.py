@@ -38,7 +38,7 @@ and with --only:
   regimes            when and where the machine was slow: times of ranks and steps, their
                      regimes, and what slow steps cost
   regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks
-  flame              where the dearest rank's time goes, region in region, and what it spends
+  flame              where the slowest rank's time goes, region in region, and what it spends
                      more than the median rank; --flame for short
 
   perfield plot perfield-run

@@ -24,7 +24,7 @@ from perfield.configuration import in_force
 HELP = "run a program and measure it"
 DESCRIPTION = """\
 Runs a program under a launcher, each rank behind perfield-exec, and prints the
-closing lines of the run. Options that perfield does not know go to the launcher.
+summary of the run. Options that perfield does not know go to the launcher.
 The exit code is the program's.
 
   perfield run -n 8 ./a.out input.txt
@@ -220,7 +220,7 @@ def close(
     that ran without perfield, if one was found.
     """
     from perfield.commands.collect import collect
-    from perfield.commands.info import closing_lines
+    from perfield.commands.info import summary_of
     from perfield.run.directory import staged
 
     path = find_run(wanted, run_id)
@@ -229,7 +229,7 @@ def close(
         return [f"perfield: {sentence}" for sentence in sentences if sentence]
     if staged(path):  # by ranks that were killed
         collect(path, quietly=True)
-    found = closing_lines(path) if any((path / "stream").glob("*.pf")) else []
+    found = summary_of(path) if any((path / "stream").glob("*.pf")) else []
     sentence = no_ranks(path, seen)
     lines = [f"perfield: {sentence}"] if sentence else []
     if found:
@@ -270,9 +270,7 @@ def execute(arguments: argparse.Namespace) -> int:
     os.environ.pop("PERFIELD_ALL_RANKS", None)
     if value["enabled"] and not errors and launcher.starts_only(contexts):
         os.environ["PERFIELD_ALL_RANKS"] = run_id  # see bridge/launcher/vouch.hpp
-    os.environ["PERFIELD_SUMMARY"] = (
-        "false"  # this process prints the closing lines, after all ranks have ended
-    )
+    os.environ["PERFIELD_SUMMARY"] = "false"  # this process prints the summary, after all ranks have ended
     if launcher.kind == "openmpi" and os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

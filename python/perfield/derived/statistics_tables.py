@@ -25,7 +25,7 @@ def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     field : as in `fields_of`. level : "node", "switch", "package", "numa", "core", "step".
     Columns: the group under the name of its level (a step: its frame and the program's number), ranks, and
     the statistics over ranks, as the mean over frames; the imbalance is max over mean of these, as in the
-    closing lines. The group with the largest mean comes first; steps come in their order.
+    summary. The group with the largest mean comes first; steps come in their order.
     Raises RunError if the run has no such field.
     """
     steps = open_steps(run).isel(step=slice(-MOST_FRAMES, None))

@@ -87,7 +87,7 @@ def plan_images(
     pair = [name for name in values if name in pair_of(description)]
     others = [name for name in values if name not in pair]
     if steps is None:
-        # The dearest ranks and those that the others wait for are the first two images.
+        # The slowest ranks and those that the others wait for are the first two images.
         for kind in KINDS:
             add_values([over[name, kind] for name in pair if (name, kind) in over], shown, static=True)
         for name in others:

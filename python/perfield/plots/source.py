@@ -61,7 +61,7 @@ class Source:
         return min(float(np.nansum(largest - mean)), most)
 
     def elapsed_s(self, positions: np.ndarray) -> float:
-        """How long the steps took: s of the rank that measured longest, as the closing lines count it."""
+        """How long the steps took: s of the rank that measured longest, as the summary counts it."""
         of_ranks = np.zeros(self.run.n_ranks)
         for values in self.values(positions, ["step_time_s"]):
             of_ranks += np.nansum(values[:, 0], axis=0)

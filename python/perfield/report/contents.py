@@ -57,10 +57,10 @@ class Setting:
 class Report:
     """A run's report.
 
-    run : it is about. observed : what was read of it. answers : to each question. findings : the dearest
-    first. placement : of the ranks. region_sums : of the regions, over the newest frames. lines : the closing
-    lines, what each is called and its text. without_neighbours : why nobody knows which pieces of the mesh
-    touch; "" if they are known, or if there is no mesh.
+    run : it is about. observed : what was read of it. answers : to each question. findings : the one that
+    costs most first. placement : of the ranks. region_sums : of the regions, over the newest frames.
+    lines : of the summary, what each is called and its text. without_neighbours : why nobody knows which
+    pieces of the mesh touch; "" if they are known, or if there is no mesh.
     """
 
     run: Run

@@ -126,8 +126,8 @@ def _survey(report: Report, kinds: StepKinds) -> Survey:
 
 
 def _wanted(report: Report, kind: str, kinds: StepKinds, surveyed: Survey) -> Picture:
-    """What to show: what the dearest finding of this kind names, else compute time. Its step is a position
-    of a frame.
+    """What to show: what the finding of this kind that costs most names, else compute time. Its step is a
+    position of a frame.
 
     Over all steps, unless a finding names a step or the slowest rank moves.
     """

@@ -370,8 +370,8 @@ def _settings(report: Report) -> Section:
 
 def _how(report: Report) -> Section:
     words = (
-        "Findings hold against chance: the tests are those of the closing lines, and a run of which nothing "
-        "is told may still have problems that perfield does not look for. Findings are ordered by the time "
+        "Findings hold against chance: the tests are those of the summary, and a run without "
+        "findings may still have problems that perfield does not look for. Findings are ordered by the time "
         "that could be saved at most; what two findings save does not always add up.",
         "Computing is all time of a step outside MPI and files, without waiting for a PU. Waiting is the "
         "time in MPI calls that may wait for other ranks, with what these calls transfer. What balancing "
@@ -387,9 +387,7 @@ def _how(report: Report) -> Section:
         "Setup before the first step and teardown after the last are in no number.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
-    table = Table(
-        ("line", "text"), lines, folded="The closing lines of the run, as `perfield info` prints them"
-    )
+    table = Table(("line", "text"), lines, folded="The summary of the run, as `perfield info` prints them")
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
 
 

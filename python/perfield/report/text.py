@@ -16,7 +16,7 @@ WIDTH = 100  # characters of a line of words
 
 
 def findings_as_text(report: Report, most: int | None = None) -> str:
-    """The findings, numbered, the dearest first; or that there are none.
+    """The findings, numbered, the one that costs most first; or that there are none.
 
     most : how many are told; None: all.
     """
