@@ -23,7 +23,7 @@ LEGIBLE = 50.0  # in a higher picture such names would be too small to read
 
 @dataclass(frozen=True)
 class Grid:
-    """Where nodes and blocks stand. Lengths are in cells; y grows upwards, reading goes downwards.
+    """Where nodes and blocks are. Lengths are in cells; y grows upwards, reading goes downwards.
 
     x, y : float64 (n_nodes,), the middle of each node's cell.
     block : int32 (n_nodes,), the block of each node; blocks count in reading order.
@@ -46,7 +46,7 @@ class Grid:
 
     @property
     def has_switches(self) -> bool:
-        """Whether blocks stand for switches; if not, all nodes form one block."""
+        """Whether blocks represent switches; if not, all nodes form one block."""
         return bool((self.switch >= 0).any())
 
 

@@ -6,7 +6,7 @@ bottom, so messages can run below. x is the place in the machine: the same core 
 Unused parts stay blank. Rows are one unit high and the widest machine is PLANE_WIDTH units wide, so the
 picture keeps its proportions from 2 PUs to 256.
 
-A rank that is bound to a core stands below it. A rank that may run on several cores spans them all, in a row
+A rank that is bound to a core is below it. A rank that may run on several cores spans them all, in a row
 of its own below the others, so it never seems to be pinned.
 """
 
@@ -89,7 +89,7 @@ def layout(
 ) -> Cells:
     """Lays a run out in space.
 
-    Neighbouring nodes on different switches stand farther apart, by SWITCH_GAP (thesis, Figure 7.16).
+    Neighbouring nodes on different switches are farther apart, by SWITCH_GAP (thesis, Figure 7.16).
     inter_node_offset : distance between the planes of neighbouring nodes; 0 takes one at which a view from
         the side shows all planes without overlap and as large as possible.
     every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
@@ -199,7 +199,7 @@ def _columns_of_ranks(placement: Placement, rank: np.ndarray) -> _Columns:
     """Puts ranks that are bound to a core below it, and the others below these.
 
     Ranks that are bound to the same core divide its space, from left to right by first PU, then by rank.
-    Ranks that may run on several cores span them; those that overlap stand in rows of their own, from top to
+    Ranks that may run on several cores span them; those that overlap are in rows of their own, from top to
     bottom by rank, and their lines begin side by side.
     """
     left, right = placement.first[rank].astype(float), placement.last[rank].astype(float)

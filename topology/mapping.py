@@ -25,10 +25,10 @@ def mpirun_cpusets(
     up to two ranks, by package for more; bound to what they are mapped by.
     Raises MachineError for other words, or if the machine has no such objects.
     """
-    usual = "core" if n_ranks <= _FEW else "package"
-    at_first = "hwthread" if bind_to == "hwthread" and usual == "core" else usual
+    default = "core" if n_ranks <= _FEW else "package"
+    at_first = "hwthread" if bind_to == "hwthread" and default == "core" else default
     map_by = _known("map by", map_by or at_first, MAP_BY)
-    bind_to = _known("bind to", bind_to or (usual if map_by == "slot" else map_by), BIND_TO)
+    bind_to = _known("bind to", bind_to or (default if map_by == "slot" else map_by), BIND_TO)
     whole = (0, len(machine.pus))
     homes = [whole] if map_by == "slot" else _spans(machine, map_by)
     targets = [whole] if bind_to == "none" else _spans(machine, bind_to)

@@ -19,7 +19,7 @@ def places(
     ran_on: np.ndarray | None = None,
     devices: Mapping[int, Sequence[str]] | None = None,
 ) -> list[dict[str, str]]:
-    """Rows that tell where ranks are.
+    """Rows that say where ranks are.
 
     by : "rank", a row for each; "package", one for all ranks in the same package of a node (those that are
     in no single one: of the same node); "alike", one for the same package of all nodes whose machine and

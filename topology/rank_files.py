@@ -69,8 +69,8 @@ def _check_names(placement: Placement) -> None:
     if several:
         raise MachineError(
             f"ranks of one node call it {' and '.join(several[0].hosts[:2])}, as in containers with names of "
-            "their own. A launcher knows it by another name, which this run does not tell; no file can name "
-            "it."
+            "their own. A launcher knows it by another name, which this run does not record; no file can "
+            "name it."
         )
 
 

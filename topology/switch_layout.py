@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Places the switches of the topology picture, as links between the planes of their nodes.
 
-Switches stand in the plane x = 0, above the nodes: a switch spans from the first to the last plane below it,
+Switches are in the plane x = 0, above the nodes: a switch spans from the first to the last plane below it,
 and each level of the tree is one storey higher. Switches of one level that would overlap, such as the spines
-of a fat tree, stand one above the other.
+of a fat tree, are one above the other.
 """
 
 from __future__ import annotations

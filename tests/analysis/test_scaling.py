@@ -35,7 +35,7 @@ def test_entries_that_add_up_to_the_same_number_are_strong():
 
 
 def test_as_many_entries_of_each_rank_show_nothing():
-    with pytest.raises(ScalingError, match=r"do not tell how large their problem was.*--strong.*--weak"):
+    with pytest.raises(ScalingError, match=r"size of the problem of these runs is unknown.*--strong.*--weak"):
         kind_of([measured(n, sizes={}, calls={"iterate": 50.0 * n}) for n in (1, 2)])
 
 

@@ -74,7 +74,7 @@ def test_runs_that_cannot_be_compared_by_regimes_are_refused(runs, capsys, tmp_p
         regime_runs.write(tmp_path / f"quiet{number}", (times * (1 + number)).round(9), run_id=5 + number)
     quiet = tmp_path / "quiet0", tmp_path / "quiet1"
     assert "are too few for 2 regimes" in refused(*quiet, "--regimes", "--steps", "0:300")
-    assert "nothing tells the machine's state from the program's change" in refused(*quiet, "--regimes")
+    assert "nothing separates the machine's state from the program's change" in refused(*quiet, "--regimes")
 
 
 def test_another_number_of_ranks_is_told(runs, tmp_path, capsys):

@@ -119,7 +119,7 @@ def test_repeated_runs_give_a_confidence_interval(runs, tmp_path, capsys):
         (["RUN1"], "1 run was given; name at least two runs"),
         (["RUN1", "RUN1", "--strong"], "are the same run; name each run once"),
         (["RUN1", "OTHER1", "--strong"], "all 2 runs have 1 rank; add runs of other numbers"),
-        (["RUN1", "RUN2"], "do not tell how large their problem was"),
+        (["RUN1", "RUN2"], "size of the problem of these runs is unknown"),
         (["RUN1", "RUN2", "-o", "a.pdf"], "a.pdf is no picture; expected a name that ends in .png or .svg"),
         (["RUN1", "nowhere"], "nowhere"),
     ],

@@ -150,7 +150,7 @@ def test_a_file_of_meshio_without_arrays_lists_none(meshio, tmp_path):
     rows = [f"{x} {y} {z} {n}" for n, (x, y, z) in enumerate(points.tolist())]
     words = ["NDIME= 3", "NELEM= 1", f"12 {' '.join(map(str, cells[0]))} 0", f"NPOIN= {len(rows)}", *rows]
     (tmp_path / "m.su2").write_text("\n".join([*words, "NMARK= 0"]) + "\n")
-    with pytest.raises(MeshMissingError, match=r"m\.su2 has no array with a usual name"):
+    with pytest.raises(MeshMissingError, match=r"m\.su2 has no array with a common name"):
         RankArrayPieces(tmp_path / "m.su2", 2)
 
 

@@ -70,7 +70,7 @@ def test_file_without_the_array_lists_those_that_it_has(tmp_path):
         MeshMissingError, match=r"m\.vtu has no array 'mpi_rank_id'; it has T and p\. .*--rank-array"
     ):
         RankArrayPieces(path, 2, "mpi_rank_id")
-    with pytest.raises(MeshMissingError, match=r"no array with a usual name of ranks.*it has T and p\."):
+    with pytest.raises(MeshMissingError, match=r"no array with a common name of ranks.*it has T and p\."):
         RankArrayPieces(path, 2)
 
 

@@ -194,5 +194,5 @@ def test_efficiencies_of_logged_steps_stand_apart_and_multiply(tmp_path):
     (section,) = (each for each in sections(made) if each.name == "efficiency")
     (table,) = section.tables
     assert table.headings == ("", ">all steps", ">6 logged steps", "meaning")
-    assert "cannot stand for all 12 steps" in section.words[0]
+    assert "do not represent all 12 steps" in section.words[0]
     assert [row[1] for row in table.rows[3:]] == ["", ""]  # serialisation and transfer

@@ -34,7 +34,7 @@ def test_fabric_in_full_has_hosts_by_their_adapters(tmp_path):
     assert len([name for name in network.names if name.startswith("Infiniscale-IV Mellanox Techn")]) == 2
     assert len(set(network.names)) == len(network.names) == 5
     assert network.notes == (
-        "fabric puts n2 on several switches each; they stand under the switch of their first adapter.",
+        "fabric puts n2 on several switches each; they are under the switch of their first adapter.",
     )
 
 

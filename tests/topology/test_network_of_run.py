@@ -135,7 +135,7 @@ def test_names_of_cray_nodes_tell_cabinet_chassis_and_slot(tmp_path):
     assert found(network)["x1000c1s3b0n0"] == "x1000c1s3"
     links = {(network.names[lower], network.names[upper]) for lower, upper in network.links}
     assert {("x1000c0s3", "x1000c0"), ("x1000c1", "x1000")} <= links
-    assert any("racks and the like, as names of nodes tell them" in note for note in network.notes)
+    assert any("racks and the like, as names of nodes imply them" in note for note in network.notes)
 
 
 def test_pattern_of_the_configuration_reads_other_names(tmp_path):

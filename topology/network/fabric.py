@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fabric that was discovered: switches and adapters by their GUIDs, and cables whose ends are equal.
 
-Nothing in it tells which switch is above another, so a switch's level is its distance from the run's nodes,
+It does not say which switch is above another, so a switch's level is its distance from the run's nodes,
 and a run uses the switches on all shortest ways between these. A host is known by the descriptions of its
 adapters, which begin with its name: `n1 HCA-1`, `n1 mlx5_0`, `n1 hfi1_0`.
 """
@@ -32,7 +32,7 @@ class Fabric:
         known[guid] = known.get(guid) or description.strip()
 
     def cable(self, one: str, other: str) -> None:
-        """A cable between two parts; the same may be told by both ends."""
+        """A cable between two parts; both ends may report the same one."""
         if (other, one) not in self._cables:
             self._cables[one, other] = None
 
@@ -63,7 +63,7 @@ class Fabric:
             others = f" and {len(several) - 1:,} more" if several[1:] else ""
             wiring.note(
                 "several",
-                f"{source} puts {several[0]}{others} on several switches each; they stand under the switch "
+                f"{source} puts {several[0]}{others} on several switches each; they are under the switch "
                 "of their first adapter.",
             )
         return wiring.network()

@@ -12,7 +12,7 @@ from .model import NetworkError
 MOST_HOSTS = 1 << 20
 """How many hosts a network may name: more than six times those of the largest machine."""
 
-_MOST_PIECES = 64  # brackets of a name, and what stands between them
+_MOST_PIECES = 64  # brackets of a name, and what is between them
 _ITEM = re.compile(r"(?:[^][,]|\[[^][]*\])+")
 _PIECE = re.compile(r"\[([^]]*)\]|([^[]+)")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")

@@ -29,7 +29,7 @@ class Network:
         first of them.
     source : where this is known from, for sentences: "topology.conf", "SLURM_TOPOLOGY_ADDR".
     notes : sentences about what was missing or contradictory.
-    tree : False if nothing tells which end of a link is the lower one, as in a fabric that was discovered.
+    tree : False if it is unknown which end of a link is the lower one, as in a fabric that was discovered.
         A switch's level then is its distance from the switches of the run's nodes.
     """
 
@@ -137,7 +137,7 @@ def used_switches(network: Network, hosts: Sequence[str]) -> Switches:
         some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         notes += (
             f"no switch of {some} is known from {network.source} ({len(missing)} of {len(hosts)} nodes); "
-            "these stand without one.",
+            "these are without one.",
         )
     if network.tree:
         level = _levels(len(ids), links)

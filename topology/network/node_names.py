@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The racks and the like that the names of nodes tell, where nothing else is known of the network."""
+"""The racks and the like that the names of nodes imply, where nothing else is known of the network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_TRIES = 20_000_000  # about a second
 
 
 def add_node_names(wiring: Wiring, hosts: Iterable[str], pattern: str) -> int:
-    """Puts hosts under what their names tell, and returns how many.
+    """Puts hosts under what their names imply, and returns how many.
 
     pattern : a regular expression for the beginning of a name. Its named groups are the levels, the largest
     part first; the text up to the end of a group names that part. "" takes CRAY_XNAME. Raises NetworkError

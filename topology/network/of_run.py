@@ -63,7 +63,7 @@ def network_of(
             sources.append("the names of the nodes")
             wiring.note(
                 "names",
-                "the switches are racks and the like, as names of nodes tell them, since nothing else is "
+                "the switches are racks and the like, as names of nodes imply them, since nothing else is "
                 "known of the network. Set topology_file to show its switches.",
             )
     except NetworkError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the description of a network, whose kind its content tells."""
+"""Reads the description of a network, whose kind follows from its content."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _aggregated(blocks: list[str], sizes: str, wiring: Wiring) -> list[tuple[str
         wiring.note(
             "sizes",
             f"{wiring.at(int(line))}: BlockSizes is {short(text)}, expected multiples of its first number, "
-            "as in BlockSizes=16,32; blocks stand alone.",
+            "as in BlockSizes=16,32; blocks have no links.",
         )
         return []
     found = []
@@ -156,7 +156,7 @@ def _aggregated(blocks: list[str], sizes: str, wiring: Wiring) -> list[tuple[str
 
 
 def _link_neighbours(text: str, wiring: Wiring) -> None:
-    """Adds the links that slurmibtopology.sh tells in comments only: those between switches with nodes."""
+    """Adds the links that slurmibtopology.sh gives in comments only: those between switches with nodes."""
     found: list[tuple[str, str]] = []
     name_of: dict[str, str] = {}
     name = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The switches above a node as Slurm tells its tasks: SLURM_TOPOLOGY_ADDR and its pattern.
+"""The switches above a node as Slurm gives them to its tasks: SLURM_TOPOLOGY_ADDR and its pattern.
 
 Under topology/tree the address is `spine.leaf.node` with the pattern `switch.switch.node`; one level may hold
 several switches (`s[1-2].leaf.node`) or none. Under topology/block it is `block.node`.

@@ -54,7 +54,7 @@ class Wiring:
         return f"{self.source}, line {line}"
 
     def note(self, kind: str, sentence: str) -> None:
-        """Keeps a sentence on what is wrong; of each kind the first is told, and the rest counted."""
+        """Keeps a sentence on what is wrong; of each kind the first is reported, and the rest counted."""
         self._notes.setdefault(kind, sentence)
         self._count[kind] += 1
 
@@ -105,11 +105,11 @@ class Wiring:
     def network(self, source: str = "") -> Network:
         """The network of all that was read. source : where it is from; "" if from one description."""
         links = _without_cycles(self) if self.tree else tuple(self.links)
-        notes = tuple(_told(sentence, self._count[kind] - 1) for kind, sentence in self._notes.items())
+        notes = tuple(_with_count(sentence, self._count[kind] - 1) for kind, sentence in self._notes.items())
         return Network(tuple(self.names), links, self.leaf_of, source or self.source, notes, self.tree)
 
 
-def _told(sentence: str, more: int) -> str:
+def _with_count(sentence: str, more: int) -> str:
     if not more:
         return sentence
     return f"{sentence} ({more:,} more {'place is' if more == 1 else 'places are'} like this.)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The accessor `run.steps.perfield`: statistics over the ranks of each part of the machine.
 
-Importing this module gives it to all xarray Datasets. What it needs to know of a rank's place stands in the
+Importing this module gives it to all xarray Datasets. What it needs to know of a rank's place is in the
 Dataset's coordinates, so it works after a selection, and on Datasets that were stored elsewhere.
 """
 
@@ -77,10 +77,10 @@ def groups(dataset: xr.Dataset, level: str) -> tuple[np.ndarray, list[str]]:
     known = [name for name in dataset.coords if dataset[name].dims == ("rank",) and name != "rank"]
     needed = {"node", "node_name", level} if level in ("node", *PARTS) else {level}
     if level == "rank" or not needed <= set(known):
-        usual = [name for name in LEVELS if name in known]
+        levels = [name for name in LEVELS if name in known]
         rest = [name for name in known if name not in LEVELS and name != "node_name"]
         raise ValueError(
-            f"this Dataset has no groups by {level!r}; it has {_listed([*usual, *rest, 'step'])}."
+            f"this Dataset has no groups by {level!r}; it has {_listed([*levels, *rest, 'step'])}."
         )
     column = dataset[level].values
     if level not in ("node", *PARTS):
@@ -89,7 +89,7 @@ def groups(dataset: xr.Dataset, level: str) -> tuple[np.ndarray, list[str]]:
     node = dataset["node"].values.astype(np.int64)
     label = dataset["node_name"].values
     part = np.zeros(n_ranks) if level == "node" else np.asarray(column, float)
-    width = int(np.nanmax(part, initial=0)) + 2  # the last number of each node stands for no single part
+    width = int(np.nanmax(part, initial=0)) + 2  # the last number of each node belongs to no single part
     number = np.where(np.isnan(part), width - 1, np.nan_to_num(part)).astype(np.int64)
     key = np.where(node < 0, np.iinfo(np.int64).max, node * width + number)
     different, first, number = np.unique(key, return_index=True, return_inverse=True)

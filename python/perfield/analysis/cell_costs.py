@@ -70,7 +70,7 @@ def filled(cost_s: np.ndarray, n_cells: np.ndarray) -> np.ndarray:
 
 
 def unit_of(cost_s: np.ndarray, n_cells: np.ndarray) -> float:
-    """The seconds that one unit of a whole weight stands for, 0 if nothing costs time (`whole_weights`)."""
+    """The seconds that one unit of a whole weight represents, 0 if nothing costs time (`whole_weights`)."""
     total = float((cost_s * n_cells).sum())
     return max(total / float(n_cells.sum()) / MEAN_WEIGHT, total / LARGEST_SUM) if total > 0 else 0.0
 
@@ -78,7 +78,7 @@ def unit_of(cost_s: np.ndarray, n_cells: np.ndarray) -> float:
 def whole_weights(cost_s: np.ndarray, n_cells: np.ndarray) -> tuple[np.ndarray, float]:
     """Costs as whole numbers of at least 1, as METIS and ParMETIS take them.
 
-    cost_s, n_cells : (n_parts,). Returns int64 (n_parts,) and the seconds that one unit stands for: the mean
+    cost_s, n_cells : (n_parts,). Returns int64 (n_parts,) and the seconds that one unit represents: the mean
     cell weighs MEAN_WEIGHT, or less where the sum would pass LARGEST_SUM. All weigh 1 if nothing costs time.
     """
     unit_s = unit_of(cost_s, n_cells)

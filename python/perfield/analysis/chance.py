@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests against chance: those of the closing lines, computed by the same code (`bridge/summary/chance.cpp`).
+"""Tests against chance: those of the summary, computed by the same code (`bridge/summary/chance.cpp`).
 
 They use no random numbers, so the same run always gives the same answer. docs/summary.md explains
 them.
@@ -24,11 +24,11 @@ class Differences:
     pattern : "fixed": the same ranks have most, step after step; "moving": the rank with most changes, but
     not by chance; "chance": it changes as by chance, or the ranks hardly differ. ratio : the largest rank of
     each step to the mean, over all steps. saved : the sum over steps of the largest minus the mean, in the
-    table's unit. most : columns of the ranks that have most and cannot be told apart, if "fixed".
+    table's unit. most : columns of the ranks that have most and cannot be distinguished, if "fixed".
     n_in_turn : how many ranks had most in some step. stay : for how many steps in a row one had most, on
     average. chance : the probability that nothing but chance makes this pattern, over all ranks and distances
     that were tried; meaningless for "chance". is_significant : some rank or order is beyond chance, even if
-    it is too small to tell.
+    it is too small for a test.
     """
 
     pattern: str

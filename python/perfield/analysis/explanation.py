@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What explains an imbalance: the rules of the closing lines, by the same code.
+"""What explains an imbalance: the rules of the summary, by the same code.
 
 docs/summary.md explains them; `bridge/summary/explanation.cpp` computes them.
 """
@@ -38,11 +38,11 @@ class Explanation:
 
 @dataclass(frozen=True)
 class CostOfCells:
-    """What the cells of the dearest ranks cost, where the number of cells explains nothing.
+    """What the cells of the slowest ranks cost, where the number of cells explains nothing.
 
     are_alike : all ranks have as many, to 1 %. may_explain : there are two ranks, too few to test what their
     cells would explain. alone : the imbalance of the numbers of cells. relative : compute time per cell,
-    relative to the other ranks. costs_more : by enough to be told.
+    relative to the other ranks. costs_more : by enough to be reported.
     """
 
     are_alike: bool
@@ -69,9 +69,9 @@ def explanation(
 
 
 def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) -> CostOfCells | None:
-    """What cells cost on the ranks that are dearest step after step; None where nobody knows.
+    """What cells cost on the ranks that are slowest step after step; None where nobody knows.
 
-    compute, cells : (n_steps, n_ranks). Raises ValueError for other shapes, and if no ranks are dearest.
+    compute, cells : (n_steps, n_ranks). Raises ValueError for other shapes, and if no ranks are slowest.
     """
     if not np.isfinite(cells).all():
         return None
@@ -82,7 +82,7 @@ def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) ->
 def regions_to_report(
     saved: Sequence[float], share: Sequence[float], elapsed: float, most: float
 ) -> list[int]:
-    """Numbers of regions that are worth telling, the one with most to save first.
+    """Numbers of regions that are worth reporting, the one with most to save first.
 
     saved : what balancing each would save; 0 where its ranks differ by chance. share : of all ranks' time,
     what is in it. elapsed, and what the ranks' PUs leave to save at most : in the unit of saved.
@@ -94,7 +94,7 @@ def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | N
     """The column of the one rank that others wait for beyond chance.
 
     waited : how long each was waited for, (n_steps, n_ranks). named : all waiting that names a rank;
-    waiting : all there is. None where nobody stands out, or most waiting names nobody.
+    waiting : all there is. None where no rank stands out, or most waiting names nobody.
     """
     return _bridge.rank_waited_for(_known(waited), named, waiting)
 

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 LEAST_SHARE = 0.05  # of the most that either end exchanges with anyone; less does not pull
 APART = 0.9  # smallest distance of two ranks; neighbours are about 1 apart
-MOST_SPRINGS = 1500  # ranks with springs between all pairs; more stand where the axes put them
+MOST_SPRINGS = 1500  # ranks with springs between all pairs; with more, each stays where the axes put it
 PIVOTS = 60  # ranks from which distances are taken to find the axes
 ITERATIONS = 100
 GAP = 1.5  # between parts of the graph that exchange nothing
@@ -28,7 +28,7 @@ def placed_by_messages(
 
     source, target : (n_pairs,) ranks. amount : (n_pairs,) >= 0, of bytes, say; both directions add up. Pairs
     with less than LEAST_SHARE of what each of their ends exchanges with its main partner do not count: a
-    gather at the end would pull all ranks to one. Parts without messages between them stand side by side.
+    gather at the end would pull all ranks to one. Parts without messages between them lie side by side.
     """
     first, second = _pairs(n_ranks, source, target, amount)
     ones = np.ones(len(first))
@@ -88,7 +88,7 @@ def _laid_out(graph: object) -> np.ndarray:
 def _axes(distances: np.ndarray) -> np.ndarray:
     """Places (n, 2) on the two main axes of distances (n_pivots, n).
 
-    A little of the ranks' order is in them, as ranks that stand alike would stand in one place.
+    A little of the ranks' order is in them, as ranks with the same neighbours would share one place.
     """
     squares = distances.T**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()

@@ -18,15 +18,15 @@ from perfield.analysis.explanation import (
 from perfield.analysis.observed import COMPUTING, Observed, once
 from perfield.topology import Placement, usable_pus
 
-CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
+CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the summary
 FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
-DEARER = 1.1  # than the mean, in a region alone: less comes and goes with the system
+SLOWER = 1.1  # than the mean, in a region alone: less comes and goes with the system
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
 
 
 @dataclass(frozen=True)
-class DearRegion:
+class UnevenRegion:
     """A region in which ranks differ. saved_s : what balancing it would save. name : in the program."""
 
     stem: str
@@ -39,7 +39,7 @@ class Imbalance:
     """How ranks differ in compute time, without what they waited for a PU.
 
     compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
-    cost : of cells, where their number explains nothing and the same ranks are dearest; None.
+    cost : of cells, where their number explains nothing and the same ranks are slowest; None.
     inside : the name of the region whose compute time this is; "" for all compute time.
     """
 
@@ -51,17 +51,17 @@ class Imbalance:
 
     @property
     def columns(self) -> np.ndarray:
-        """int64, columns of the ranks that are dearest step after step; empty without such."""
+        """int64, columns of the ranks that are slowest step after step; empty without such."""
         return np.array(self.found.most, np.int64)
 
     @property
     def times_mean(self) -> float:
-        """Compute time of the dearest ranks, over the mean of all."""
+        """Compute time of the slowest ranks, over the mean of all."""
         of_rank = self.compute.sum(axis=0)
         return float(of_rank[self.columns].mean() / of_rank.mean())
 
 
-def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbalance:
+def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imbalance:
     """How ranks differ in compute time, or in that of a region, and why."""
     if region is None:
         compute, inside = np.nan_to_num(observed.of("compute_time_s").astype(float)), ""
@@ -82,13 +82,13 @@ def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbala
 
 
 @once
-def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list[DearRegion]] | None:
+def imbalance_to_report(observed: Observed, least: float) -> tuple[Imbalance, list[UnevenRegion]] | None:
     """The imbalance that is beyond chance and costs enough, and the regions it is in; None without one.
 
     It is that of the region in which ranks differ most, where all compute time differs by chance only.
     least : what it must cost, of the run's time.
     """
-    imbalance, regions = imbalance_of(observed), dear_regions(observed)
+    imbalance, regions = imbalance_of(observed), uneven_regions(observed)
     if observed.has_delays:  # times of regions contain them
         regions = []
     if imbalance.found.pattern == "chance" and regions:
@@ -129,9 +129,9 @@ def _most_to_save(observed: Observed) -> float:
 
 
 def _lasts(imbalance: Imbalance, least_s: float) -> bool:
-    """Whether the dearest ranks are dear by so much in all, without what changes from step to step."""
+    """Whether the slowest ranks are slower by so much in all, without what changes from step to step."""
     of_rank = imbalance.compute.sum(axis=0)
-    return imbalance.times_mean >= DEARER and of_rank[imbalance.columns].mean() - of_rank.mean() >= least_s
+    return imbalance.times_mean >= SLOWER and of_rank[imbalance.columns].mean() - of_rank.mean() >= least_s
 
 
 def compute_time_in(observed: Observed, stem: str) -> np.ndarray:
@@ -142,7 +142,7 @@ def compute_time_in(observed: Observed, stem: str) -> np.ndarray:
     return np.nan_to_num(table.astype(float))
 
 
-def dear_regions(observed: Observed) -> list[DearRegion]:
+def uneven_regions(observed: Observed) -> list[UnevenRegion]:
     """The regions in which ranks differ by more than chance, those with most to save first."""
     stems = list(observed.of_regions("<region>_time_s"))
     saved, most = [], _most_to_save(observed)
@@ -152,5 +152,5 @@ def dear_regions(observed: Observed) -> list[DearRegion]:
     elapsed = observed.elapsed_s
     all_time = np.nansum(observed.of("step_time_s"), dtype=float)
     share = [float(np.nansum(observed.of(f"{stem}_time_s"), dtype=float) / all_time) for stem in stems]
-    told = regions_to_report(saved, share, elapsed, most)
-    return [DearRegion(stems[at], observed.regions[stems[at]], min(saved[at], most)) for at in told]
+    chosen = regions_to_report(saved, share, elapsed, most)
+    return [UnevenRegion(stems[at], observed.regions[stems[at]], min(saved[at], most)) for at in chosen]

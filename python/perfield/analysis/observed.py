@@ -28,7 +28,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class SampledFunctions:
-    """How long ranks were in the functions that matter, as samples tell it, in all steps together.
+    """How long ranks were in the functions that matter, as samples show it, in all steps together.
 
     names : without MPI's. time_s, variance : float64 (n_functions, n_columns), s of CPU time, and s^2 by
     which the number of samples leaves it unsure.
@@ -186,7 +186,7 @@ class Observed:
 
 
 def unmeasured(placement: Placement) -> Observed:
-    """Ranks that sit somewhere, of which nothing was measured."""
+    """Placed ranks without measurements."""
     none = np.zeros(0, np.int64)
     return Observed(
         n_ranks=placement.n_ranks,

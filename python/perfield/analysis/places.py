@@ -18,11 +18,11 @@ from perfield.analysis.imbalance import Imbalance, compute_time_in
 from perfield.analysis.observed import Observed
 
 CHANCE = 0.001  # of one false place per run, as for names of ranks
-SLOWER = 1.05  # than other nodes; less is not told
+SLOWER = 1.05  # than other nodes; less is not reported
 APART = 0.95  # of all pairs of a slow node's rank and another: so many must differ in that direction
 EXACT = 1e-6  # the least deviation between ranks, relative; what is measured is no more exact
 OF_COMPUTE = 0.05  # a region of this share of the compute time must be slower, too
-AS_MUCH = 0.8  # of the dear ranks must be in the group, and of the group dear
+AS_MUCH = 0.8  # of the slowest ranks must be in the group, and of the group among them
 LONGEST_STRIDE = 64
 FEWEST_PIECES = 8  # whose likeness to their neighbours can be tested
 
@@ -46,7 +46,7 @@ class SlowNodes:
 @dataclass(frozen=True)
 class Group:
     """Ranks that have the same place in every node, or in the row of ranks. words : "the first rank of each
-    node". chance : that the dear ranks are these by chance."""
+    node". chance : that the slowest ranks are these by chance."""
 
     words: str
     columns: np.ndarray
@@ -123,7 +123,7 @@ def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Ite
 
 
 def _share_pus(observed: Observed, nodes: np.ndarray) -> bool:
-    """Whether more ranks share a PU on these nodes than on others: then that explains it, told elsewhere."""
+    """Whether more ranks share a PU on these nodes than on others, which another finding reports."""
     placement = observed.placement
     assert placement is not None
     slow, others = [], []
@@ -155,37 +155,38 @@ def _switch_of(observed: Observed, nodes: np.ndarray) -> int | None:
     return int(switches[0]) if (of_node == switches[0]).sum() == len(nodes) else None
 
 
-def place_in_machine(observed: Observed, dear: np.ndarray) -> Group | None:
-    """The group of ranks that the dear ones are: one place in every node, or every k-th rank.
+def place_in_machine(observed: Observed, slowest: np.ndarray) -> Group | None:
+    """The group that the slowest ranks form: one place in every node, or every k-th rank.
 
-    dear : columns. The test is the hypergeometric chance of so many dear ranks in the group, times the number
-    of groups tried. None if the dear ranks are no such group beyond chance.
+    slowest : columns. The test is the hypergeometric chance of so many of the slowest ranks in the group,
+    times the number of groups tried. None if they are no such group beyond chance.
     """
     from scipy.stats import hypergeom
 
     groups = list(_groups(observed))
     best = None
     for words, members in groups:
-        hits = int(members[dear].sum())
-        if hits < max(2, AS_MUCH * len(dear), AS_MUCH * members.sum()):
+        hits = int(members[slowest].sum())
+        if hits < max(2, AS_MUCH * len(slowest), AS_MUCH * members.sum()):
             continue
-        chance = float(hypergeom.sf(hits - 1, len(members), members.sum(), len(dear)) * len(groups))
+        chance = float(hypergeom.sf(hits - 1, len(members), members.sum(), len(slowest)) * len(groups))
         if chance <= CHANCE and (best is None or chance < best.chance):
             best = Group(words, np.flatnonzero(members), chance)
     return best
 
 
 def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
-    """Whether the dear ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain it."""
+    """Whether the slowest ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain
+    it."""
     if imbalance.explained.cause or imbalance.found.pattern != "fixed":
         return False
     slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s")))
     return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())
 
 
-def place_of_dear(observed: Observed, imbalance: Imbalance) -> Group | None:
-    """The place in the machine that dear ranks have in common: those that are nearer to the dearest than
-    to the mean."""
+def place_of_slowest(observed: Observed, imbalance: Imbalance) -> Group | None:
+    """The place in the machine that the slowest ranks have in common: those that are nearer to the slowest
+    than to the mean."""
     times = imbalance.compute.sum(axis=0)
     halfway = (times[imbalance.columns].mean() + times.mean()) / 2
     return place_in_machine(observed, np.flatnonzero(times >= halfway))
@@ -215,7 +216,7 @@ def _groups(observed: Observed) -> Iterator[tuple[str, np.ndarray]]:
                 yield f"what runs on {where} {one:.0f} of each node", number == one
     for stride in range(2, min(LONGEST_STRIDE, n // 2) + 1):
         for first in range(stride):
-            yield f"one rank in {stride}, from rank {first} on", observed.ranks % stride == first
+            yield f"one rank in {stride} (from rank {first} on)", observed.ranks % stride == first
 
 
 def _position(node: np.ndarray) -> np.ndarray:

@@ -268,7 +268,7 @@ def _swapped(graph: csr_matrix, start: np.ndarray, distance: np.ndarray) -> np.n
 def _promising(
     graph: csr_matrix, domain: np.ndarray, to_each: np.ndarray, distance: np.ndarray
 ) -> list[tuple[int, int]]:
-    """Pairs of ranks whose swap gains most as things stand, the best first."""
+    """Pairs of ranks whose swap gains most in the current order, the best first."""
     every, n_domains = np.arange(len(domain)), len(distance)
     change = to_each - to_each[every, domain][:, None]  # below 0: cheaper there
     by_domain = np.argsort(domain, kind="stable")

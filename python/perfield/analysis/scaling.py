@@ -30,7 +30,7 @@ class Measured:
         entered it.
     memory_bytes : (n_ranks,) B, each rank's largest resident memory in any step; NaN if unknown.
     whole_s : s from the first rank's start to the last rank's end; NaN if unknown.
-    sizes : what the run tells of the size of its problem, all ranks together and per step: "cells", "points",
+    sizes : what the run knows of the size of its problem, all ranks together and per step: "cells", "points",
         "instructions".
     calls : region -> how often all ranks together enter it in a step; only regions that all ranks enter.
     steps_end : what closes a step, in words; "" for a step call of the program's own. sharing : which ranks
@@ -57,7 +57,7 @@ class Measured:
 class Scaling:
     """How a program scales.
 
-    kind : "strong" or "weak". because : what tells so, in words.
+    kind : "strong" or "weak". because : the reason, in words.
     steps : of the median step that writes no output. whole : of the whole runs, with their setup; None if
         they did different numbers of steps, or their ends are unknown. regions : of each region, by name.
     load_balance, communication_efficiency, computation_scaling : (n_sizes,), as POP defines them, but of each
@@ -98,13 +98,13 @@ class Scaling:
 
 
 def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
-    """Whether runs are of strong or weak scaling, and what tells so, in words.
+    """Whether runs are of strong or weak scaling, and the reason, in words.
 
     Strong: all ranks together have the same cells, whatever their number. Weak: each rank has. Points count
     where cells are unknown, and instructions where both are. A region that all ranks enter, and whose entries
     add up to the same number, shows strong scaling; the other way round shows nothing, as a solver may
     iterate as often on any number of ranks.
-    Raises ScalingError where the runs do not tell, or mix both.
+    Raises ScalingError where the runs do not show it, or mix both.
     """
     n_ranks = np.array([run.n_ranks for run in runs], float)
     for what in ("cells", "points", "instructions"):
@@ -114,10 +114,10 @@ def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
         same = SAME_CELLS if what == "cells" else SAME_WORK
         total, each = size.max() / size.min(), (size / n_ranks).max() / (size / n_ranks).min()
         if min(total, each) > same:
-            told = ", ".join(f"{run.name}: {run.sizes[what]:,.0f} on {run.n_ranks}" for run in runs)
+            sizes = ", ".join(f"{run.name}: {run.sizes[what]:,.0f} on {run.n_ranks}" for run in runs)
             raise ScalingError(
                 f"these runs mix strong and weak scaling: neither the {what} of all ranks nor those per rank "
-                f"stay the same ({told}); choose runs of one kind, or say --strong or --weak."
+                f"stay the same ({sizes}); choose runs of one kind, or say --strong or --weak."
             )
         if total <= each:
             return STRONG, f"all ranks together have {_amount(size)} {what} in each run"
@@ -127,7 +127,7 @@ def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
         if entries.min() > n_ranks.max() and entries.max() / entries.min() <= SAME_CELLS:
             return STRONG, f"all ranks together enter '{name}' {_amount(entries)} times a step in each run"
     raise ScalingError(
-        "these runs do not tell how large their problem was, as they have no cells, points or instructions; "
+        "the size of the problem of these runs is unknown, as they have no cells, points or instructions; "
         "say --strong if it was the same in all runs, or --weak if it grew with the number of ranks."
     )
 
@@ -135,7 +135,7 @@ def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
 def scaling(runs: Sequence[Measured], kind: str | None = None) -> Scaling:
     """Compares runs of different numbers of ranks.
 
-    kind : STRONG or WEAK; None: as `kind_of` tells. Times are medians over the steps that write no output.
+    kind : STRONG or WEAK; None: as `kind_of` finds. Times are medians over the steps that write no output.
     Raises ScalingError, which says why these runs cannot be compared.
     """
     _expect_comparable(runs)
@@ -230,26 +230,26 @@ def _notes(runs: Sequence[Measured]) -> list[str]:
     if shared:
         sizes = in_list([str(size) for size in dict.fromkeys(run.n_ranks for run in shared)])
         notes.append(f"Ranks share PUs in runs of {sizes} ranks. In {shared[-1].name}, {shared[-1].sharing}.")
-    few = [f"{run.name} has {len(_usual(run))}" for run in runs if len(_usual(run)) < 5]
+    few = [f"{run.name} has {len(_without_output(run))}" for run in runs if len(_without_output(run)) < 5]
     notes += [f"A median of fewer than five steps says little: {in_list(few)}."] if few else []
     return notes
 
 
-def _usual(run: Measured) -> np.ndarray:
+def _without_output(run: Measured) -> np.ndarray:
     """Positions of the steps that count: those without output; all, if each writes some."""
     return np.flatnonzero(~run.is_output) if not run.is_output.all() else np.arange(len(run.is_output))
 
 
 def _median(run: Measured, values: np.ndarray) -> float:
     """The median over steps that have a value, times the share of steps that have one."""
-    usual = values[_usual(run)]
-    present = usual[np.isfinite(usual)]
-    return float(np.median(present)) * len(present) / len(usual) if len(present) else np.nan
+    typical = values[_without_output(run)]
+    present = typical[np.isfinite(typical)]
+    return float(np.median(present)) * len(present) / len(typical) if len(present) else np.nan
 
 
 def _mean(run: Measured, values: np.ndarray) -> float:
-    usual = values[_usual(run)]
-    return float(np.nanmean(usual)) if np.isfinite(usual).any() else np.nan
+    typical = values[_without_output(run)]
+    return float(np.nanmean(typical)) if np.isfinite(typical).any() else np.nan
 
 
 def _ratio(values: np.ndarray, over: np.ndarray) -> np.ndarray:

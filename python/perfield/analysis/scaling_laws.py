@@ -39,8 +39,8 @@ class Fit:
 
     @property
     def holds(self) -> bool:
-        """Whether the law describes the times: it misses them by at most 10 %, and they tell the serial share
-        to within 0.5."""
+        """Whether the law describes the times: it misses them by at most 10 %, and they determine the serial
+        share to within 0.5."""
         return self.misfit <= MOST_MISFIT and self.high - self.low <= WIDEST
 
 
@@ -95,8 +95,8 @@ def fit(n_ranks: np.ndarray, time_s: np.ndarray, kind: str) -> Fit:
     """Fits the serial share and the time on one rank by least squares of relative errors.
 
     n_ranks : (n_runs,), at least three different numbers. time_s : (n_runs,) s, > 0. kind : STRONG or WEAK.
-    The interval holds all shares whose squared errors an F test cannot tell from the least ones; it stays
-    within 0 to 1, and also counts that the law itself may not hold.
+    The interval holds all shares whose squared errors an F test cannot distinguish from the least ones; it
+    stays within 0 to 1, and also counts that the law itself may not hold.
     Raises ScalingError with fewer numbers of ranks.
     """
     n_ranks, logs = np.asarray(n_ranks, float), np.log(np.asarray(time_s, float))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 STATISTICS = ("min", "mean", "std", "max", "imbalance")
-"""std divides by the number of values; imbalance is max over mean, as in the closing lines."""
+"""std divides by the number of values; imbalance is max over mean, as in the summary."""
 
 
 def statistics(values: np.ndarray, begin: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:

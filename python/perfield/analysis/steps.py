@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tells kinds of steps apart: steps that write output, a typical step, and the slowest one.
+"""Classifies steps: steps that write output, a typical step, and the slowest one.
 
 The first and the last step of a run, and the longest, are often set-up or output. A picture of them misleads.
 """
@@ -33,7 +33,7 @@ class StepKinds:
 def kinds_of_steps(
     compute_s: np.ndarray, written_bytes: np.ndarray | None = None, file_time_s: np.ndarray | None = None
 ) -> StepKinds:
-    """Tells the kinds of steps.
+    """Classifies steps.
 
     compute_s : (n_steps, n_ranks) s, compute time; NaN where unknown. written_bytes, file_time_s : the same
     shape, B and s, what each rank wrote to files and its time there; None or NaN where not watched.
@@ -53,14 +53,14 @@ def kinds_of_steps(
                 f"{name} has the shape {given.shape}, but compute_s has {compute_s.shape}; pass both of the "
                 "same steps and ranks."
             )
-        if np.isfinite(given).any():  # bytes tell more than times: a slow disk also delays a log
+        if np.isfinite(given).any():  # bytes are better evidence than times: a slow disk also delays a log
             is_output = output_steps(given, least)
             break
-    usual = np.isfinite(compute_s).any(axis=1)
-    usual &= ~is_output if (usual & ~is_output).any() else True
-    if not usual.any():
+    typical = np.isfinite(compute_s).any(axis=1)
+    typical &= ~is_output if (typical & ~is_output).any() else True
+    if not typical.any():
         return StepKinds(is_output, None, None)
-    positions = np.flatnonzero(usual)
+    positions = np.flatnonzero(typical)
     times = compute_s[positions]
     known = np.isfinite(times)
     medians = np.nanmedian(times[:, known.any(axis=0)], axis=0)

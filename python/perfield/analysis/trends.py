@@ -33,7 +33,7 @@ def trend(values: np.ndarray) -> Trend | None:
 
     The line is Theil's and Sen's (the median slope of all pairs), so three values in ten may lie anywhere:
     output steps do no harm. The test is Mann's and Kendall's; its number of independent values is reduced as
-    the autocorrelation of what is left beside the line tells (Bayley and Hammersley, 1946).
+    the autocorrelation of what is left beside the line shows (Bayley and Hammersley, 1946).
     """
     from scipy.stats import kendalltau, norm, theilslopes
 

@@ -90,9 +90,9 @@ def mesh_ghosts(ghosts: NDArray, association: Association = "points", block: int
 def mesh_size(cells: int, points: int, ghost_cells: int = 0, grid: int = 0) -> None:
     """Says how large this rank's piece is, for a program that does not describe its mesh.
 
-    cells, points : the rank's own. ghost_cells : those beside them. grid : any number; it tells several grids
-    of one rank apart, which add up. The numbers hold until a later step brings new ones. `perfield.attach`
-    calls it for the grids that it gets.
+    cells, points : the rank's own. ghost_cells : those beside them. grid : any number; it distinguishes
+    several grids of one rank apart, which add up. The numbers hold until a later step brings new ones.
+    `perfield.attach` calls it for the grids that it gets.
     """
     _recorder.mesh_size(grid, cells, points, ghost_cells)
 
@@ -121,7 +121,7 @@ def _shape(array: NDArray, what: str) -> tuple[int, ...]:
 
 
 def _has_components(shape: tuple[int, ...], block: int, association: int) -> bool:
-    """Whether the last axis of a field holds components, judged by the shape of its block."""
+    """Whether the last axis of a field holds components, by the shape of its block."""
     along = _POINTS_ALONG.get(block)
     if along:
         if association == _recorder.CELLS:

@@ -51,7 +51,7 @@ class MeshUnknownError(MeshMissingError):
 
 
 def dataset_of(block: Block) -> vtkDataSet:
-    """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
+    """Makes the VTK dataset of one block, with VTK's own ghost arrays.
 
     block : `perfield.run.Block`; coordinates in the program's own unit.
     Raises MeshError if its arrays do not fit together. VTK checks nothing: it reads and draws beyond the end

@@ -29,7 +29,7 @@ class Boxes:
     """A box for each rank that has a place, the same in all steps.
 
     way, notes : for titles, and for the user. place : gives (n_ranks, 3) the middles, NaN for a rank without
-    one; called when the first box is asked for. size : of all boxes, three.
+    one; called when the first box is requested. size : of all boxes, three.
     """
 
     are_cells = False  # a box is no cell of the program
@@ -66,7 +66,7 @@ def shown_boxes(run: AnyRun) -> Boxes:
 def boxes_by_grid(run: AnyRun) -> Boxes:
     """Boxes as the program's largest Cartesian communicator places its ranks; of several, the first made.
 
-    Its first three axes are x, y and z; ranks that differ in a further axis only stand in blocks beside one
+    Its first three axes are x, y and z; ranks that differ in a further axis only are in blocks beside one
     another. Raises MeshMissingError if the run has none of several ranks, and of half of all ranks.
     """
     grid = max(run.grids, key=lambda one: one.size, default=None)
@@ -121,7 +121,7 @@ def _ends(dims: Sequence[int], periodic: Sequence[bool]) -> str:
 
 
 def boxes_by_messages(run: AnyRun) -> Boxes:
-    """Boxes in the plane; ranks that exchange much stand side by side.
+    """Boxes in the plane; ranks that exchange much lie side by side.
 
     Raises MeshMissingError if no rank sent a message to another: then nothing says which are neighbours.
     """

@@ -100,7 +100,7 @@ def clashes(communicators: Sequence[Communicator]) -> list[str]:
 
 
 class CollectiveBars:
-    """The layer of collective operations of all frames: where its rails and bars stand.
+    """The layer of collective operations of all frames: where its rails and bars are.
 
     rows : of the picture. heights : y of each row's rail. depth : how far below the messages the layer goes.
     """
@@ -287,7 +287,7 @@ class _Sums:
 
     def _words(self, rows: np.ndarray, row: np.ndarray, size: np.ndarray, others: np.ndarray) -> str:
         """What the rows hold, from the top."""
-        told = []
+        named = []
         for number, about in enumerate(self._rows):
             here = row == number
             calls = {
@@ -297,9 +297,9 @@ class _Sums:
             parts = [f"{name} {in_bytes(calls[name])}" for name in most[:NAMED_CALLS]]
             parts += [f"{len(most) - NAMED_CALLS} more"] * (len(most) > NAMED_CALLS)
             if parts:
-                told.append(f"{about.words}: {', '.join(parts)}")
+                named.append(f"{about.words}: {', '.join(parts)}")
         left_out = float(others["bytes_out"].sum() + others["bytes_in"].sum())
-        words = f"{WORDS}; both together, from the top: {'; '.join(told)}" if told else NO_WORDS
+        words = f"{WORDS}; both together, from the top: {'; '.join(named)}" if named else NO_WORDS
         if left_out > 0:
             words += f"; not drawn: {in_bytes(left_out)} in communicators of one rank, or not described"
         return words

@@ -170,7 +170,7 @@ def _owned(dataset: vtkDataSet) -> np.ndarray:
 
 
 def _bare(dataset: vtkDataSet) -> vtkDataSet:
-    """The mesh with its marks of ghosts, without the simulation's own fields."""
+    """The mesh with its ghost arrays, without the simulation's own fields."""
     bare = dataset.NewInstance()
     bare.CopyStructure(dataset)
     for whole, new in (

@@ -121,7 +121,7 @@ def is_of_pieces(path: Path, n_ranks: int) -> bool:
 
 
 def pieces_by_time(path: Path) -> dict[float | None, list[Path]]:
-    """The files of the pieces, in their order, for each time that `path` tells; None if it tells none.
+    """The files of the pieces, in their order, for each time in `path`; None if it has none.
 
     Raises MeshMissingError if they cannot be listed.
     """

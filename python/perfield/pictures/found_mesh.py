@@ -2,7 +2,7 @@
 """Finds a mesh that the program itself wrote while it was measured, where nobody named one.
 
 Only what is certain counts: a file that was written during the run, in the directory in which the program
-started or in one of its folders, with a piece for each rank, or with an array of a usual name that holds the
+started or in one of its folders, with a piece for each rank, or with an array of a common name that holds the
 numbers of all ranks and no others. A wrong picture is worse than boxes.
 """
 

@@ -310,10 +310,10 @@ def line_ends(
         nodes[to_last, 1], nodes[to_first, 1] = -1, last + 1
         target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
         target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
-    aside = np.where(unknown, STUB * cells.width[sender], 0.0)
+    sideways = np.where(unknown, STUB * cells.width[sender], 0.0)
     ends = np.empty((len(sender), 2, 3), np.float32)
-    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = x_of[pairs.source] + aside, 0, cells.z[sender]
-    ends[:, 1, 0] = x_of[np.where(unknown, pairs.source, pairs.target)] + aside
+    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = x_of[pairs.source] + sideways, 0, cells.z[sender]
+    ends[:, 1, 0] = x_of[np.where(unknown, pairs.source, pairs.target)] + sideways
     ends[:, 1, 1] = np.where(unknown, -STUB * comm_offset, -comm_offset)
     ends[:, 1, 2] = target_z
     inside_node = cells.node[sender] == cells.node[receiver]

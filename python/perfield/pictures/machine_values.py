@@ -82,7 +82,7 @@ class RankGroups:
             return mean, mean.copy()
         values = np.asarray(values, float)
         finite = np.isfinite(values)
-        every = bool(finite.all())  # the usual case, and much quicker
+        every = bool(finite.all())  # the common case, and much quicker
         mean[self._alone] = (values if every else np.where(finite, values, np.nan))[self._alone_place]
         largest = mean.copy()
         if not len(self._several):

@@ -51,7 +51,7 @@ SPREAD = re.compile(rf"(.+(?:{'|'.join(map(re.escape, EXODUS))})(?:-s\d+)?)\.(\d
 
 
 class MeshFile:
-    """A mesh file. times : of what it holds, ascending; empty if it tells none.
+    """A mesh file. times : of what it holds, ascending; empty if it has none.
 
     Raises MeshMissingError, with what to do, if it is missing, damaged or of an unknown format.
     """
@@ -65,18 +65,18 @@ class MeshFile:
                 f"mesh {path} ends in '{path.suffix}'; known are {_known()}. Convert it to .vtu."
             )
         self.path = path
-        with self._telling():
+        with self._naming_errors():
             safe_open(path, most=None).close()  # the libraries below would wait for a pipe
             self._content = format_of(path)
             self.times: list[float] = self._content.times
 
     def datasets(self, time: float | None) -> list[vtkDataSet]:
         """The blocks at one of `times`, in the order of the file; None for a file without times."""
-        with self._telling():
+        with self._naming_errors():
             return [block for block in self._content.read(time) if block.GetNumberOfCells()]
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _naming_errors(self) -> Iterator[None]:
         """Turns what VTK prints and what Python raises into one sentence."""
         before, said = vtkOutputWindow.GetInstance(), vtkStringOutputWindow()
         verbosity = vtkLogger.GetCurrentVerbosityCutoff()
@@ -316,7 +316,7 @@ FORMATS: dict[str, Callable[[Path], Any]] = {
 
 def newest_time(times: list[float], frame: Frame | None) -> float:
     """The newest of the times at or before the frame's; the first if there is none, the last without a frame
-    or if it tells no time.
+    or if it has no time.
 
     times : ascending; 0 is returned if there are none.
     """
@@ -330,6 +330,6 @@ def newest_time(times: list[float], frame: Frame | None) -> float:
 
 
 def time_if_other(written: float | None, frame: Frame) -> float | None:
-    """The time of what was written, where that is not the frame's own; None if it is, or tells none."""
+    """The time of what was written, where that is not the frame's own; None if it is, or has none."""
     is_same = written is None or np.isclose(written, float(frame.time), rtol=1e-9, atol=0)
     return None if is_same else written

@@ -138,10 +138,10 @@ def _bent(start: np.ndarray, end: np.ndarray, size: np.ndarray) -> np.ndarray:
     along = end - start
     length = np.linalg.norm(along, axis=1, keepdims=True)
     upward = np.where(np.abs(along[:, 2:3]) < 0.9 * length, [[0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0]])
-    aside = np.cross(along, upward)
-    aside *= length / np.maximum(np.linalg.norm(aside, axis=1, keepdims=True), 1e-300)
+    sideways = np.cross(along, upward)
+    sideways *= length / np.maximum(np.linalg.norm(sideways, axis=1, keepdims=True), 1e-300)
     way = np.linspace(0.0, 1.0, POINTS_PER_LINE)[None, :, None]
-    arcs = start[:, None] + along[:, None] * way + aside[:, None] * (BEND * np.sin(np.pi * way))
+    arcs = start[:, None] + along[:, None] * way + sideways[:, None] * (BEND * np.sin(np.pi * way))
     angle = 2 * np.pi * way
     loops = np.concatenate([np.sin(angle), 1 - np.cos(angle), np.zeros_like(angle)], axis=2)
     loops = start[:, None] + LOOP * size[:, None, None] * loops

@@ -151,7 +151,7 @@ class _Numbers:
 
 
 def _section(data: bytes, name: str) -> bytes:
-    """What stands in a section."""
+    """The content of a section."""
     begin = data.index(b"$" + name.encode() + b"\n") + len(name) + 2
     return data[begin : data.index(b"$End" + name.encode(), begin)]
 

@@ -2,7 +2,7 @@
 """Finds which ranks are neighbours on the mesh: points of their pieces are at most one cell apart.
 
 So pieces that share points are neighbours, pieces that own neighbouring points, and pieces that meet at a
-corner. Pieces that meet only across a periodic boundary are not: the mesh does not tell where that is.
+corner. Pieces that meet only across a periodic boundary are not: the mesh does not say where that is.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from perfield.run import AnyRun, Frame
 
 REACH = 1.01  # cells between points of neighbours, with room for rounding
-SAMPLE = 200  # cells of a piece that tell how large its cells are
+SAMPLE = 200  # cells of a piece that give the size of its cells
 MOST_POINTS = 10_000_000  # of all pieces, and
 MOST_PIECES = 2048  # pieces: `touching` takes about 15 s for so many
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """points : float64 (n, 3). cell : float64 (3,), the usual size of a cell along each axis. low, high : the
-    ends of the box around the points."""
+    """points : float64 (n, 3). cell : float64 (3,), the typical size of a cell along each axis. low, high :
+    the ends of the box around the points."""
 
     points: np.ndarray
     cell: np.ndarray

@@ -44,7 +44,7 @@ BORDER = 0.15  # of a block's plane around its cells
 BEHIND, IN_FRONT = 0.1, 0.6  # of planes behind cells, and of lines before them; letters are twice as near
 LINE_RADIUS = 0.08  # of the thickest line between nodes, in cells
 SWITCH_RADIUS = 0.03  # of the thickest line between switches, in blocks
-ASIDE = 1.3  # lines run as many radii to the right of the straight way, so that A to B and B to A differ
+SIDEWAYS = 1.3  # lines run as many radii to the right of the straight way, so that A to B and B to A differ
 NAMES = 0.75  # height of a switch's name, in cells
 BAR = (0.2, 0.5)  # lower and upper end of a switch's bar above its block
 EXPLAINED = "one cell per node: the largest value of its ranks"
@@ -214,9 +214,9 @@ class Overview:
             radius = max(LINE_RADIUS, SWITCH_RADIUS * float(np.median(boxes[:, 1] - boxes[:, 0])))
         start, end = where[pairs.source], where[pairs.target]
         along = (end - start) / np.maximum(np.linalg.norm(end - start, axis=1, keepdims=True), 1e-9)
-        aside = ASIDE * radius * along[:, ::-1] * (1.0, -1.0)
+        sideways = SIDEWAYS * radius * along[:, ::-1] * (1.0, -1.0)
         ends = np.full((len(start), 2, 3), IN_FRONT, np.float32)
-        ends[:, 0, :2], ends[:, 1, :2] = start + aside, end + aside
+        ends[:, 0, :2], ends[:, 1, :2] = start + sideways, end + sideways
         arrays = self._ends(pairs, between)
         dataset = attach(segments(ends), {**arrays, "inside_node": np.zeros(len(start), np.uint8)})
         attach(dataset, pairs.values)
@@ -238,7 +238,7 @@ class Overview:
         return np.bincount(block, np.arange(len(block)), n_blocks) / np.maximum(n_nodes, 1)
 
     def _ends(self, pairs: Pairs, between: str) -> dict[str, np.ndarray]:
-        """What tells both ends of lines, and the hops between them."""
+        """Both ends of lines, and the hops between them."""
         switches = self.placement.switches
         if between == "nodes":
             arrays = {"source_node": pairs.source, "target_node": pairs.target}

@@ -130,7 +130,7 @@ def choose_pieces(
     Takes the first of: `mesh` (a file or an OpenFOAM case), `mesh_path` of the run's configuration, meshes
     stored in the run, the OpenFOAM case that the program was given by -case or that it started in.
     rank_array : the array of a mesh file that holds the rank of each cell or point; None takes pieces of a
-    parallel VTK file for those of the ranks, and in other files an array with a usual name. named : False
+    parallel VTK file for those of the ranks, and in other files an array with a common name. named : False
     passes over `mesh_path`.
     Raises MeshMissingError, with what to do, if there is none.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfield.run import Frame
 
 # Names under which programs write ranks, in small letters and without other signs.
-USUAL = (
+COMMON_NAMES = (
     *("mpirankid", "mpirank", "rank", "rankid", "procid", "processid", "processor", "processorid"),
     *("vtkprocessid", "partition", "partitionid", "partitionnumber", "part", "subdomain", "subdomainid"),
     *("gmshpartition", "proc", "pid"),
@@ -35,7 +35,7 @@ MOST = 2.0**31  # larger numbers are no ranks
 class RankArrayPieces:
     """The cells of a global mesh file, each at the rank that an array names.
 
-    array : its name; None takes the one with a usual name. A cell without a rank of its own belongs to the
+    array : its name; None takes the one with a common name. A cell without a rank of its own belongs to the
     rank of most of its points, among equals to the lowest. Numbers that are all of 1 to `n_ranks` count from
     1. way, notes : for titles, and for the user. is_exact : whether the numbers are those of all ranks and no
     others. Raises MeshMissingError, with what to do, if the file cannot be read, lacks the array, or names
@@ -51,10 +51,10 @@ class RankArrayPieces:
         self._without: set[str] = set()  # why cells belong to no rank
         self._of_rank: dict[int, list[tuple[int, vtkUnstructuredGrid]]] = {}
         datasets = self._file.datasets(self._newest(None))
-        self._array = array or _usual_array(path, datasets)
+        self._array = array or _common_array(path, datasets)
         self.way = f"mesh from {path.name}, ranks by {self._array}"
         self._split(datasets, self._newest(None))
-        self._tell_missing()
+        self._warn_of_missing()
 
     def blocks(self, rank: int, frame: Frame | None) -> list[tuple[int, vtkDataSet]]:
         """The cells of this rank in each block of the file, from the newest time at or before the frame's."""
@@ -97,7 +97,7 @@ class RankArrayPieces:
         self._time, self._of_rank = time, {}
 
     def _first_number(self, present: np.ndarray) -> int:
-        """The number that stands for rank 0: 1 where all numbers fit then and only then, else 0."""
+        """The number that means rank 0: 1 where all numbers fit then and only then, else 0."""
         is_all = present[0] == 1 and present[-1] == self._n_ranks == len(present)
         return int(is_all or _plain(self._array) in FROM_ONE)
 
@@ -142,7 +142,7 @@ class RankArrayPieces:
         """The highest dimension of cells."""
         return max(dataset.GetCell(0).GetCellDimension() for dataset, _ in self._blocks)
 
-    def _tell_missing(self) -> None:
+    def _warn_of_missing(self) -> None:
         missing = sorted(set(range(self._n_ranks)) - set(self._present.tolist()))
         if missing:
             some = first_of(missing)
@@ -160,14 +160,14 @@ class RankArrayPieces:
         return " or ".join(sorted(self._without)) or "missing"
 
 
-def _usual_array(path: Path, datasets: list[vtkDataSet]) -> str:
+def _common_array(path: Path, datasets: list[vtkDataSet]) -> str:
     names = _names(datasets)
     plain = {_plain(name): name for name in reversed(names)}
-    for usual in USUAL:
-        if usual in plain:
-            return plain[usual]
+    for name in COMMON_NAMES:
+        if name in plain:
+            return plain[name]
     raise MeshMissingError(
-        f"{path} has no array with a usual name of ranks, as mpi_rank_id or partition; it has "
+        f"{path} has no array with a common name of ranks, as mpi_rank_id or partition; it has "
         f"{_listed(datasets)}. Name the one that holds the rank of each cell or point with --rank-array."
     )
 

@@ -104,7 +104,7 @@ def write(
 ) -> None:
     """Adds a text of a node, whose line is centred on `at`.
 
-    height : of a capital letter. wide : how much wider than usual letters are. aligned : 1.0 puts its right
+    height : of a capital letter. wide : how much wider than normal letters are. aligned : 1.0 puts its right
     end there, 0.5 its middle, 0.0 its left end.
     """
     source = vtkVectorText()

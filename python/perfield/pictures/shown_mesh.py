@@ -46,10 +46,10 @@ def shown_pieces(
         except MeshMissingError:
             continue
         if not isinstance(first, MeshUnknownError):
-            told = [f"{first} Shown instead: {pieces.way}."]
+            notes = [f"{first} Shown instead: {pieces.way}."]
         else:
-            told = [FOUND] if way is not shown_boxes else [NOBODY, *_told(useless)]
-        return _with_notes(pieces, told)
+            notes = [FOUND] if way is not shown_boxes else [NOBODY, *_reasons(useless)]
+        return _with_notes(pieces, notes)
     raise first
 
 
@@ -77,10 +77,10 @@ def _found(run: AnyRun, useless: list[str]) -> Pieces:
     return pieces
 
 
-def _with_notes(pieces: Pieces, told: list[str] | None = None) -> tuple[Pieces, list[str]]:
-    return pieces, [*(told or ()), *getattr(pieces, "notes", ())]
+def _with_notes(pieces: Pieces, notes: list[str] | None = None) -> tuple[Pieces, list[str]]:
+    return pieces, [*(notes or ()), *getattr(pieces, "notes", ())]
 
 
-def _told(useless: list[str]) -> list[str]:
+def _reasons(useless: list[str]) -> list[str]:
     some = first_of(useless, NAMED)
     return [USELESS.format(files=some)] if useless else []

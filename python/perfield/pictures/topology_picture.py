@@ -144,9 +144,9 @@ class TopologyPicture:
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
         on), unbound (1: nothing ties the rank to a core), pus_of_threads (text: the PUs of each thread that
         computes, "0-1; 2-3"; only where ranks have several). node_z, node_switch and plane_sizes in the field
-        data tell layouts how the planes stand.
+        data give layouts the arrangement of the planes.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
-        this step. sharing in the field data tells which ranks have to share PUs.
+        this step. sharing in the field data shows which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
         `<call>_count`, `<call>_bytes` for each call of the run. Messages with an unknown peer become one
         short stub per rank: the rank is the source, target is -3 and inside_node 2. Only the heaviest lines
@@ -171,7 +171,7 @@ class TopologyPicture:
     collectives : rails and bars of collective operations, a row for each communicator below the messages, as
         `CollectiveBars.layer` says. Empty if the run describes no communicator.
 
-    `Overview.layers` tells what the layers hold if each node is one cell.
+    `Overview.layers` says what the layers hold if each node is one cell.
     """
 
     planes: vtkPolyData

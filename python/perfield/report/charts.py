@@ -154,7 +154,7 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         from perfield.plots import idle_wave as plot
 
         figure = _figure(5.2)
-        plot(run, idle_wave.worth_telling(report.observed)[0], figure.subplots(), source)
+        plot(run, idle_wave.worth_reporting(report.observed)[0], figure.subplots(), source)
         return _image(
             figure,
             "idle_wave",

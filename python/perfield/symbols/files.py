@@ -28,7 +28,7 @@ DEBUG = Path("/usr/lib/debug/.build-id")
 
 @dataclass(frozen=True)
 class Symbols:
-    """Functions of a file: begin and end (n,) of each, by begin, and the symbols' names as they stand there.
+    """Functions of a file: begin and end (n,) of each, by begin, and the symbols' names as in the file.
 
     starts : (m,) where functions begin, by the table for unwinding, which stripped files keep, too.
     build_id : of the file, "" if it has none.

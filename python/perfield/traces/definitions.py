@@ -94,13 +94,13 @@ def read_definitions(path: Path) -> Trace:
     """Reads the definitions of a trace. path : its anchor file, traces.otf2. Raises TraceError."""
     otf2, library = otf2_modules()
     _check_anchor(path)
-    told = io.StringIO()
+    stderr = io.StringIO()
     try:
-        with quiet_callbacks() as told, otf2.reader.open(str(path)) as reader:
+        with quiet_callbacks() as stderr, otf2.reader.open(str(path)) as reader:
             return _Definitions(otf2, path, reader.definitions).trace()
     except (library.Error, otf2.error.Error, LookupError, TypeError, UnicodeDecodeError) as error:
         raise TraceError(
-            f"{path} cannot be read as a trace: {reason(error, told)}. It should be the anchor file of an "
+            f"{path} cannot be read as a trace: {reason(error, stderr)}. It should be the anchor file of an "
             "OTF2 trace (Score-P writes traces.otf2), with traces.def and the folder traces beside it."
         ) from error
 

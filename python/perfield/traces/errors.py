@@ -3,4 +3,4 @@
 
 
 class TraceError(ValueError):
-    """A trace cannot be read, or lacks what was asked for; the text says what, where, and what to do."""
+    """A trace cannot be read, or lacks what was requested; the text says what, where, and what to do."""

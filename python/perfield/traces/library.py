@@ -48,17 +48,17 @@ def quiet_callbacks() -> Iterator[io.StringIO]:
 
     Raises KeyboardInterrupt if one of them was a KeyboardInterrupt.
     """
-    with redirect_stderr(io.StringIO()) as told:
+    with redirect_stderr(io.StringIO()) as stderr:
         try:
-            yield told
+            yield stderr
         finally:
-            if "\nKeyboardInterrupt" in told.getvalue():
+            if "\nKeyboardInterrupt" in stderr.getvalue():
                 raise KeyboardInterrupt
 
 
-def reason(error: Exception, told: io.StringIO) -> str:
+def reason(error: Exception, stderr: io.StringIO) -> str:
     """Why the library failed: the last exception in a callback, if any, else the text of `error`."""
-    lines = [line for line in told.getvalue().splitlines() if line and not line[0].isspace()]
+    lines = [line for line in stderr.getvalue().splitlines() if line and not line[0].isspace()]
     if lines:
         return lines[-1]
     words = str(error)

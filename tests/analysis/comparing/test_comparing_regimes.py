@@ -63,7 +63,7 @@ def test_regimes_that_do_not_match_are_refused():
 def test_versions_of_one_regime_each_are_refused():
     quiet = np.random.default_rng(0).standard_normal((2, 1, 500))
     before, after = (timings(level * np.exp(0.02 * noise)) for level, noise in zip((1e-3, 2e-3), quiet))
-    with pytest.raises(RegimeError, match="nothing tells the machine's state from the program's change"):
+    with pytest.raises(RegimeError, match="nothing separates the machine's state from the program's change"):
         compared(before, after, None)
 
 

@@ -128,7 +128,7 @@ def test_two_ordinary_steps_do_not_differ():
 
 def test_runs_of_one_step_have_no_test():
     found = compare(measured("A", n_steps=1), measured("B", solve_ms=6.0, n_steps=1))
-    assert "too few steps to tell whether that is chance" in found.verdict
+    assert "too few steps to say whether that is chance" in found.verdict
     assert all(row.change.chance is None for row in found.rows)
 
 

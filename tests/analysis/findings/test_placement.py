@@ -270,7 +270,7 @@ def test_heaviest_partners_on_other_switches_are_told_with_the_waits_for_them():
 def test_far_partners_that_nobody_waits_for_are_told_by_the_placement_only():
     run = on_places(("n1", "0"), ("n2", "0"), messages=[(0, 1, 1, 100, 0)])
     assert in_report(run) == []
-    assert only(placement_findings(run), "far partners").words.endswith("that it was for them.")
+    assert only(placement_findings(run), "far partners").words.endswith("is known to be for them.")
 
 
 def test_equally_heavy_partner_on_the_own_node_is_enough():

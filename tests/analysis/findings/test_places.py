@@ -88,7 +88,7 @@ def test_the_first_rank_of_each_node_is_told_as_a_place_in_the_machine():
     found = only(imbalance_place.find(run))
     assert not list(imbalance.find(run)) and found.saved_s > 0
     assert found.kind == "imbalance follows the machine" and found.ranks.tolist() == [0, 8, 16, 24, 32, 40]
-    assert "; dear is the first rank of each node." in found.words and found.picture.kind == "machine"
+    assert "; the first rank of each node is slowest." in found.words and found.picture.kind == "machine"
 
 
 def test_every_sixth_rank_with_more_cells_is_told_after_the_cells():
@@ -98,7 +98,7 @@ def test_every_sixth_rank_with_more_cells_is_told_after_the_cells():
     found = only(imbalance_place.find(run))
     assert found.kind == "imbalance follows the machine" and found.saved_s is None
     assert found.words.startswith(
-        "One rank in 6, from rank 0 on computes longer than others, as sizes of pieces"
+        "One rank in 6 (from rank 0 on) computes longer than others, as sizes of pieces"
     )
 
 

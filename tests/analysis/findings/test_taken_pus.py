@@ -145,12 +145,12 @@ def test_ranks_that_sleep_while_they_compute_leave_their_pus():
 
 
 def test_equal_ranks_that_wait_for_pus_unequally_are_balanced():
-    from perfield.analysis.imbalance import imbalance_to_tell
+    from perfield.analysis.imbalance import imbalance_to_report
 
-    assert imbalance_to_tell(rank_without_pu(), 0.01) is None
+    assert imbalance_to_report(rank_without_pu(), 0.01) is None
     unknown = {"run_delay_time_s": np.nan, "delayed_compute_time_s": np.nan}
     longer = 0.1 + np.array([0, 0.06, 0, 0])
-    assert imbalance_to_tell(rank_without_pu(compute_time_s=longer, **unknown), 0.01) is not None
+    assert imbalance_to_report(rank_without_pu(compute_time_s=longer, **unknown), 0.01) is not None
 
 
 def test_wait_for_a_pu_that_may_lie_in_calls_is_told_without_a_cost():

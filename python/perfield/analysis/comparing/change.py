@@ -3,7 +3,7 @@
 
 Steps are not independent: a step after a slow one is often slow, too. So an error comes from the means of at
 most 20 blocks of consecutive steps, and the correlation between neighbouring blocks lowers the number of
-blocks that count (`perfield.analysis.chance.mean_error`, the code of the closing lines). Two errors are
+blocks that count (`perfield.analysis.chance.mean_error`, the code of the summary). Two errors are
 joined as in Welch's test, whose degrees of freedom are those of the blocks that count.
 """
 

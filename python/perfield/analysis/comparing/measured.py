@@ -67,8 +67,8 @@ class Measured:
     @property
     def compared(self) -> np.ndarray:
         """(n_steps,) bool, the chosen steps without those that write output; a single step always stays."""
-        usual = self.chosen & ~self.is_output
-        return self.chosen if self.is_single or not usual.any() else usual
+        without_output = self.chosen & ~self.is_output
+        return self.chosen if self.is_single or not without_output.any() else without_output
 
     def count(self, steps: np.ndarray) -> int:
         """How many of the program's steps some frames hold. steps : bool (n_steps,)."""

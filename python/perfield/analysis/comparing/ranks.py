@@ -13,8 +13,8 @@ from perfield.analysis.comparing.table import compared
 from perfield.text import in_seconds
 
 FIELD = "compute_time_s"
-CHANCE = 0.001  # of any wrong name, as in the closing lines
-WORTH_TELLING = 0.05  # of the mean step
+CHANCE = 0.001  # of any wrong name, as in the summary
+WORTH_REPORTING = 0.05  # of the mean step
 NAMED = 3
 
 
@@ -35,7 +35,7 @@ def changed_ranks(before: Measured, after: Measured) -> list[RankChange]:
     sides = before, after
     if any(FIELD not in side.tables for side in sides) or not np.array_equal(before.ranks, after.ranks):
         return []
-    least = WORTH_TELLING * max(
+    least = WORTH_REPORTING * max(
         float(side.weighed(side.means["step_time_s"], side.compared).mean()) for side in sides
     )
     found = []

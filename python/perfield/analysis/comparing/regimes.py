@@ -32,7 +32,7 @@ from perfield.analysis.regimes.machine import regime_name
 from perfield.text import counted, in_percent, in_seconds
 
 LEAST_SHARE, LEAST_STEPS = 0.01, 20  # of a regime on each side, else it is not there
-FEW_VISITS = 10  # of a regime: fewer tell little about its share
+FEW_VISITS = 10  # of a regime: with fewer, its share is uncertain
 LEVELS_APART = 1.5  # times as much between two regimes of one version as of the other: they do not match
 LONGER, FEWEST_BLOCKS = 2, 8  # blocks are twice as long as is best for the mean: intervals hold what they say
 FROM_SHARES = "if only the shares had changed"
@@ -112,7 +112,7 @@ def compare_regimes(
 
     before, after : as `timings` makes them; best the longest time of all ranks in each step. names : of both,
     for sentences. n_regimes : None chooses by BIC. Raises RegimeError where regimes do not match: one occurs
-    on one side only, or both sides have one only, so that nothing tells the machine from the program.
+    on one side only, or both sides have one only, so nothing separates the machine from the program.
     """
     sides = (before, after)
     model, classified, is_aligned, notes = _pooled(sides, names, n_regimes, emission)
@@ -181,7 +181,7 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def _ends(resampled: np.ndarray, n_blocks: float) -> tuple[float, float]:
-    """The interval of a number, of which the first is the value and the others are resampled: Student's t
+    """The interval of a number. The first is the value, the others are resampled: Student's t
     with as many degrees of freedom as there are blocks, since few blocks scatter less than the steps do."""
     from scipy.stats import t
 
@@ -222,7 +222,8 @@ def _from_shares(sides: Sequence[_Sums], n: int) -> Improvement:
 def _pooled(
     sides: Sequence[xr.Dataset], names: Sequence[str], n_regimes: int | None, emission: str
 ) -> tuple[Model, list[xr.Dataset], bool, list[str]]:
-    """One model for both sides and both classified by it; whether times were aligned first; what to tell."""
+    """One model for both sides and both classified by it; whether times were aligned first; what to
+    report."""
     pooled = fit_pooled(list(sides), n_regimes, emission=emission)
     classified = [classify(side, pooled.model) for side in sides]
     missing = list(_missing(classified, pooled.model.n_regimes, names))
@@ -234,7 +235,7 @@ def _pooled(
     numbers = [len(each) for each in levels]
     if max(numbers) == 1:
         raise RegimeError(
-            f"{names[0]} and {names[1]} have one regime each ({_amounts(levels)}), so nothing tells the "
+            f"{names[0]} and {names[1]} have one regime each ({_amounts(levels)}), so nothing separates the "
             "machine's state from the program's change; `perfield compare` without --regimes compares their "
             "steps. Measure both in turn, several times, to see whether the difference stays."
         )
@@ -324,13 +325,14 @@ def _amounts(levels: Sequence[np.ndarray]) -> str:
 
 
 def _do_not_match(names: Sequence[str], levels: Sequence[np.ndarray], why: str) -> str:
-    told = "; ".join(
+    described = "; ".join(
         f"{name} has {counted(len(each), 'regime')} ({', '.join(in_seconds(level) for level in each)})"
         for name, each in zip(names, levels)
     )
     return (
-        f"the regimes of {names[0]} and {names[1]} do not match, so nothing compares them: {why}. {told}. "
-        "Measure both in turn on the same nodes, for longer, or give the number of regimes with --regimes N."
+        f"the regimes of {names[0]} and {names[1]} do not match, so nothing compares them: {why}. "
+        f"{described}. Measure both in turn on the same nodes, for longer, or give the number of "
+        "regimes with --regimes N."
     )
 
 

@@ -201,7 +201,7 @@ def _on_all_ranks(key: str) -> Numbers:
 
 
 def _imbalance(side: Measured, steps: np.ndarray) -> np.ndarray:
-    """The largest rank of each step over the mean, over all steps: the ratio of the closing lines."""
+    """The largest rank of each step over the mean, over all steps: the ratio of the summary."""
     table = _table(side, "compute_time_s", steps)
     return ratio_of_sums(table.max(axis=1, initial=0.0), table.mean(axis=1))
 

@@ -12,7 +12,7 @@ from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import EFFICIENCY, OUTPUT_STEP, REGIONS, STEP, Row
 from perfield.text import in_change
 
-WORTH_TELLING = 0.01  # of the time of a step
+WORTH_REPORTING = 0.01  # of the time of a step
 PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
 MOST = 0.5  # of the change, which the sentence then calls most of it
 PARTS = {
@@ -28,27 +28,32 @@ def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
 
     rows : of `rows_of`.
     """
-    return _of_usual_steps(before, after, rows) + _of_output_steps(rows)
+    return _of_typical_steps(before, after, rows) + _of_output_steps(rows)
 
 
-def _of_usual_steps(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
+def _of_typical_steps(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
     step = next((row for row in rows if row.key == "step_time_s"), None)
     if step is None:
         return f"Nothing of {after.name} and {before.name} can be compared."
     change = step.change
     if change.chance is None:
-        doubt = "too few steps to tell whether that is chance"
+        doubt = "too few steps to say whether that is chance"
         return f"{_longer(before, after, change)}; {doubt}{_where(before, after, change)}."
     if not step.beyond_chance:
         return _no_change(before, after, change) + _other_changes(rows)
-    if abs(change.share or 0.0) < WORTH_TELLING and change.before:
+    if abs(change.share or 0.0) < WORTH_REPORTING and change.before:
         return f"{_longer(before, after, change)}: hardly a change.{_other_changes(rows)}"
     return f"{_longer(before, after, change)}{_where(before, after, change)}."
 
 
 def _of_output_steps(rows: Sequence[Row]) -> str:
     row = next((row for row in rows if row.key == OUTPUT_STEP), None)
-    if row is None or not row.beyond_chance or not row.change.share or abs(row.change.share) < WORTH_TELLING:
+    if (
+        row is None
+        or not row.beyond_chance
+        or not row.change.share
+        or abs(row.change.share) < WORTH_REPORTING
+    ):
         return ""
     share = row.change.share
     if share >= 1:

@@ -58,7 +58,8 @@ __all__ = [
     "ranked",
 ]
 
-# Their find() takes worth, the least share of the run's time that they tell; `perfield placement` tells all.
+# Their find() takes worth, the least share of the run's time that they report; `perfield placement` reports
+# all.
 OF_PLACEMENT: tuple[ModuleType, ...] = (
     shared_cores,
     taken_pus,
@@ -91,7 +92,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     noise,
 )
 LATE = ("rank that all wait for", "late rank")
-# Ranks that are slow for one of the causes are told once.
+# Ranks that are slow for one of the causes are reported once.
 SLOW = "slow regime"
 TAKEN = "taken PUs"
 CONSEQUENCES = frozenset(
@@ -129,30 +130,30 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
     found = []
     for module in questions:
         missing = tuple(name for name in module.NEEDS if not observed.has(name))
-        told = () if missing else tuple(module.find(observed))
-        if not missing and not told and hasattr(module, "lacks"):
+        found_here = () if missing else tuple(module.find(observed))
+        if not missing and not found_here and hasattr(module, "lacks"):
             missing = module.lacks(observed)
-        found.append(Answer(module.QUESTION, told, missing))
+        found.append(Answer(module.QUESTION, found_here, missing))
     return found
 
 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
-    """All findings, the dearest first; those without a known cost come last, in the order of questions.
+    """All findings, the costliest first; those without a known cost come last, in the order of questions.
 
     A rank that all wait for comes behind files that one rank uses for all, if these explain half of it:
-    it may wait for that rank itself, in calls that do not tell for whom.
+    it may wait for that rank itself, in calls that do not show for whom.
     """
-    told = [finding for answer in answered for finding in answer.findings]
-    told = [finding for finding in told if not any(_explains(cause, finding) for cause in told)]
+    all_of_them = [finding for answer in answered for finding in answer.findings]
+    kept = [finding for finding in all_of_them if not any(_explains(cause, finding) for cause in all_of_them)]
 
-    files = [each.saved_s or 0.0 for each in told if each.kind in WRITERS]
+    files = [each.saved_s or 0.0 for each in kept if each.kind in WRITERS]
 
     def place(finding: Finding) -> tuple[float, bool]:
         saved_s = finding.saved_s or 0.0
         behind = [cost_s for cost_s in files if finding.kind in LATE and saved_s / 2 <= cost_s < saved_s]
         return -min([saved_s, *behind]), bool(behind)
 
-    return sorted(told, key=place)
+    return sorted(kept, key=place)
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
@@ -168,6 +169,7 @@ def _explains(cause: Finding, finding: Finding) -> bool:
 
 
 def placement_findings(observed: Observed) -> list[Finding]:
-    """All that the places of ranks tell, the dearest first, even if its cost is small or not known."""
-    told = [finding for module in OF_PLACEMENT for finding in module.find(observed, worth=0.0)]
-    return sorted(told, key=lambda finding: -(finding.saved_s or 0.0))
+    """All findings about the placement of ranks, the costliest first, even if the cost is small or
+    unknown."""
+    found = [finding for module in OF_PLACEMENT for finding in module.find(observed, worth=0.0)]
+    return sorted(found, key=lambda finding: -(finding.saved_s or 0.0))

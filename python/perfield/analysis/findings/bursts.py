@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, extra_of, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
@@ -35,7 +35,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     others_s = extra_of(observed, chosen, "io_time_s") + extra_of(observed, chosen, "compute_time_s")
     saved_s = cost.time_s - others_s
-    if saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     in_burst = float(np.median(sent[chosen]))
     written = observed.written_per_step()
@@ -55,8 +55,8 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 
 def messages_in_bursts(observed: Observed) -> float:
-    """How many messages the bursts that are told have beyond the other steps. Another finding about these
-    very messages would tell the same problem twice."""
+    """How many messages the reported bursts have beyond the other steps. Another finding about the same
+    messages would report one problem twice."""
     sent = observed.totals["sent_count"] - observed.empty
     steps = [step for finding in find(observed) for step in finding.steps.tolist()]
     chosen = np.isin(observed.index, steps)

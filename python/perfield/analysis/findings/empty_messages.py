@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings import late_rank
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
@@ -28,15 +28,15 @@ def find(observed: Observed) -> Iterator[Finding]:
 
     They also cost what others wait for a rank, most of whose messages they are.
     """
-    told = observed.messages
+    rows = observed.messages
     n_empty, n_all = float(observed.empty.sum()), float(observed.totals["sent_count"].sum())
     if n_empty < max(observed.n_steps, 1) or n_all <= 0:
         return
-    saved_s = cost_s(observed, told["source"], told["target"], told["empty"])
+    saved_s = cost_s(observed, rows["source"], rows["target"], rows["empty"])
     late = late_rank_of(observed)
     if late:
         saved_s = max(saved_s or 0.0, late.each_s)
-    if n_empty < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
+    if n_empty < MANY * n_all and (saved_s or 0.0) < WORTH_REPORTING * observed.elapsed_s:
         return
     known = observed.known_messages[observed.known_messages["empty"] > 0]
     steps = observed.index[observed.empty > 0]
@@ -54,8 +54,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         kind="empty messages",
         words=words,
         saved_s=saved_s,
-        remedy="Skip empty messages on both sides: when the mesh changes, tell each rank once from whom data "
-        "will come, as MPI_Dist_graph_create_adjacent with MPI_Neighbor_alltoallv does.",
+        remedy="Skip empty messages on both sides: when the mesh changes, let each rank know once from whom "
+        "data will come, as MPI_Dist_graph_create_adjacent with MPI_Neighbor_alltoallv does.",
         picture=Picture("machine", "sent_count", int(observed.index[observed.empty.argmax()])),
         ranks=np.unique(worst["source"]).astype(np.int64),
         steps=steps if some else steps[:0],
@@ -65,10 +65,10 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def late_rank_of(observed: Observed) -> LateRank | None:
     """The rank that others wait for, if it mostly sends and receives empty messages, one in each step."""
-    told = observed.messages
+    rows = observed.messages
     if not observed.has("sent_count") or float(observed.empty.sum()) < max(observed.n_steps, 1):
         return None
-    return late_rank.made_late_by(observed, told, told["empty"].astype(float))
+    return late_rank.made_late_by(observed, rows, rows["empty"].astype(float))
 
 
 def _in_words(observed: Observed, known: np.ndarray) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import hosts_of, rank_ranges
 from perfield.analysis.observed import Observed
 from perfield.text import start
@@ -17,7 +17,7 @@ KINDS = ("far device",)
 NEEDS = ()
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields a finding about ranks whose PUs have nothing in common with those near a device that they use.
 
     worth : has no part in it, since one run does not show the cost.

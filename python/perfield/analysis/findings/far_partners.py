@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.observed import Observed
 from perfield.text import in_bytes, in_percent, in_seconds
 from perfield.topology import Placement
@@ -16,10 +16,10 @@ QUESTION = "Do ranks exchange most with ranks on other nodes?"
 KINDS = ("far partners",)
 NEEDS = ()
 LIKES = ("step_time_s", "sent_bytes")
-DEAR = 5  # times what is worth telling: much of such waiting may be for partners that are late
+COSTLY = 5  # times what is worth reporting: much of such waiting may be for partners that are late
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields a finding about the ranks whose heaviest partner sits on another node.
 
     worth : a fifth of the least share of their steps in which they wait for these partners.
@@ -42,7 +42,7 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     heaviest = apart & (far_best > near_best)[pairs["rank"]] & (pairs["bytes"] == far_best[pairs["rank"]])
     waited = _time_of(observed.waits, pairs["rank"][heaviest], pairs["peer"][heaviest], n_ranks)
     share = waited / max(float(np.nansum(observed.by_rank("step_time_s")[:, ranks])), 1e-300)
-    if share < DEAR * worth:
+    if share < COSTLY * worth:
         return
     low, high = np.minimum(pairs["rank"], pairs["peer"]), np.maximum(pairs["rank"], pairs["peer"])
     _, once = np.unique((low * n_ranks + high)[heaviest], return_index=True)
@@ -54,7 +54,7 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     which = int(np.flatnonzero(heaviest)[np.argmax(pairs["bytes"][heaviest])])
     a, b = sorted((int(pairs["rank"][which]), int(pairs["peer"][which])))
     switches = f", {len(np.unique(pairs['rank'][over])):,} of these on another switch" if over.any() else ""
-    cost = "No wait of this run tells that it was for them."
+    cost = "No wait of this run is known to be for them."
     if waited > 0:
         cost = (
             f"They waited {in_seconds(waited)} for these partners ({in_percent(share)} of their steps); part "

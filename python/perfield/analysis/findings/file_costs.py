@@ -13,8 +13,8 @@ from perfield.analysis.steps import LOG_BYTES, output_steps
 
 FILE_FIELDS = ("io_write_bytes", "io_time_s")
 MORE_FILE_FIELDS = ("io_read_bytes", "waiting_time_s")
-NEARLY_ALL = 0.9  # of the bytes are used in the steps that are told, if any are
-ONE_WAY = 0.01  # of the bytes go the other way at most, if it is not told
+NEARLY_ALL = 0.9  # of the bytes are used in the steps that are reported, if any are
+ONE_WAY = 0.01  # of the bytes go the other way at most, if that is not reported
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def file_use(observed: Observed) -> FileUse | None:
     if total <= LOG_BYTES * max(int((of_steps > 0).sum()), 1):
         return None
     verbs = [("reads", read), ("writes", written)]
-    told = [verb for verb, each in verbs if each.sum() > ONE_WAY * total]
+    verbs_used = [verb for verb, each in verbs if each.sum() > ONE_WAY * total]
     in_files = output_steps((of_steps / (observed.span if len(observed.span) else 1))[:, None])
     in_files &= of_steps[in_files].sum() > NEARLY_ALL * of_steps.sum()  # else others use files, too
-    return FileUse(amount, " and ".join(told), in_files)
+    return FileUse(amount, " and ".join(verbs_used), in_files)
 
 
 def when(observed: Observed, use: FileUse) -> str:

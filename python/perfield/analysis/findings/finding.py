@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-WORTH_TELLING = 0.01  # of the run's time; what costs less is not told
+WORTH_REPORTING = 0.01  # of the run's time; what costs less is not reported
 _NO_RANKS = np.zeros(0, np.int64)
 
 
@@ -32,7 +32,7 @@ class Finding:
     words : one or two sentences with numbers: what, where, how much.
     saved_s : how much shorter the run's steps would be without it, at most, in s (of time that passes, not
     added up over ranks); None where the run does not show that.
-    remedy : one sentence on what is usually tried.
+    remedy : one sentence on what usually helps.
     picture : that shows it.
     ranks : int64, of the world, those it is about; empty if it is about all. steps : int64, indexes of the
     steps that it is about; empty for all. regions, hosts : names. pairs : int64 (n, 2), sender and receiver.

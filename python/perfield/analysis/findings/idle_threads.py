@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed, hosts_of, on_each_node, rank_ranges, shorter_s
 from perfield.analysis.observed import Observed
 from perfield.text import start
@@ -22,11 +22,11 @@ LIKES = (
 )
 OFTEN = 0.25  # quantile: in three steps of four the threads differ at least so much
 UNEQUAL = 1.1  # longest thread over the mean of all
-MOST_OF_IT = 0.75  # of what the dearest region costs, in the innermost one that is named
+MOST_OF_IT = 0.75  # of what the costliest region costs, in the innermost one that is named
 LEAST_IDLE = 0.4  # of the threads' time in computing
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields findings about ranks with more threads than PUs, and about threads that have no work.
 
     worth : the least share of the run's time that idle threads must cost.
@@ -40,9 +40,12 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
         yield many
     free = _have_pus(observed, n_threads)
     found = [each for each in (_unequal(observed, counts, free), _unused(observed, n_threads, free)) if each]
-    dearest = max(found, key=lambda each: each.saved_s or 0.0, default=None)
-    if dearest is not None and (dearest.saved_s or 0.0) >= max(worth, WORTH_TELLING) * observed.elapsed_s:
-        yield dearest
+    costliest = max(found, key=lambda each: each.saved_s or 0.0, default=None)
+    if (
+        costliest is not None
+        and (costliest.saved_s or 0.0) >= max(worth, WORTH_REPORTING) * observed.elapsed_s
+    ):
+        yield costliest
 
 
 def _most(table: np.ndarray) -> np.ndarray:
@@ -90,8 +93,8 @@ def _have_pus(observed: Observed, n_threads: np.ndarray) -> np.ndarray:
 
 
 def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray) -> Finding | None:
-    """The dearest region whose threads take unequally long, step after step."""
-    told = []
+    """The costliest region whose threads take unequally long, step after step."""
+    uneven = []
     for stem, count in counts.items():
         longest, mean = observed.of(f"{stem}_time_s"), observed.of(f"{stem}_thread_mean_time_s")
         shared = (count > 1) & (mean > 0) & free
@@ -102,11 +105,11 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
             extra = np.zeros(longest.shape)
             extra[:, steady] = np.where(shared, longest - mean, 0.0)[:, steady].astype(float)
             time_s = float(np.nansum(longest))
-            told.append((shorter_s(observed, extra), time_s, stem, steady, ratio))
-    if not told:
+            uneven.append((shorter_s(observed, extra), time_s, stem, steady, ratio))
+    if not uneven:
         return None
-    most = max(saved_s for saved_s, *_ in told)
-    inner = (each for each in told if each[0] >= MOST_OF_IT * most)
+    most = max(saved_s for saved_s, *_ in uneven)
+    inner = (each for each in uneven if each[0] >= MOST_OF_IT * most)
     saved_s, _, stem, steady, ratio = min(inner, key=lambda each: each[1])
     worst = steady[np.nanmedian(ratio[:, steady], axis=0).argmax()]
     n_threads = int(np.nanmax(counts[stem][:, worst]))
@@ -127,7 +130,7 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
 
 
 def _unused(observed: Observed, n_threads: np.ndarray, free: np.ndarray) -> Finding | None:
-    """Ranks that compute with few of their threads: their CPU time tells how many were busy, at most."""
+    """Ranks that compute with few of their threads: their CPU time bounds how many were busy."""
     compute, user, system = (
         observed.of(name).astype(float) for name in ("compute_time_s", "cpu_user_time_s", "cpu_system_time_s")
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.steps import output_steps
 from perfield.text import counted, in_number, in_percent, in_seconds, start
@@ -58,38 +58,38 @@ def waves(observed: Observed) -> tuple[IdleWave, ...]:
 
 def partners(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
     """Columns of ranks that exchange messages in most steps: receivers and senders."""
-    told = observed.known_messages
-    often = told["count"] >= EACH * observed.n_program_steps
-    told = told[often] if often.any() else told
+    rows = observed.known_messages
+    often = rows["count"] >= EACH * observed.n_program_steps
+    rows = rows[often] if often.any() else rows
     column = np.full(observed.n_ranks, -1)
     column[observed.ranks] = np.arange(len(observed.ranks))
-    receiver, sender = column[told["target"]], column[told["source"]]
+    receiver, sender = column[rows["target"]], column[rows["source"]]
     kept = (receiver >= 0) & (sender >= 0)
     return receiver[kept], sender[kept]
 
 
-def worth_telling(observed: Observed) -> list[IdleWave]:
+def worth_reporting(observed: Observed) -> list[IdleWave]:
     """Waves whose delay is long, for the run and for its steps, and began in no step that writes output."""
-    return [wave for wave in waves(observed) if _is_worth_telling(observed, wave)]
+    return [wave for wave in waves(observed) if _is_worth_reporting(observed, wave)]
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the longest delay that travelled, and says how many more of those worth telling there were.
+    """Yields the longest delay that travelled, and counts the others that are worth reporting.
 
-    A delay is worth telling if it lasts five periods or more, or half a second and a period, and 1 % of the
+    A delay is worth reporting if it lasts five periods or more, or half a second and a period, and 1 % of the
     run's time. Steps that write output are left to the findings about these.
     """
-    told = worth_telling(observed)
-    if not told:
+    found = worth_reporting(observed)
+    if not found:
         return
-    wave = told[0]
+    wave = found[0]
     name = _region(observed, wave)
     reached = np.concatenate([front.ranks for front in wave.fronts])
     more = ""
-    if len(told) > 1:
+    if len(found) > 1:
         more = (
-            f" {counted(len(told) - 1, 'more delay')} travelled likewise, of {in_seconds(told[-1].delay_s)} "
-            "or more each."
+            f" {counted(len(found) - 1, 'more delay')} travelled likewise, of "
+            f"{in_seconds(found[-1].delay_s)} or more each."
         )
     yield Finding(
         kind="idle wave",
@@ -164,9 +164,9 @@ def _region(observed: Observed, wave: IdleWave) -> str:
     return observed.regions[min(found)[1]] if found else ""
 
 
-def _is_worth_telling(observed: Observed, wave: IdleWave) -> bool:
+def _is_worth_reporting(observed: Observed, wave: IdleWave) -> bool:
     is_long = wave.delay_periods >= MUCH or (wave.delay_periods >= 1 and wave.delay_s >= MUCH_S)
-    costs = wave.delay_s >= WORTH_TELLING * observed.elapsed_s
+    costs = wave.delay_s >= WORTH_REPORTING * observed.elapsed_s
     return is_long and costs and wave.step not in _output_steps(observed)
 
 

@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from perfield.analysis.explanation import explanation
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.imbalance import (
     FIELDS,
     OF_REGIONS,
-    DearRegion,
     Imbalance,
+    UnevenRegion,
     compute_time_in,
-    imbalance_to_tell,
+    imbalance_to_report,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.places import is_of_slow_nodes, place_of_dear
+from perfield.analysis.places import is_of_slow_nodes, place_of_slowest
 from perfield.text import in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
@@ -38,13 +38,13 @@ NEEDS = ("compute_time_s", "steps")
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
 
-NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
+NEARLY_NOTHING = 0.1  # of the slowest rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
 MOST_FUNCTIONS = 2  # that are named
-WORTH_NAMING = 0.1  # of what dear ranks compute longer: the least in a function
+WORTH_NAMING = 0.1  # of what the slowest ranks compute longer: the least in a function
 SURE = 3  # standard deviations of the number of samples
 OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
@@ -65,7 +65,7 @@ BY_BYTES = (
 )
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
-    "what makes them dearer there: iterations, chemistry, boundary conditions, work that others do not do."
+    "what makes them cost more there: iterations, chemistry, boundary conditions, work that others do not do."
 )
 BY_FILES = (
     "Look at how this rank prepares output, which counts as computing: write less often, or more at once "
@@ -90,8 +90,8 @@ ALONE = (
 
 
 class Why(NamedTuple):
-    """Why the same ranks are dear. words : end the sentence that names them. shown : kind of picture; "" for
-    the usual one."""
+    """Why the same ranks are slowest. words : end the sentence that names them. shown : kind of picture; ""
+    for the default one."""
 
     kind: str
     words: str
@@ -101,10 +101,10 @@ class Why(NamedTuple):
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the imbalance of compute time, if it is beyond chance."""
-    told = imbalance_to_tell(observed, WORTH_TELLING)
-    if told is None:
+    uneven = imbalance_to_report(observed, WORTH_REPORTING)
+    if uneven is None:
         return
-    imbalance, regions = told
+    imbalance, regions = uneven
     if imbalance.found.pattern == "moving":
         yield _moving(observed, imbalance, regions)
         return
@@ -114,11 +114,11 @@ def find(observed: Observed) -> Iterator[Finding]:
     alone = _worked_alone(observed, imbalance, regions)
     if alone:
         yield fixed(observed, imbalance, alone, _alone(observed, imbalance, alone))
-    elif explained or place_of_dear(observed, imbalance) is None:
+    elif explained or place_of_slowest(observed, imbalance) is None:
         yield fixed(observed, imbalance, regions, why(observed, imbalance))
 
 
-def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
+def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
     cause = imbalance.explained.cause
@@ -136,7 +136,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
     )
 
 
-def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], reason: Why) -> Finding:
+def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion], reason: Why) -> Finding:
     """The finding about an imbalance whose ranks stay the same."""
     ranks = observed.ranks[imbalance.columns]
     hosts = _hosts(observed, ranks)
@@ -190,7 +190,7 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
 
 
 def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
-    """How many calls on files one dear rank makes, if it makes nearly all of them, and many."""
+    """How many calls on files one of the slowest ranks makes, if it makes nearly all of them, and many."""
     calls = sum(np.nansum(observed.of(name), axis=0, dtype=float) for name in CALLS_ON_FILES)
     own = float(calls[imbalance.columns].sum())
     many = len(imbalance.columns) == 1 and own >= MANY_CALLS * observed.n_program_steps
@@ -213,14 +213,14 @@ def _inside(imbalance: Imbalance) -> str:
     return f" in {imbalance.inside}" if imbalance.inside else ""
 
 
-def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+def _where(imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:
     """The regions in which balancing would save most."""
     if not regions or imbalance.inside:
         return ""
     saved = [in_seconds(region.saved_s) for region in regions]
-    told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
-    told[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
-    return f" Ranks differ most in {in_list(told)}."
+    named = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
+    named[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
+    return f" Ranks differ most in {in_list(named)}."
 
 
 def _functions(observed: Observed, imbalance: Imbalance) -> str:
@@ -236,22 +236,22 @@ def _functions(observed: Observed, imbalance: Imbalance) -> str:
     share = longer_s / max(longer_s.sum(), longer_s[is_sure].sum(), 1e-9)
     order = [n for n in np.argsort(-share).tolist() if is_sure[n] and share[n] >= WORTH_NAMING]
     longer = f" of what {'it computes' if len(own) == 1 else 'they compute'} longer"
-    told = [
+    functions = [
         f"{in_percent(share[n])}{longer if n == order[0] else ''} in {found.names[n]}"
         for n in order[:MOST_FUNCTIONS]
     ]
-    return f" Samples find {in_list(told)}." if told else ""
+    return f" Samples find {in_list(functions)}." if functions else ""
 
 
-def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
-    """The field that shows it: compute time, or that in the region that it is told of."""
+def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:
+    """The field that shows it: compute time, or that in the region that it names."""
     if not imbalance.inside:
         return "compute_time_s"
     stem = regions[0].stem
     return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
 
 
-def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:
     """The region with most to save, if these ranks run it more often and that explains their time there."""
     if imbalance.explained.cause or not regions:
         return ""
@@ -276,8 +276,8 @@ def _others_wait(observed: Observed, imbalance: Imbalance) -> str:
 
 
 def _worked_alone(
-    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]
-) -> list[DearRegion]:
+    observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]
+) -> list[UnevenRegion]:
     """The regions in which one rank computes and the others do not, if they make most of the imbalance."""
     if len(imbalance.columns) != 1:
         return []
@@ -293,7 +293,7 @@ def _worked_alone(
     return alone if excess >= MOSTLY * (of_rank[own] - np.delete(of_rank, own).mean()) else []
 
 
-def _alone(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Why:
+def _alone(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Why:
     own = int(imbalance.columns[0])
     time = sum(compute_time_in(observed, region.stem)[:, own].sum() for region in regions)
     where = in_list([region.name for region in regions])

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import CALLS_ON_FILES, Why, fixed, why
-from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_tell
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_report
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
     CHANCE,
@@ -16,7 +16,7 @@ from perfield.analysis.places import (
     is_of_slow_nodes,
     likeness_in_mesh,
     moves_to_neighbours,
-    place_of_dear,
+    place_of_slowest,
 )
 from perfield.text import start
 
@@ -37,15 +37,15 @@ BY_MESH = (
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the place of dear ranks in the machine, or else that in the mesh, if beyond chance.
+    """Yields the place of the slowest ranks in the machine, or else that in the mesh, if beyond chance.
 
     A place in the machine is the cause of an imbalance that sizes of pieces do not explain. Else findings
-    here only say more about an imbalance that is told already, and have no seconds of their own.
+    here only say more about an imbalance that is reported already, and have no seconds of their own.
     """
-    told = imbalance_to_tell(observed, WORTH_TELLING)
-    if told is None:
+    uneven = imbalance_to_report(observed, WORTH_REPORTING)
+    if uneven is None:
         return
-    imbalance, regions = told
+    imbalance, regions = uneven
     if is_of_slow_nodes(observed, imbalance):
         return
     if imbalance.found.pattern == "moving":
@@ -53,13 +53,13 @@ def find(observed: Observed) -> Iterator[Finding]:
             words = "The slowest rank moves through the mesh: from one piece to another that touches it."
             yield _in_mesh(observed, imbalance, words, None)
         return
-    group = place_of_dear(observed, imbalance)
+    group = place_of_slowest(observed, imbalance)
     explained = imbalance.explained.cause is not None
     if group is not None and explained:
         yield _explained(observed, imbalance, group)
     elif group is not None:
         reason = why(observed, imbalance)
-        words = f"{reason.words}; dear is {group.words}"
+        words = f"{reason.words}; {group.words} is slowest"
         place = Why("imbalance follows the machine", words, BY_MACHINE, "machine")
         yield fixed(observed, imbalance, regions, place)
     elif not explained:
@@ -87,7 +87,7 @@ def _likeness(observed: Observed, imbalance: Imbalance) -> Iterator[Finding]:
     per_cell = " per cell" if observed.has("cells") else ""
     words = (
         f"Compute time{per_cell} follows the mesh: ranks whose pieces touch are alike (Moran's I is "
-        f"{alike.moran:.2f}, by chance about 0), so the work is dearer in one part of the mesh."
+        f"{alike.moran:.2f}, by chance about 0), so the work costs more in one part of the mesh."
     )
     yield _in_mesh(observed, imbalance, words, alike.chance)
 

@@ -15,7 +15,7 @@ from perfield.analysis.findings.file_costs import (
     saved_by_spreading_s,
     when,
 )
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.observed import Observed
 from perfield.text import in_bytes, in_ranks, part_of
 
@@ -36,7 +36,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if not users.any():
         return
     saved_s = saved_by_spreading_s(observed, users)
-    if saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     ranks = observed.ranks[users]
     node_id = observed.placement.node_id

@@ -14,7 +14,7 @@ from perfield.analysis.findings.file_costs import (
     saved_by_spreading_s,
     when,
 )
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
 from perfield.text import in_bytes, in_number, in_ranks, part_of, start
@@ -42,7 +42,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     users = np.isin(np.arange(len(order)), order[:n_users])
     saved_s = saved_by_spreading_s(observed, users)
-    if saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     ranks = observed.ranks[users]
     do = use.verb.replace("s", "")

@@ -9,9 +9,9 @@ import numpy as np
 
 from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
-from perfield.analysis.findings.finding import WORTH_TELLING
+from perfield.analysis.findings.finding import WORTH_REPORTING
 from perfield.analysis.findings.message_costs import of_each_rank
-from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_report
 from perfield.analysis.observed import Observed, once
 from perfield.text import in_percent, in_seconds
 
@@ -51,7 +51,7 @@ def late_rank(observed: Observed) -> LateRank | None:
     column = rank_waited_for(waited, known, all_waiting)
     if column is None:
         return None
-    imbalance = imbalance_to_tell(observed, WORTH_TELLING)
+    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
     if imbalance is not None and column in imbalance[0].found.most:
         return None
     rank = int(observed.ranks[column])
@@ -60,7 +60,7 @@ def late_rank(observed: Observed) -> LateRank | None:
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
     if is_late_for_a_pu(observed, column, each_s):
         return None
-    if each_s < WORTH_TELLING * observed.elapsed_s or files >= MOSTLY * each_s:
+    if each_s < WORTH_REPORTING * observed.elapsed_s or files >= MOSTLY * each_s:
         return None
     if named[named["rank"] == rank]["time_s"].sum() >= each_s:  # it passes on what it waits for itself
         return None
@@ -77,12 +77,12 @@ def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:
     return bool(delayed_s >= MOST * cost_s)
 
 
-def made_late_by(observed: Observed, told: np.ndarray, needless: np.ndarray) -> LateRank | None:
+def made_late_by(observed: Observed, rows: np.ndarray, needless: np.ndarray) -> LateRank | None:
     """The rank that others wait for, if most messages that it sends and receives are needless.
 
-    told : rows of observed.messages. needless : how many messages of each row are.
+    rows : of observed.messages. needless : how many messages of each row are.
     """
-    many = _with_others(observed, told, needless) > MOST * _with_others(
+    many = _with_others(observed, rows, needless) > MOST * _with_others(
         observed, observed.messages, observed.messages["count"]
     )
     late = late_rank(observed) if many.any() else None

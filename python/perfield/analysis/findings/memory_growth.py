@@ -27,7 +27,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding about the ranks whose memory grows on and on.
 
     The run's parts are compared one with the next. Memory that rises and falls by chance, however it does,
-    rises in half of them; the sign test tells how likely that makes so many rises, for any of the ranks.
+    rises in half of them; the sign test gives the chance of so many rises, for any of the ranks.
     """
     from scipy.stats import binom
 

@@ -21,7 +21,7 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     source, target : ranks. count : messages. A message costs what it costs in the steps in which it takes
     least, on the rank where it takes least: the time of point-to-point and wait calls holds little waiting
     there. It is at most the process's CPU time, as messages do not cost the time without a PU. None if the
-    run does not tell times of calls, or of so few steps that waiting cannot be told from work.
+    run has no times of calls, or too few steps to separate waiting from work.
     """
     if not observed.has("mpi_p2p_time_s") or len(observed.of("mpi_p2p_time_s")) < FEWEST_ROWS:
         return None
@@ -32,11 +32,11 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.where(n_messages > 0, time_s / n_messages, np.nan)
     total = np.nansum(n_messages, axis=0)
-    usual = np.isfinite(each).any(axis=0) & (total >= AS_MANY * total.mean())
-    if not usual.any():
+    busy = np.isfinite(each).any(axis=0) & (total >= AS_MANY * total.mean())
+    if not busy.any():
         return None
     of_rank = of_each_rank(observed, source, target, count)
-    each_s = np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min()
+    each_s = np.nanpercentile(each[:, busy], UNDISTURBED, axis=0).min()
     return min(float(of_rank.max(initial=0.0) * each_s), observed.elapsed_s)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import (
     crowded,
     disturbed,
@@ -33,10 +33,10 @@ FEWEST = 5  # steps here and there, to compare them
 BIND = "Bind each rank: `mpirun --bind-to core`, `srun --cpu-bind=cores`"
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields findings about moves, and about ranks whose steps on another NUMA domain are longer.
 
-    worth : the least share of the run's time that moves must cost. 0 also tells of moves without a known
+    worth : the least share of the run's time that moves must cost. 0 also reports moves without a known
     cost.
     """
     if observed.placement is None:
@@ -91,11 +91,11 @@ def _cost_of_moves(observed: Observed, moves: np.ndarray) -> tuple[float | None,
     stayed = np.where(has_moved, np.nan, compute_s)
     usable = np.isfinite(stayed).sum(axis=0) >= 3
     if not (has_moved & np.isfinite(compute_s))[:, usable].any():
-        return None, None, "Too few steps tell its cost."
+        return None, None, "Too few steps are known to estimate its cost."
     beyond = np.full(compute_s.shape, np.nan)
-    usual = np.nanmedian(stayed[:, usable], axis=0)
-    beyond[:, usable] = compute_s[:, usable] - usual
-    relative = beyond[:, usable] / np.where(usual > 0, usual, 1.0)
+    typical = np.nanmedian(stayed[:, usable], axis=0)
+    beyond[:, usable] = compute_s[:, usable] - typical
+    relative = beyond[:, usable] / np.where(typical > 0, typical, 1.0)
     with_move, without = (
         relative[chosen & np.isfinite(relative)] for chosen in (has_moved[:, usable], ~has_moved[:, usable])
     )
@@ -126,11 +126,11 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
         return
     home = numa[known.argmax(axis=0), np.arange(numa.shape[1])]
     away = known & (numa != home)
-    usual = np.ones(len(compute))
+    typical = np.ones(len(compute))
     if compute.shape[1] > 2:  # what makes the steps of all ranks longer is no memory that is far
-        usual = np.nanmedian(np.where(np.isfinite(compute), compute, 0.0), axis=1)
-        usual = np.where(usual > 0, usual, 1.0)
-    relative = compute / usual[:, None]
+        typical = np.nanmedian(np.where(np.isfinite(compute), compute, 0.0), axis=1)
+        typical = np.where(typical > 0, typical, 1.0)
+    relative = compute / typical[:, None]
     extra, chances = np.zeros(compute.shape), {}
     for column in np.flatnonzero(away.sum(axis=0) >= FEWEST).tolist():
         there, here = away[:, column], (known & ~away)[:, column]
@@ -140,7 +140,7 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
         if test.pvalue * compute.shape[1] > CHANCE:
             continue
         chances[column] = float(test.pvalue) * compute.shape[1]
-        longer = compute[:, column] - np.median(relative[here, column]) * usual
+        longer = compute[:, column] - np.median(relative[here, column]) * typical
         extra[there, column] = longer[there]
     far = np.array(sorted(chances), np.int64)
     saved_s = shorter_s(observed, extra)
@@ -148,14 +148,14 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
         return
     most = far[extra[:, far].sum(axis=0).argmax()]
     there = away[:, most]
-    usual_s = float(compute[there, most].sum() - extra[there, most].sum())
+    typical_s = float(compute[there, most].sum() - extra[there, most].sum())
     ranks = observed.ranks[far]
     yield Finding(
         kind="far memory",
         words=f"{start(rank_ranges(ranks))} moved to another NUMA domain than that where "
         f"{'it began, and its' if len(far) == 1 else 'they began, and their'} memory stayed behind: rank "
         f"{observed.ranks[most]} spent {in_percent(there.mean())} of the steps there and computed "
-        f"{in_percent(extra[there, most].sum() / usual_s)} longer in these.",
+        f"{in_percent(extra[there, most].sum() / typical_s)} longer in these.",
         saved_s=saved_s,
         remedy=f"{BIND}, so that each rank stays near the memory that it touches first.",
         picture=Picture("heat_map", "pu_id"),

@@ -18,13 +18,13 @@ NEEDS = ("compute_time_s", "steps")
 LIKES = ("compute_time_s", *idle_wave.NEEDS, *idle_wave.LIKES)
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps
-MOST = 0.5  # of the time lost: if single delays that travel explain it, they are told
+MOST = 0.5  # of the time lost: if single delays that travel explain it, these are reported
 
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if much time is lost and no rank is slower than others beyond chance.
 
-    Every run has noise, and a busy machine has much, so only a quarter of the time is worth telling. Ranks
+    Every run has noise, and a busy machine has much, so only a quarter of the time is worth reporting. Ranks
     that share cores, and single long delays, are left to the findings about these.
     """
     if observed.n_steps < FEWEST or len(observed.ranks) < 2:
@@ -34,7 +34,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     found = differences(observed.of("compute_time_s"))
     if found.pattern != "chance" or found.saved < MUCH * observed.elapsed_s:
         return
-    if sum(wave.delay_s for wave in idle_wave.worth_telling(observed)) >= MOST * found.saved:
+    if sum(wave.delay_s for wave in idle_wave.worth_reporting(observed)) >= MOST * found.saved:
         return
     yield Finding(
         kind="noise",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps that write output and take longer, by the rule of the closing lines (thesis, Figure 7.24)."""
+"""Steps that write output and take longer, by the rule of the summary (thesis, Figure 7.24)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings import bursts, io_by_one_rank_per_node, io_through_few_ranks
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, lengths_s, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
@@ -25,12 +25,12 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if steps that write are longer than chance makes them, and cost 1 % of the time.
 
     What a finding about files, or about a burst in these steps, saves is not counted again: that is the
-    reason. If it is all, nothing else is told.
+    reason. If it explains everything, it is the only finding.
     """
     per_step = observed.written_per_step()
     chosen = output_steps(per_step[:, None])
     cost = extra(observed, chosen)
-    if cost is None or cost.share < WORTH_TELLING:
+    if cost is None or cost.share < WORTH_REPORTING:
         return
     reasons = [
         found for module in REASONS if all(map(observed.has, module.NEEDS)) for found in module.find(observed)
@@ -39,7 +39,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         reason.saved_s or 0.0 for reason in reasons if set(reason.steps) <= set(observed.index[chosen])
     )
     saved_s = cost.time_s - explained_s
-    if saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     written = float(np.median(per_step[chosen]))
     lengths = lengths_s(observed)

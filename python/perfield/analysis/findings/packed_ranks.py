@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, on_each_node
 from perfield.analysis.observed import Observed
 from perfield.topology import ranges
@@ -17,8 +17,9 @@ KINDS = ("packed ranks",)
 NEEDS = ()
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
-    """Yields a finding for all nodes with packed ranks. The places alone tell it, so nothing is by chance.
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
+    """Yields a finding for all nodes with packed ranks. It follows from the places alone, so nothing is by
+    chance.
 
     worth : has no part in it, since one run does not show the cost.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times, used_share
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.text import in_percent, in_seconds
@@ -30,13 +30,13 @@ OWN_CORES = (
 MORE_CORES = "Start at most as many ranks as there are cores, or take more nodes."
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields a finding about ranks bound to a core with others, and one about other ranks without a PU of
     their own.
 
     Their cost is known only where cores are free, since nothing else would make the run shorter. worth : 0
-    also yields them where they hardly waited for a PU. Where the kernel does not tell that, they are always
-    told, since times of such ranks contain the scheduler, whatever it costs.
+    also yields them where they hardly waited for a PU. Where the kernel does not report that, they are always
+    reported, since times of such ranks contain the scheduler, whatever it costs.
     """
     placement = observed.placement
     if placement is None:
@@ -88,7 +88,7 @@ def _free_cores(placement: Placement, number: int) -> int:
 
 def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
     """Whether these ranks waited for one another for 5 % of their steps or of their time outside of calls, or
-    the kernel does not tell it."""
+    the kernel does not report it."""
     here = np.isin(observed.ranks, ranks)
     step_s, waited_s = observed.of("step_time_s")[:, here], observed.ready_s[:, here]
     is_ready = np.nansum(waited_s, dtype=float) >= DELAYED * np.nansum(step_s, dtype=float) > 0
@@ -105,8 +105,8 @@ def _wait_for_pus(observed: Observed, ranks: np.ndarray) -> bool:
 def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, str]:
     """How much shorter the steps would be if these ranks had always had a PU, at most, and the cost in words.
 
-    The kernel tells how long they were ready to run without a PU. That is no cost where a rank waits in MPI
-    and leaves its PU to others, so it is only told; what delayed computing is at least known.
+    The kernel reports how long they were ready to run without a PU. That is no cost where a rank waits in MPI
+    and leaves its PU to others, so it is only mentioned; what delayed computing is at least known.
     """
     here = np.isin(observed.ranks, ranks)
     waited_s = observed.ready_s[:, here]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import slow_nodes
@@ -28,7 +28,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     without = compute.copy()
     without[:, slow.columns] /= slow.ratio
     saved = float((compute.max(axis=1) - without.max(axis=1)).sum())
-    if saved < WORTH_TELLING * observed.elapsed_s:
+    if saved < WORTH_REPORTING * observed.elapsed_s:
         return
     hosts = tuple(observed.placement.nodes[node].label for node in slow.nodes)
     one = len(hosts) == 1

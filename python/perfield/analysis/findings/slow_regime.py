@@ -14,7 +14,7 @@ import numpy as np
 
 from perfield.analysis.chance import chance_of_hits
 from perfield.analysis.findings import idle_wave
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import crowded, disturbed, hosts_of
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
@@ -75,13 +75,13 @@ def find(observed: Observed) -> Iterator[Finding]:
     if found.slow_s - found.fast_s < SLOWER_S:
         return
     saved_s = float(((lengths - found.fast_s) * span)[found.slow].sum())
-    if saved_s < WORTH_TELLING * observed.elapsed_s or _does_more(observed, found.slow, writes):
+    if saved_s < WORTH_REPORTING * observed.elapsed_s or _does_more(observed, found.slow, writes):
         return
     if observed.placement is not None and crowded(observed.placement)[observed.ranks].any():
         return
     if observed.has("involuntary_switches") and disturbed(observed).any():
         return
-    waves = [wave.delay_s for wave in idle_wave.worth_telling(observed)]
+    waves = [wave.delay_s for wave in idle_wave.worth_reporting(observed)]
     if sum(waves) >= HALF * saved_s:
         return
     field, columns, hosts, where = _place(observed, found, writes)
@@ -95,7 +95,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         f"{in_number(mean_length)} on average{where}.",
         saved_s=saved_s,
         remedy="Look for what else used the machine then: other jobs on the nodes or the network, clock "
-        "rate, backups. `perfield regimes RUN --events` tells when it was slow, `perfield render RUN "
+        "rate, backups. `perfield regimes RUN --events` shows when it was slow, `perfield render RUN "
         "--regimes --images` where; compare versions of the program within one regime.",
         picture=Picture("heat_map", field),
         ranks=observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0],
@@ -193,9 +193,9 @@ def _place(
     longer_s = (found.slow_s - found.fast_s) * np.median(observed.steps_in_row)
     for field in WHERE:
         table = np.nan_to_num(observed.of(field).astype(float))
-        usual = np.median(table[fast], axis=0)
+        typical = np.median(table[fast], axis=0)
         is_slow = np.zeros(table.shape, bool)
-        is_slow[slow] = table[slow] - usual >= HALF * longer_s
+        is_slow[slow] = table[slow] - typical >= HALF * longer_s
         if is_slow[slow].any(axis=1).mean() >= HALF:
             break
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What some steps cost beyond the others, as the closing lines tell it of output steps."""
+"""What some steps cost beyond the others, as the summary reports it of output steps."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def extra(observed: Observed, chosen: np.ndarray) -> Extra | None:
     chosen : (n_steps,) bool.
     """
     lengths = lengths_s(observed)
-    usual = np.sort(lengths[~chosen])
-    base = float(np.median(usual)) if len(usual) else 0.0
+    typical = np.sort(lengths[~chosen])
+    base = float(np.median(typical)) if len(typical) else 0.0
     if not chosen.any() or base <= 0:
         return None
     n_chosen = int(chosen.sum())
-    n_long = int((lengths[chosen] > usual[int(len(usual) * (1 - LONG))]).sum())
+    n_long = int((lengths[chosen] > typical[int(len(typical) * (1 - LONG))]).sum())
     chance = chance_of_hits(n_long, n_chosen, LONG)
     if chance > CHANCE:
         return None

@@ -9,7 +9,7 @@ from math import exp, lgamma, log
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
@@ -46,7 +46,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if not observed.n_steps:
         return
     steps = trend(lengths_s(observed))
-    # Where others take PUs from ranks, only all ranks together tell of the program.
+    # Where others take PUs from ranks, only all ranks together describe the program.
     others_take_pus = disturbed(observed).any()
     by_rank = _counts(steps) or not others_take_pus
     columns, compute = _computing_that_grows(observed, by_rank)
@@ -60,7 +60,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if not found or not _counts(found):
         return
     saved_s = found.growth / 2 * observed.n_program_steps
-    if saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     region = other = ""
     if compute and _counts(compute) and compute.growth >= MUCH_OF_IT * found.growth:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import (
     crowded,
     hosts_of,
@@ -45,7 +45,7 @@ OTHERS = (
 HYPERVISOR = "Ask for virtual machines with PUs of their own (pinned, not overcommitted), or use other hosts."
 
 
-def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
+def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding]:
     """Yields a finding about ranks that waited for a PU, and one about PUs that a hypervisor took.
 
     worth : the least share of the run's time that this must cost. Ranks that share PUs with one another, and
@@ -75,7 +75,7 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     )
 
 
-def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iterator[Finding]:
+def _finding(observed: Observed, lost_s: np.ndarray, worth: float, describe) -> Iterator[Finding]:
     """The finding about time outside of calls that is lost, (n_rows, n_columns), on the ranks with most."""
     compute_s = np.nansum(observed.outside_calls_s, axis=0)
     share = lost_s.sum(axis=0) / np.where(compute_s > 0, compute_s, np.inf)
@@ -84,7 +84,7 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, tell) -> Iter
         return
     columns = np.flatnonzero(share >= MOSTLY * share.max())
     ranks = observed.ranks[columns]
-    words, remedy, field = tell(observed, columns, float(lost_s[:, columns].sum()))
+    words, remedy, field = describe(observed, columns, float(lost_s[:, columns].sum()))
     of_compute = in_percent(lost_s[:, columns].sum() / compute_s[columns].sum())
     yield Finding(
         kind="taken PUs",

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfield.analysis.chance import Differences, differences
 from perfield.analysis.explanation import explanation
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.imbalance import CAUSES, FIELDS, OF_REGIONS, compute_time_in
 from perfield.analysis.observed import Observed
 from perfield.text import in_list, in_number, in_ranks, in_seconds, start
@@ -20,7 +20,7 @@ KINDS = ("time that counts do not explain",)
 NEEDS = ("<region>_time_s", "<region>_count", "steps")
 LIKES = (*FIELDS, *OF_REGIONS)
 CALLS = 2  # per step: a region that runs once has nothing to count
-LONGER = 1.1  # of the time per call of dear ranks, over the mean of all
+LONGER = 1.1  # of the time per call of the slowest ranks, over the mean of all
 
 
 class _Region(NamedTuple):
@@ -34,25 +34,27 @@ class _Region(NamedTuple):
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields one finding, about the region with most to save; it names the others, too."""
-    told = sorted(_regions(observed), key=lambda region: -region.found.saved)
-    if not told:
+    found = sorted(_regions(observed), key=lambda region: -region.found.saved)
+    if not found:
         return
-    first = told[0]
-    names = tuple(observed.regions[region.stem] for region in told)
-    dear = np.array(first.found.most, np.int64)
-    own, mean = first.time[dear].sum() / first.calls[dear].sum(), first.time.sum() / first.calls.sum()
-    often = [in_number(calls / observed.n_steps) for calls in (first.calls[dear].mean(), first.calls.mean())]
+    first = found[0]
+    names = tuple(observed.regions[region.stem] for region in found)
+    slowest = np.array(first.found.most, np.int64)
+    own, mean = first.time[slowest].sum() / first.calls[slowest].sum(), first.time.sum() / first.calls.sum()
+    often = [
+        in_number(calls / observed.n_steps) for calls in (first.calls[slowest].mean(), first.calls.mean())
+    ]
     likewise = f" The same is true of {in_list(names[1:])}." if names[1:] else ""
-    # Where an imbalance is told, this only says more about it.
-    is_told = differences(observed.of("compute_time_s")).pattern == "fixed"
-    ranks = observed.ranks[dear]
+    # Where an imbalance is reported, this only says more about it.
+    is_reported = differences(observed.of("compute_time_s")).pattern == "fixed"
+    ranks = observed.ranks[slowest]
     who = f"{start(in_ranks(ranks))} {'takes' if len(ranks) == 1 else 'take'}"
     yield Finding(
         kind="time that counts do not explain",
         words=f"{who} {own / mean:.3g} times as long as the mean for each call of {names[0]} "
         f"({in_seconds(own)}, the mean is {in_seconds(mean)}). How often it runs does not explain that: "
         f"{often[0]} times in a step there, and {often[1]} times in the mean.{likewise}",
-        saved_s=None if is_told else first.found.saved,
+        saved_s=None if is_reported else first.found.saved,
         remedy="Look at what a call does on these ranks: boundary conditions, branches, slow functions such "
         "as pow(), cache misses; dividing the mesh into equal parts would not help.",
         picture=_picture(observed, first.stem),
@@ -77,10 +79,10 @@ def _regions(observed: Observed) -> Iterator[_Region]:
         if not (calls > 0).all() or calls.mean() < CALLS * observed.n_steps:
             continue
         found = differences(time)
-        if found.pattern != "fixed" or found.saved < WORTH_TELLING * observed.elapsed_s:
+        if found.pattern != "fixed" or found.saved < WORTH_REPORTING * observed.elapsed_s:
             continue
         if explanation(time, found, {"count": counts, **causes}).cause:
             continue
-        per_rank, dear = time.sum(axis=0), list(found.most)
-        if per_rank[dear].sum() * calls.sum() >= LONGER * per_rank.sum() * calls[dear].sum():
+        per_rank, slowest = time.sum(axis=0), list(found.most)
+        if per_rank[slowest].sum() * calls.sum() >= LONGER * per_rank.sum() * calls[slowest].sum():
             yield _Region(stem, found, calls, per_rank)

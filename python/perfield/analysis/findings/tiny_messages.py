@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings import late_rank
 from perfield.analysis.findings.bursts import messages_in_bursts
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
@@ -30,28 +30,28 @@ def find(observed: Observed) -> Iterator[Finding]:
     They also cost what others wait for a rank, most of whose messages they are. Empty messages are another
     finding, and so are those in bursts.
     """
-    told, count = _tiny(observed)
-    if not len(told):
+    rows, count = _tiny(observed)
+    if not len(rows):
         return
-    saved_s = cost_s(observed, told["source"], told["target"], count - observed.n_program_steps)
+    saved_s = cost_s(observed, rows["source"], rows["target"], count - observed.n_program_steps)
     late = late_rank_of(observed)
     if late:
         saved_s = max(saved_s or 0.0, late.each_s)
-    if saved_s is None or saved_s < WORTH_TELLING * observed.elapsed_s:
+    if saved_s is None or saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
-    first, most = told[order[0]], count[order[0]]
+    first, most = rows[order[0]], count[order[0]]
     ends = f"rank {first['source']} to rank {first['target']}"
     words = per_step(observed, count.sum())
-    if (told["count"] - told["empty"] > count).any():
+    if (rows["count"] - rows["empty"] > count).any():
         words += ", of less than 512 B each, beside larger ones"
     else:
-        words += f", of {in_bytes(told['bytes'].sum() / count.sum())} on average"
-    if len(told) == 1:
+        words += f", of {in_bytes(rows['bytes'].sum() / count.sum())} on average"
+    if len(rows) == 1:
         words = f"Many tiny messages go from {ends}: {words}."
     else:
         words = (
-            f"{in_number(len(told))} pairs of ranks exchange many tiny messages: {words}; most go from "
+            f"{in_number(len(rows))} pairs of ranks exchange many tiny messages: {words}; most go from "
             f"{ends}: {per_step(observed, most)}."
         )
     if late:
@@ -63,8 +63,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
         "where each must wait for the one before, give fewer ranks larger pieces.",
         picture=Picture("machine", "sent_count"),
-        ranks=np.unique(told["source"][order]).astype(np.int64),
-        pairs=np.stack([told["source"][order], told["target"][order]], axis=1).astype(np.int64),
+        ranks=np.unique(rows["source"][order]).astype(np.int64),
+        pairs=np.stack([rows["source"][order], rows["target"][order]], axis=1).astype(np.int64),
     )
 
 
@@ -72,19 +72,19 @@ def late_rank_of(observed: Observed) -> LateRank | None:
     """The rank that others wait for, if it mostly sends and receives tiny messages."""
     if not all(map(observed.has, NEEDS)):
         return None
-    told, count = _tiny(observed)
-    return late_rank.made_late_by(observed, told, count) if len(told) else None
+    rows, count = _tiny(observed)
+    return late_rank.made_late_by(observed, rows, count) if len(rows) else None
 
 
 def _tiny(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
     """Pairs that exchange many tiny messages, rows of observed.messages, and how many; none in bursts."""
-    told = observed.known_messages
-    told = told[told["source"] != told["target"]]
-    count = told["count"].astype(float) - told["empty"]
-    small = told["small"].astype(float) - told["empty"]
-    count = np.where(small > 0, small, np.where(told["bytes"] <= TINY * count, count, 0.0))
+    rows = observed.known_messages
+    rows = rows[rows["source"] != rows["target"]]
+    count = rows["count"].astype(float) - rows["empty"]
+    small = rows["small"].astype(float) - rows["empty"]
+    count = np.where(small > 0, small, np.where(rows["bytes"] <= TINY * count, count, 0.0))
     many = (count >= MANY * observed.n_program_steps) & (count > 0)
-    told, count = told[many], count[many]
+    rows, count = rows[many], count[many]
     if 2 * messages_in_bursts(observed) > count.sum():
-        return told[:0], count[:0]
-    return told, count
+        return rows[:0], count[:0]
+    return rows, count

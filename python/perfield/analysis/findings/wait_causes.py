@@ -10,8 +10,8 @@ import numpy as np
 from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings import empty_messages, late_rank, tiny_messages
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.imbalance import imbalance_to_tell
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.imbalance import imbalance_to_report
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.waits.states import KINDS as WAIT_KINDS
 from perfield.analysis.waits.sums import WaitSums
@@ -36,7 +36,7 @@ OF_COLLECTIVES = (
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are told."""
+    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are reported."""
     rank = late(observed)
     if rank is None or empty_messages.late_rank_of(observed) or tiny_messages.late_rank_of(observed):
         return
@@ -84,12 +84,12 @@ def late(observed: Observed) -> int | None:
     if rank is None or not (sums.sure()["cause"] == rank).any():
         return None
     cost_s = saved_s(sums, rank)
-    if cost_s < WORTH_TELLING * observed.elapsed_s:
+    if cost_s < WORTH_REPORTING * observed.elapsed_s:
         return None
     columns = np.flatnonzero(observed.ranks == rank)
     if sums.sure()["time_s"][sums.sure()["rank"] == rank].sum() >= cost_s / 2:  # it passes waiting on
         return None
-    imbalance = imbalance_to_tell(observed, WORTH_TELLING)
+    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
     if imbalance is not None and np.isin(columns, imbalance[0].found.most).any():
         return None
     if any(late_rank.is_late_for_a_pu(observed, column, cost_s) for column in columns.tolist()):

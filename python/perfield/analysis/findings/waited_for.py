@@ -18,9 +18,9 @@ LIKES = late_rank.LIKES
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are told.
+    """Yields the rank, unless an imbalance, its files or needless messages explain it: these are reported.
 
-    Where both ends of messages are known, they tell on whom waiting begins, and this question is theirs.
+    Where both ends of messages are known, they show where waiting begins, and this question is theirs.
     """
     if wait_causes.is_explained(observed):
         return

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.observed import Observed
 from perfield.text import in_number, in_percent, in_seconds
 
 QUESTION = "Do ranks settle into a wavefront?"
 KINDS = ("wavefront",)
 NEEDS = ("begin_s", "end_s", "messages", "steps")
-INSTANTS = 96  # at which phases are looked at; the second half is judged
+INSTANTS = 96  # at which phases are looked at; the second half is tested
 FEWEST_STEPS, FEWEST_RANKS = 40, 6
 SETTLED = 0.9  # of the instants of the second half in which ranks must form a wavefront
 STEADY = 0.2  # by how much its slope may change from the begin to the end of that half
@@ -31,7 +31,7 @@ class _Settled:
 
     slope : by how many periods each rank is ahead of the one before it. fit : R^2. spread : periods between
     the first and the last rank. chance : of such a line. in_step : bool (n_rows,), rows before in which ranks
-    marched in step. settled : bool (n_rows,), rows in which the wavefront stands.
+    marched in step. settled : bool (n_rows,), rows in which the wavefront is present.
     """
 
     slope: float
@@ -43,7 +43,7 @@ class _Settled:
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields a wavefront that stands through the second half of the run.
+    """Yields a wavefront that lasts through the second half of the run.
 
     It costs or spares what its steps are longer or shorter than those in which ranks marched in step before.
     Where no such steps are known, or chance explains the difference, the run does not show a cost.
@@ -130,15 +130,15 @@ def _cost(observed: Observed, found: _Settled) -> tuple[float | None, str]:
             None,
             "The run has no steps before it, in which ranks march in step, that its steps compare with.",
         )
-    usual, now = float(np.median(before)), float(np.median(after))
+    typical, now = float(np.median(before)), float(np.median(after))
     blocks = [[part.mean() for part in np.array_split(each, BLOCKS)] for each in (before, after)]
-    if ttest_ind(*blocks, equal_var=False).pvalue > CHANCE or abs(now / usual - 1) < WORTH_TELLING:
+    if ttest_ind(*blocks, equal_var=False).pvalue > CHANCE or abs(now / typical - 1) < WORTH_REPORTING:
         return (
             None,
             f"Its steps take as long as those before, in which ranks marched in step: {in_seconds(now)}.",
         )
-    saved_s = (now - usual) * observed.n_program_steps * float(found.settled.mean())
-    compared = f"{in_seconds(now)} instead of {in_seconds(usual)} while ranks marched in step"
+    saved_s = (now - typical) * observed.n_program_steps * float(found.settled.mean())
+    compared = f"{in_seconds(now)} instead of {in_seconds(typical)} while ranks marched in step"
     if saved_s < 0:
         return None, f"It spares time: its steps take {compared}, {in_seconds(-saved_s)} less in all."
     return saved_s, f"It costs time: its steps take {compared}, {in_seconds(saved_s)} more in all."

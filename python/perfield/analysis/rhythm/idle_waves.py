@@ -221,15 +221,15 @@ class _Search:
     ):
         self.begin_s, self.end_s, self.partners = begin_s, end_s, partners
         self.row_s = float(np.nanmedian(end_s - begin_s))
-        self._usual_s = np.nanmedian(compute_s, axis=0)
-        self.longer = _beyond_usual(compute_s)
+        self._typical_s = np.nanmedian(compute_s, axis=0)
+        self.longer = _beyond_typical(compute_s)
         self.waiting = np.nan_to_num(waiting_s - np.nanmedian(waiting_s, axis=0))
         self._noise, self._quiet = _Noise(self.longer), _Noise(self.waiting)
         self._claimed: set[tuple[int, int]] = set()
 
     def due_s(self, row: int, rank: int) -> float:
         """When a rank should have computed a step."""
-        return float(self.begin_s[row, rank] + self._usual_s[rank])
+        return float(self.begin_s[row, rank] + self._typical_s[rank])
 
     def longer_steps(self, rank: int, rows: slice) -> np.ndarray:
         """How much longer steps of a rank take than usual, without what it computes longer: s."""
@@ -391,7 +391,7 @@ class _Told:
         return bool((longer >= 0.5 * hit.waiting_s).any())
 
 
-def _beyond_usual(values: np.ndarray) -> np.ndarray:
+def _beyond_typical(values: np.ndarray) -> np.ndarray:
     """Seconds beyond what a rank usually has, and beyond what most ranks have in the same step."""
     usual = np.nanmedian(values, axis=0)
     beyond = np.asarray(values) - usual

@@ -97,7 +97,7 @@ class Sampled:
     cpu_ns : (n_functions, n_ranks) ns of CPU time in each function, by samples; variances : of these, ns^2.
     all_cpu_ns, all_variances : (n_ranks,) the same of all functions but MPI's. wall_ns, files_ns : (n_ranks,)
     ns outside of MPI calls that may wait and of files, and ns in files. delayed_ns : (n_ranks,) of wall_ns
-    for which the rank waited for a PU, at least, as the kernel tells it; NaN: not known.
+    for which the rank waited for a PU, at least, as the kernel reports it; NaN: not known.
     """
 
     cpu_ns: NDArray[np.float64]
@@ -128,8 +128,8 @@ def by_function(costs: NDArray, sampled: Sampled) -> tuple[NDArray[np.float64], 
     This is the mean s times (c_B - c_A), which functions explain in proportion to their own differences,
     and the mean c times (s_B - s_A), time not in user mode. Only differences of more than SURE standard
     deviations count. So a function that a busy processor slows down in all ranks alike has all its time, and
-    a rank whose processor was taken away has none of that in functions. The kernel tells how much of s is
-    waiting for a PU; what it does not tell is in the rest (`Sampled.not_in_user_mode`).
+    a rank whose processor was taken away has none of that in functions. The kernel reports how much of s is
+    waiting for a PU; what it does not report is in the rest (`Sampled.not_in_user_mode`).
 
     costs : (n_costs,) COST. Returns the costs as (n_functions + 3, n_ranks) ns: by function, in FILES,
     WITHOUT_PU and the rest; and what is left, (n_ranks,) ns.
@@ -174,7 +174,7 @@ def _not_in_user_mode(sampled: Sampled, own: NDArray, waiting: NDArray) -> NDArr
 
 
 def _waiting_for_pus(sampled: Sampled, own: NDArray, waiting: NDArray) -> NDArray[np.float64]:
-    """Likewise, the part that the kernel tells: it has no statistical error."""
+    """Likewise, the part that the kernel reports: it has no statistical error."""
     cpu, delayed = sampled.all_cpu_ns, sampled.delayed_ns
     rate = np.divide(delayed, cpu, out=np.full(len(cpu), np.nan), where=cpu > 0)
     more = (rate[own] - rate[waiting]) * (cpu[own] + cpu[waiting]) / 2

@@ -15,8 +15,8 @@ from perfield.text import in_whole_percent
 GAPS = {
     "no_partner": "in messages whose other end is not known",
     "clash": "in events that contradict each other",
-    "incomplete": "in collective operations of which not all members are known",
-    "unpaired": "in steps of which ranks kept sums of different messages",
+    "incomplete": "in collective operations whose members are not all known",
+    "unpaired": "in steps where ranks kept sums of different messages",
     "either_way": "where a late receiver may or may not have blocked the sender",
     "no_holder": "in locks that no other rank is seen to hold",
     "other_call": "in calls that do not say for whom they wait",

@@ -56,9 +56,9 @@ def critical_path(events: NDArray, states: NDArray) -> CriticalPath:
 def with_marks(events: NDArray, steps: ArrayLike, ranks: ArrayLike, times_ns: ArrayLike) -> NDArray[np.void]:
     """Events, and behind them a mark for each moment at which a rank was in a step, such as its end.
 
-    Of a rank, events alone tell nothing before the first and after the last; marks say how long it computed
-    there. steps, ranks, times_ns : of the marks, on the clock of the events. Find wait states without marks;
-    what was found in `events` stays true of the result. Returns EVENT.
+    Events alone do not show what a rank did before its first and after its last; marks say how long it
+    computed there. steps, ranks, times_ns : of the marks, on the clock of the events. Find wait states
+    without marks; what was found in `events` stays true of the result. Returns EVENT.
     """
     steps = np.asarray(steps)
     marks = np.zeros(len(steps), EVENT)

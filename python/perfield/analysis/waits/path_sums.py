@@ -14,12 +14,12 @@ from perfield.analysis.waits.coverage import ENOUGH, Coverage
 from perfield.analysis.waits.efficiency import Efficiency
 from perfield.analysis.waits.path import balanced, critical_path, replay
 
-ALIKE = 0.1  # steps whose numbers differ by less than this share may stand for others
+ALIKE = 0.1  # steps whose numbers differ by less than this share may represent others
 
 
 @dataclass(frozen=True)
 class StepMeans:
-    """Means of some steps, to tell whether they are like others.
+    """Means of some steps, to test whether they are like others.
 
     step_s : s that a step took, of the slowest rank. outside_mpi : share of the ranks' time.
     """
@@ -37,7 +37,7 @@ class StepMeans:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Steps that follow one another, of which every event is known.
+    """Consecutive steps whose events are all known.
 
     steps : (n_steps,) their indexes, ascending. events : EVENT with marks (`with_marks`). states : STATE,
     found in these events. coverage : how much they explain. of_regions_s : (n_steps, n_regions + 1, n_ranks)
@@ -89,7 +89,7 @@ class PathSums:
 
     @property
     def is_like_run(self) -> bool:
-        """Whether these steps may stand for all: they are all, or their means are alike."""
+        """Whether these steps represent all: they are all, or their means are alike."""
         return self.n_steps >= self.n_of_run or self.means.is_like(self.means_of_run)
 
     @property

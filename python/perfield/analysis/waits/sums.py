@@ -45,7 +45,7 @@ class WaitSums:
     known), kind (index in KINDS) and exactness; count : waits, steps : in how many steps. parts : the
     regions of the run, or sampled functions where it has none (`part` says which), NO_REGION (of functions:
     FILES, WITHOUT_PU, and BLOCKED or NOT_IN_USER_MODE) and OTHER_REASONS. caused_in_s : (n_parts, n_ranks) s
-    of others' waiting that began on the rank, by what it did then; NaN where a rank tells nothing of its
+    of others' waiting that began on the rank, by what it did then; NaN where a rank has no record of its
     messages. caused_of : (n_groups, n_ranks), of groups of consecutive steps, at most GROUPS, for tests
     against chance. step_s : (n_ranks,) s, how long its steps were. mpi_s : in calls that may wait, of all
     ranks. coverage : how much of that is explained, one row. transfers : what messages and collective

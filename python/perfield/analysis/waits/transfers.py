@@ -21,7 +21,7 @@ LEAST = 20  # transfers of one size, for a baseline
 SURE = 0.25  # clocks may be so uncertain, as a share of a baseline
 FAR = 2.0  # times as large as the largest message, or as small as the smallest one, with a baseline
 _COLLECTIVE = 2  # kind of an event
-_PER_OCTAVE, _FIRST = 4, 23  # sizes told apart, and the number of those below 64 B
+_PER_OCTAVE, _FIRST = 4, 23  # distinct sizes, and the number of those below 64 B
 _PER_BIN = 3 * _PER_OCTAVE  # the next of the eight bins holds messages of eight times as many bytes
 _TIMES = 32  # per octave: times within 2.2 % count as one
 
@@ -107,9 +107,9 @@ class Baselines:
 
 @dataclass(frozen=True)
 class TransferSums:
-    """Transfers of some steps as a histogram, of which sums over chunks of steps add up.
+    """Transfers of some steps as a histogram; those of chunks of steps add up.
 
-    alone : structured (CELL), transfers of which all is seen and nothing else, by way, size and time; n is 1.
+    alone : structured (CELL), transfers seen whole and alone, by way, size and time; n is 1.
     calls : structured (CELL), calls by way, number of messages, mean size and time. A cell holds sums.
     """
 
@@ -143,7 +143,7 @@ class TransferSums:
 
     @cached_property
     def baselines(self) -> Baselines:
-        """What these transfers take at best, of each size of which there are LEAST and clocks are SURE."""
+        """What transfers take at best, for each size with LEAST of them and clocks that are SURE."""
         knots: dict[int, tuple[list[float], list[float]]] = {}
         for cells in _split(self.alone, "way", "size"):
             count = cells["count"].sum()
@@ -176,7 +176,7 @@ class TransferSums:
         """A table by way and size, messages first.
 
         call_names : by number. size_words : of the eight bins of docs/stream.md. A row has of ("messages", or
-        a call), way (of WAYS, or the number of ranks), size, count (transfers of which all is seen),
+        a call), way (of WAYS, or the number of ranks), size, count (transfers seen whole),
         baseline_s (the fastest tenth took no longer), median_s, p95_s, gb_per_s (at the baselines), time_s
         (of all calls of this way and mean size), slow_s (beyond their baselines). None where nothing is
         known.

@@ -39,7 +39,7 @@ WHY = {
     "early_reduce": "as the root of reductions and gathers",
     "late_one_sided": "in one-sided synchronisation",
 }
-LITTLE = 0.005  # a share below which a part of the time is not told
+LITTLE = 0.005  # a share below which a part of the time is not mentioned
 LONGER = {  # what a rank did longer
     WITHOUT_PU: "waited for a PU",
     BLOCKED: "was in the kernel or blocked",
@@ -155,17 +155,17 @@ def region_of(sums: WaitSums, rank: int) -> str:
 def sentences(sums: WaitSums) -> list[str]:
     """How much is explained, what waiting costs by kind, who costs most and through whom, and what the clocks
     hide. The first sentence always says how much of the time in MPI is explained."""
-    told = [*_coverage(sums)]
+    lines = [*_coverage(sums)]
     waiting = by_kind(sums.sure())
     if waiting:
         at_least = "" if (sums.sure()["exactness"] == EXACT).all() else "at least "
         parts = [f"{in_seconds(time_s)} {WHY[kind]}" for kind, time_s in waiting.items()]
-        told.append(f"Ranks wait {at_least}{in_seconds(sum(waiting.values()))}: {in_list(parts, 4)}.")
-    told += [who_costs_most(sums)] if who_costs_most(sums) else []
+        lines.append(f"Ranks wait {at_least}{in_seconds(sum(waiting.values()))}: {in_list(parts, 4)}.")
+    lines += [who_costs_most(sums)] if who_costs_most(sums) else []
     if sums.mpi_s > 0 and not sums.names_causes:
-        told.append("Too little of it is explained to say which rank costs the others most.")
-    told += [what_transfer_takes(sums)] if what_transfer_takes(sums) else []
-    return told + _clocks(sums)
+        lines.append("Too little of it is explained to say which rank costs the others most.")
+    lines += [what_transfer_takes(sums)] if what_transfer_takes(sums) else []
+    return lines + _clocks(sums)
 
 
 def who_costs_most(sums: WaitSums) -> str:
@@ -189,24 +189,24 @@ def who_costs_most(sums: WaitSums) -> str:
 
 def what_transfer_takes(sums: WaitSums) -> str:
     """How the time in MPI is divided into waiting and transfer, at its baselines and beyond, as a sentence;
-    "" if nothing of that is known."""
-    slow_s, usual_s = sums.transfers.slow_s, sums.transfers.at_baseline_s
+    "" if none of that is known."""
+    slow_s, typical_s = sums.transfers.slow_s, sums.transfers.at_baseline_s
     waiting_s = float(sums.sure()["time_s"].sum())
     if not sums.mpi_s > 0 or not waiting_s + sums.transfer_s > 0:
         return ""
-    rest_s = max(0.0, sums.transfer_s - usual_s - slow_s)
-    unknown_s = max(0.0, sums.mpi_s - waiting_s - max(sums.transfer_s, usual_s + slow_s))
+    rest_s = max(0.0, sums.transfer_s - typical_s - slow_s)
+    unknown_s = max(0.0, sums.mpi_s - waiting_s - max(sums.transfer_s, typical_s + slow_s))
     parts = {
         "waiting": waiting_s,
-        "transfer at its baseline": usual_s,
+        "transfer at its baseline": typical_s,
         "transfer beyond its baseline": slow_s,
         "transfer without a baseline": rest_s,
         "not known": unknown_s,
     }
-    told = [
+    parts_of_time = [
         f"{in_percent(s / sums.mpi_s)} is {what}" for what, s in parts.items() if s >= LITTLE * sums.mpi_s
     ]
-    return f"Of the time in MPI calls that may wait, {in_list(told, len(parts))}."
+    return f"Of the time in MPI calls that may wait, {in_list(parts_of_time, len(parts))}."
 
 
 def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
@@ -219,36 +219,36 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
         return [] if path.names_path else [_no_path(path)]
     rank, steps = int(path.on_path_s.argmax()), counted(path.n_steps, "logged step")
     share, saved = in_percent(path.on_path_s[rank] / path.length_s), _at_most(path.gain_s / path.length_s)
-    told = [] if path.is_like_run else [_unlike(path)]
-    told += [
+    lines = [] if path.is_like_run else [_unlike(path)]
+    lines += [
         f"Rank {rank} is on the critical path for {share} of {steps}; if all ranks computed equally long, "
         f"these would be shorter by {saved}."
     ]
     for region, gain_s in sorted(path.region_gain_s.items(), key=lambda item: -item[1])[:1]:
         share = in_percent(path.region_on_path_s[region] / path.length_s)
-        told.append(
+        lines.append(
             f"Region {printable(regions[region])} is {share} of that path; balanced alone, it would save "
             f"{_at_most(gain_s / path.length_s)}."
         )
     if path.n_steps < path.n_of_run and path.is_like_run:
         on_path_s = path.on_path_s[rank] / path.length_s * path.run_s
-        told.append(
+        lines.append(
             f"If all {counted(path.n_of_run, 'step')} are like these, rank {rank} is on the run's critical "
             f"path for about {in_seconds(on_path_s)} of {in_seconds(path.run_s)}."
         )
-    told.append(
+    lines.append(
         f"Their parallel efficiency is {in_percent(found.parallel)}: "
         f"load balance {in_percent(found.load_balance)}, "
         f"serialisation {in_percent(found.serialisation)}, transfer {in_percent(found.transfer)}."
     )
-    return told
+    return lines
 
 
 def _unlike(path: PathSums) -> str:
     """How the logged steps differ from all."""
     own, of_run = path.means, path.means_of_run
     return (
-        f"The {counted(path.n_steps, 'logged step')} below cannot stand for all "
+        f"The {counted(path.n_steps, 'logged step')} below do not represent all "
         f"{counted(path.n_of_run, 'step')}: on average they take {in_seconds(own.step_s)} with "
         f"{in_percent(own.outside_mpi)} of the time outside MPI, all take {in_seconds(of_run.step_s)} with "
         f"{in_percent(of_run.outside_mpi)}; PERFIELD_ARRIVALS_EVERY=1 logs all."
@@ -298,17 +298,17 @@ def _coverage(sums: WaitSums) -> list[str]:
         return ["No time was spent in MPI calls that may wait."]
     total = sums.step_s.sum()
     of_steps = f", {in_percent(sums.mpi_s / total)} of their steps" if total > 0 else ""
-    told = [f"Ranks spend {in_seconds(sums.mpi_s)} in MPI calls that may wait{of_steps}."]
-    told.append(sums.coverage.words(sums.mpi_s * 1e9))
+    lines = [f"Ranks spend {in_seconds(sums.mpi_s)} in MPI calls that may wait{of_steps}."]
+    lines.append(sums.coverage.words(sums.mpi_s * 1e9))
     if sums.is_whole:
-        told.append(
+        lines.append(
             "No step was closed, so there are only sums; `perfield steps` lists calls that may close steps."
         )
     elif sums.n_logged < sums.n_steps:
         logged = f"{sums.n_logged:,} of {counted(sums.n_steps, 'step')}" if sums.n_logged else "No step"
         verb = "were" if sums.n_logged > 1 else "was"
-        told.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
-    return told
+        lines.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
+    return lines
 
 
 def _clocks(sums: WaitSums) -> list[str]:
