@@ -32,14 +32,13 @@ def pack_samples(
     period_ns: int = PERIOD_NS,
     lost: int = 0,
     where: Sequence[int] | None = None,
-    old: bool = False,
 ) -> bytes:
-    """The body of a `samples` entry. where : of each, in which region. old : of the first version."""
+    """The body of a `samples` entry. where : of each, in which region."""
     time = origin = samples[0][0] if samples else 0
     packed, address = b"", 0
     for n, (at, thread, addresses) in enumerate(samples):
         packed += leb(zigzag(at - time)) + leb(thread)
-        packed += b"" if old else leb(where[n] if where else NOWHERE)
+        packed += leb(where[n] if where else NOWHERE)
         packed += leb(len(addresses))
         time = at
         for one in addresses:

@@ -33,7 +33,7 @@ class Lock {
   PyGILState_STATE state_;
 };
 
-void tell(const std::string& sentence) noexcept {
+void warn(const std::string& sentence) noexcept {
   perfield_warn_once_per_node("catalyst", sentence.c_str());
 }
 
@@ -52,16 +52,16 @@ std::string error_words() {
   return found;
 }
 
-// Whether a call into the adaptor returned True. Tells the user about errors.
+// Whether a call into the adaptor returned True. Warns about errors.
 bool succeeded(PyObject* result) {
   const bool good = result && PyObject_IsTrue(result) == 1;
-  if (!result) tell("pictures inside the program have ended: " + error_words());
+  if (!result) warn("pictures inside the program have ended: " + error_words());
   Py_XDECREF(result);
   return good;
 }
 
 // --- what Python calls --------------------------------------------------------------------------
-PyObject* python_tell(PyObject*, PyObject* arguments) {
+PyObject* python_warn(PyObject*, PyObject* arguments) {
   const char *topic, *sentence;
   if (!PyArg_ParseTuple(arguments, "ss", &topic, &sentence)) return nullptr;
   perfield_warn_once_per_node(topic, sentence);
@@ -76,7 +76,7 @@ PyObject* python_finish(PyObject*, PyObject*) {
 }
 
 PyMethodDef callbacks[] = {
-    {"tell", python_tell, METH_VARARGS, "Prints a sentence on stderr, once per node and topic."},
+    {"warn", python_warn, METH_VARARGS, "Prints a sentence on stderr, once per node and topic."},
     {"finish", python_finish, METH_NOARGS, "Ends the pictures; for atexit."},
 };
 
@@ -127,21 +127,22 @@ PyObject* list_of(const perfield_catalyst_field* fields, size_t n) {
   return list;
 }
 
-// perfield.catalyst.start(settings, tell, finish). finish is None unless the program itself is
+// perfield.catalyst.start(settings, warn, finish). finish is None unless the program itself is
 // Python.
 bool start_adaptor(const char* settings, bool started_here) {
   PyObject* module = PyImport_ImportModule("perfield.catalyst");
   if (!module) {
-    tell("no pictures inside the program: Python does not find perfield.catalyst (" +
+    warn("no pictures inside the program: Python does not find perfield.catalyst (" +
          error_words() +
          "); install perfield for that Python, or set catalyst_python to another Python");
     return false;
   }
-  PyObject* speak = PyCFunction_New(&callbacks[0], nullptr);
+  PyObject* warn_function = PyCFunction_New(&callbacks[0], nullptr);
   PyObject* finish = started_here ? Py_NewRef(Py_None) : PyCFunction_New(&callbacks[1], nullptr);
-  const bool good = speak && finish &&
-                    succeeded(PyObject_CallMethod(module, "start", "sOO", settings, speak, finish));
-  Py_XDECREF(speak);
+  const bool good =
+      warn_function && finish &&
+      succeeded(PyObject_CallMethod(module, "start", "sOO", settings, warn_function, finish));
+  Py_XDECREF(warn_function);
   Py_XDECREF(finish);
   if (good)
     adaptor = module;
@@ -157,7 +158,7 @@ int perfield_catalyst_start(const char* python, const char* settings) noexcept t
   bool started_here = false;
   const std::string wrong = perfield::catalyst::start_python(python, &started_here);
   if (!wrong.empty()) {
-    tell("no pictures inside the program: " + wrong);
+    warn("no pictures inside the program: " + wrong);
     return 0;
   }
   Lock lock;

@@ -51,9 +51,9 @@ struct perfield_catalyst_step {
 
 // Starts Python in this process, or joins the one that runs, and prepares the pictures. python: the
 // Python to start; "" for the one that perfield is installed in. settings: a JSON object, see
-// in_process.cpp. Collective. 0 if this fails; the user has been told.
+// in_process.cpp. Collective. 0 if this fails; with a warning.
 int perfield_catalyst_start(const char* python, const char* settings) noexcept;
-// Shows a step. Collective. 0 if the pictures in process have ended; the user has been told.
+// Shows a step. Collective. 0 if the pictures in process have ended; with a warning.
 int perfield_catalyst_show(const struct perfield_catalyst_step* step) noexcept;
 // Ends the pictures, before MPI_Finalize. Collective.
 void perfield_catalyst_finish() noexcept;

@@ -35,7 +35,7 @@ size_t pack_samples(SamplesStart start, const uint64_t* words, size_t n_words,
   return size_t(to - out);
 }
 
-bool unpack_samples(const unsigned char* body, size_t bytes, uint16_t version, SamplesStart* start,
+bool unpack_samples(const unsigned char* body, size_t bytes, SamplesStart* start,
                     std::vector<uint64_t>* words) {
   words->clear();
   if (bytes < sizeof *start) return false;
@@ -46,10 +46,10 @@ bool unpack_samples(const unsigned char* body, size_t bytes, uint16_t version, S
   const unsigned char* const end = at + start->packed_bytes;
   uint64_t time = start->origin_ns, address = 0;
   for (uint32_t n = 0; n < start->n; ++n) {
-    uint64_t later, thread, depth, further, where = kWhereUnknown;
+    uint64_t later, thread, depth, further, where;
     if (!get_varint(&at, end, &later) || !get_varint(&at, end, &thread) ||
-        (version > 1 && !get_varint(&at, end, &where)) || !get_varint(&at, end, &depth) ||
-        thread > UINT32_MAX || depth > size_t(end - at))
+        !get_varint(&at, end, &where) || !get_varint(&at, end, &depth) || thread > UINT32_MAX ||
+        depth > size_t(end - at))
       return false;
     time += unzigzag(later);
     words->push_back(time);

@@ -37,9 +37,8 @@ inline constexpr size_t kMostBytesOfSamples = sizeof(SamplesStart) + 10 * kMostS
 size_t pack_samples(SamplesStart start, const uint64_t* words, size_t n_words,
                     unsigned char* out) noexcept;
 
-// The words again. False if the body is damaged. version: of the body; the first one does not know
-// regions.
-bool unpack_samples(const unsigned char* body, size_t bytes, uint16_t version, SamplesStart* start,
+// The words again. False if the body is damaged.
+bool unpack_samples(const unsigned char* body, size_t bytes, SamplesStart* start,
                     std::vector<uint64_t>* words);
 
 }  // namespace perfield

@@ -16,7 +16,7 @@ namespace perfield::pmpi {
 extern __thread const void* fortran_frame __attribute__((tls_model("initial-exec")));
 
 // Whether latencies are injected into this call.
-inline bool following() noexcept { return library.awake && !fortran_frame; }
+inline bool following() noexcept { return library.started && !fortran_frame; }
 
 class Call {
  public:

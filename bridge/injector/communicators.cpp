@@ -26,7 +26,7 @@ __thread uint32_t last_name __attribute__((tls_model("initial-exec")));
 
 int copy_none(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int drop(MPI_Comm, int, void* named, void*) {
-  if (library.awake) free(named);
+  if (library.started) free(named);
   return MPI_SUCCESS;
 }
 

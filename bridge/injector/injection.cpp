@@ -103,7 +103,7 @@ uint64_t due_after(const Stamp& stamp) noexcept {
 void begin() noexcept {
   const char* trace = getenv("PERFIELD_INJECT");
   const char* run = getenv("PERFIELD_RUN_ID");
-  if (library.awake || !trace || !*trace || !run || !*run) return;
+  if (library.started || !trace || !*trace || !run || !*run) return;
   resolve();
   if (!fits()) return;  // perfield's own wrappers tell so
   int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
@@ -127,12 +127,12 @@ void begin() noexcept {
   prepare_peers();
   prepare_names();
   announce();
-  library.awake = true;
+  library.started = true;
 }
 
 bool end() noexcept {
-  const bool was_injecting = library.awake;
-  library.awake = false;
+  const bool was_injecting = library.started;
+  library.started = false;
   return was_injecting;
 }
 

@@ -211,8 +211,9 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
       const unsigned char* body = nullptr;
       if (!perfield::read_header(file, wanted[n], &header) ||
           header.type != uint16_t(perfield::EntryType::samples) ||
+          header.version != perfield::body_version(perfield::EntryType::samples) ||
           !perfield::read_body(file, wanted[n], header, &body) || !body ||
-          !perfield::unpack_samples(body, header.body_bytes, header.version, &start, &words)) {
+          !perfield::unpack_samples(body, header.body_bytes, &start, &words)) {
         ++n_damaged;
         continue;
       }

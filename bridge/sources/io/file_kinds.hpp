@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// file_kinds.hpp - tells whether a descriptor is a file, so that MPI's sockets and pipes do not
+// file_kinds.hpp - whether a descriptor is a file, so that MPI's sockets and pipes do not
 // count as the program's I/O. Asks the kernel once per descriptor, and again after its number may
 // have been reused. Safe in signal handlers, never locks, keeps errno.
 #pragma once

@@ -28,7 +28,7 @@ bool is_of_mpi(const char* path) noexcept {
   return false;
 }
 
-void tell_of_mapping(const char* path, unsigned long bytes) noexcept {
+void warn_of_mapping(const char* path, unsigned long bytes) noexcept {
   if (strncmp(path, "anon_inode:[io_uring]", 21) == 0)
     return perfield_warn_once_per_node(
         "unseen io_uring",
@@ -64,7 +64,7 @@ void look_at(const char* line) noexcept {
   const unsigned long until = strtoul(end + 1, &end, 16);
   for (int field = 0; field < 4 && end; ++field) end = strchr(end + 1, ' ');
   if (!end) return;
-  tell_of_mapping(end + strspn(end, " "), until - from);
+  warn_of_mapping(end + strspn(end, " "), until - from);
 }
 
 void look_at_mappings() noexcept {

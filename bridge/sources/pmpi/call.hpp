@@ -15,7 +15,7 @@ namespace perfield::pmpi {
 extern __thread const void* fortran_frame __attribute__((tls_model("initial-exec")));
 
 // Whether to follow requests and messages of this call, also while measuring is paused.
-inline bool following() noexcept { return library.awake && !fortran_frame; }
+inline bool following() noexcept { return library.started && !fortran_frame; }
 
 class Call {
  public:
@@ -54,10 +54,10 @@ class Call {
   [[gnu::always_inline]] static perfield_entered enter(perfield_call kind, const void* caller,
                                                        const void* frame) noexcept {
     if (__builtin_expect(fortran_frame != nullptr, 0)) return enter_below(kind, caller, frame);
-    if (!library.awake) return asleep();
+    if (!library.started) return inactive();
     return perfield_call_enter(kind, caller, frame);
   }
-  static perfield_entered asleep() noexcept {
+  static perfield_entered inactive() noexcept {
     pmpi::next();
     return {0, 0};
   }
@@ -66,7 +66,7 @@ class Call {
     // A stale value, because its frame is no longer below us: an error handler left the Fortran
     // wrapper by an exception or longjmp.
     if (frame >= fortran_frame) fortran_frame = nullptr;
-    if (!library.awake) return asleep();
+    if (!library.started) return inactive();
     const perfield_entered begun = perfield_call_enter(kind, following() ? caller : nullptr, frame);
     if (begun.stamp) fortran_frame = nullptr;
     return begun;
@@ -82,7 +82,7 @@ class Call {
   const uint64_t after_;
 };
 
-// The functions of the program's MPI, which a call has found: while awake they are known.
+// The functions of the program's MPI, which a call has found: once started they are known.
 inline const NextFunctions& next(const Call&) noexcept { return next_functions; }
 
 // A status to learn the sender from, also if the program ignores its status.

@@ -39,7 +39,7 @@ uint64_t hash_of(uint32_t channel) noexcept {
 
 uint32_t Channels::slot_of(uint64_t key) const noexcept {
   uint32_t slot = home(key);
-  while (slots_[slot].key && (slots_[slot].key & ~kUnusual) != key) slot = after(slot);
+  while (slots_[slot].key && (slots_[slot].key & ~kSlowPath) != key) slot = after(slot);
   return slot;
 }
 
@@ -47,7 +47,7 @@ Channels::Channel* Channels::add(uint64_t key) noexcept {
   ++n_;
   Channel& channel = slots_[slot_of(key)];
   channel = Channel{};
-  channel.key = key & ~kUnusual;
+  channel.key = key & ~kSlowPath;
   channel.doubtful = order_ - kLongAgo;
   return &channel;
 }
@@ -55,7 +55,7 @@ Channels::Channel* Channels::add(uint64_t key) noexcept {
 void Channels::remove(uint32_t hole) noexcept {
   for (uint32_t next = after(hole); slots_[next].key; next = after(next)) {
     // An entry beyond the hole may move into it unless its home lies between the two.
-    const uint32_t from_home = next - home(slots_[next].key & ~kUnusual);
+    const uint32_t from_home = next - home(slots_[next].key & ~kSlowPath);
     if (from_home % kSlots < (next - hole) % kSlots) continue;
     slots_[hole] = slots_[next];
     hole = next;
@@ -85,7 +85,7 @@ Channels::Channel* Channels::find_or_add(uint64_t key, Peers& peers) noexcept {
   if (!is_window && (n_channels == kBundled || peers.is_gone)) return find_or_add_bundle(key);
   n_channels += n_channels < kMostChannels && !is_window;
   Channel* const added = add(key);
-  if (library.concurrent) added->key |= kUnusual;
+  if (library.concurrent) added->key |= kSlowPath;
   added->counted.communicator = peers.name;
   peers.has_channels.store(true, std::memory_order_relaxed);
   return added;
@@ -156,7 +156,7 @@ uint32_t Channels::count(Channel& counted, uint32_t channel) noexcept {
 }
 
 uint32_t Channels::next_elsewhere(Peers& peers, uint64_t key) noexcept {
-  if (peers.name == 0 || key & kUnusual) return 0;  // a negative peer has that bit
+  if (peers.name == 0 || key & kSlowPath) return 0;  // a negative peer has that bit
   Locked locked(lock_);
   Channel* counted = find_or_add(key, peers);
   return counted ? count(*counted, uint32_t(key >> 32)) : 0;
@@ -259,7 +259,7 @@ void Channels::cancelling(perfield_message_id id, int32_t peer) noexcept {
   Channel* counted = id.channel ? find(key_of(id.channel, Side::received, peer)) : nullptr;
   if (!counted) return;
   ++counted->n_cancelling;
-  counted->key |= kUnusual;
+  counted->key |= kSlowPath;
 }
 
 void Channels::cancelled(perfield_message_id id, int32_t peer, bool has_come) noexcept {
@@ -269,7 +269,7 @@ void Channels::cancelled(perfield_message_id id, int32_t peer, bool has_come) no
   if (!has_come && is_bundle(counted->key)) counted->history -= hash_of(id.channel);
   if (!has_come && !is_bundle(counted->key)) --counted->counted.number;
   counted->doubtful = ++order_;
-  if (--counted->n_cancelling == 0 && !library.concurrent) counted->key &= ~kUnusual;
+  if (--counted->n_cancelling == 0 && !library.concurrent) counted->key &= ~kSlowPath;
 }
 
 // --- the end of a communicator -------------------------------------------------------------------

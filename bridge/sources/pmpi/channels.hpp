@@ -78,7 +78,7 @@ class Channels {
   // It was cancelled.
   void cancel_wildcard(Peers& peers, uint32_t order) noexcept;
 
-  // The program has asked to cancel a receive with this id: receives posted from now on have no
+  // The program has requested to cancel a receive with this id: receives posted from now on have no
   // number until it is known whether a message had come.
   void cancelling(perfield_message_id id, int32_t peer) noexcept;
   void cancelled(perfield_message_id id, int32_t peer, bool has_come) noexcept;
@@ -120,19 +120,19 @@ class Channels {
   static constexpr int kBundleBits = 4;
   static constexpr uint32_t kBundles = 1 << kBundleBits;
   static constexpr uint16_t kSeveralThreads = 0xFFFF;
-  // Set in a key that the usual look is not to find: see n_cancelling; all, under
+  // Set in a key that the fast path is not to find: see n_cancelling; all, under
   // MPI_THREAD_MULTIPLE.
-  static constexpr uint64_t kUnusual = uint64_t(1) << 31;
+  static constexpr uint64_t kSlowPath = uint64_t(1) << 31;
 
   static uint64_t key_of(uint32_t channel, Side side, int32_t peer) noexcept {
     return uint64_t(channel) << 32 | (uint32_t(peer) << 1 | uint32_t(side));
   }
   static uint32_t home(uint64_t key) noexcept { return uint32_t(key * 0x9E3779B97F4A7C15u >> 52); }
   static uint32_t after(uint32_t slot) noexcept { return (slot + 1) % kSlots; }
-  static uint32_t pair_of(uint64_t key) noexcept { return uint32_t(key & ~kUnusual) % kPairs; }
+  static uint32_t pair_of(uint64_t key) noexcept { return uint32_t(key & ~kSlowPath) % kPairs; }
   // Messages have odd channels, windows those that leave 2 when divided by 4.
   static uint64_t bundle_of(uint64_t key) noexcept {
-    return (key >> (64 - kBundleBits) << 2 | 64) << 32 | uint32_t(key & ~kUnusual);
+    return (key >> (64 - kBundleBits) << 2 | 64) << 32 | uint32_t(key & ~kSlowPath);
   }
   static bool is_of_messages(uint64_t key) noexcept { return (key >> 32) % 2; }
   static bool is_of_window(uint64_t key) noexcept { return (key >> 32) % 4 == 2; }

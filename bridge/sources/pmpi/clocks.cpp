@@ -3,7 +3,7 @@
 // clocks.cpp - see clocks.hpp.
 //
 // All ranks duplicate MPI_COMM_WORLD and gather 16 bytes from each: the node and its clock.
-// The first measured rank of a node speaks for it. Speakers form a tree in which each
+// The first measured rank of a node is its leader. Leaders form a tree in which each
 // has up to 32 children, so 32 nodes and the reference need one level. A child says that it is
 // ready; its parent serves one child at a time, which sends pings and gets stamps back. So one
 // meeting is at most 64 messages, and 50 ms unless the first answer takes longer.
@@ -53,7 +53,7 @@ bool find_functions() noexcept {
 constexpr int64_t kMillisecond = 1'000'000;
 // A rank that never joins is lost with the whole program; ranks leave a big MPI_Init far apart.
 constexpr int64_t kToJoin_ns = 60'000 * kMillisecond;
-constexpr int64_t kToStart_ns = 5'000 * kMillisecond;   // for a speaker to get ready after that
+constexpr int64_t kToStart_ns = 5'000 * kMillisecond;   // for a leader to get ready after that
 constexpr int64_t kToEnd_ns = 10'000 * kMillisecond;    // the same in MPI_Finalize
 constexpr int64_t kPerLevel_ns = 5'000 * kMillisecond;  // more at each level of the tree
 constexpr int64_t kPerNode_ns = 50 * kMillisecond;      // for the round trips of one node,
@@ -114,7 +114,7 @@ bool vouched(int size) noexcept {
          strtoull(fields[2], nullptr, 10) == program.st_ino;
 }
 
-// If the launcher says that all ranks share this node, they share one clock.
+// Where the launcher has started all ranks on this node, they share one clock.
 bool one_node(int size) noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     if (const char* local = getenv(name)) return strtol(local, nullptr, 10) == size;
@@ -134,7 +134,7 @@ size_t text_of(const char* path, char* text, size_t room) noexcept {
   return n > 0 ? size_t(n) : 0;
 }
 
-// What a rank says of itself.
+// What a rank sends of itself.
 struct Word {
   uint64_t node;   // a hash of the kernel's boot id; its last bit: this rank is measured
   uint64_t clock;  // 0: the node's; else a hash of the time namespace, whose shift is not known
@@ -158,10 +158,10 @@ Word own_word() noexcept {
 
 // --- state of this process, of the thread that starts and ends MPI -------------------------------
 
-MPI_Comm comm;            // private; left to MPI_Finalize, because freeing it is collective
-int* speakers = nullptr;  // world ranks, one for each node; the first is the reference
-int n_speakers = 0, own_place = -1;
-int level = 0;  // of this speaker in the tree
+MPI_Comm comm;           // private; left to MPI_Finalize, because freeing it is collective
+int* leaders = nullptr;  // world ranks, one for each node; the first is the reference
+int n_leaders = 0, own_place = -1;
+int level = 0;  // of this leader in the tree
 Comparison comparisons[2];
 int n_comparisons = 0;
 ClockLine line{};
@@ -169,7 +169,7 @@ char trouble[400] = "";  // what the user is to know
 
 int parent() noexcept { return (own_place - 1) / kChildren; }
 int first_child() noexcept { return own_place * kChildren + 1; }
-int n_children() noexcept { return std::clamp(n_speakers - first_child(), 0, kChildren); }
+int n_children() noexcept { return std::clamp(n_leaders - first_child(), 0, kChildren); }
 
 // --- joining -------------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ bool gather(const Word& own, Word* words, int64_t deadline_ns) noexcept {
 }
 
 // The first measured rank of each node, in the order of ranks: the same list on all ranks.
-void choose_speakers(const Word* words, int rank, int size) noexcept {
+void choose_leaders(const Word* words, int rank, int size) noexcept {
   int* order = static_cast<int*>(malloc(size_t(size) * sizeof(int)));
   if (!order) return;
   for (int i = 0; i < size; ++i) order[i] = i;
@@ -216,12 +216,12 @@ void choose_speakers(const Word* words, int rank, int size) noexcept {
                "ranks of one node run in time namespaces whose clocks (CLOCK_MONOTONIC) differ by "
                "what the kernel does not tell; their time stamps agree only as far as "
                "CLOCK_REALTIME");
-    const int speaker = order[first];
-    if (i == first && measured(speaker)) order[n++] = speaker;  // n <= first
+    const int leader = order[first];
+    if (i == first && measured(leader)) order[n++] = leader;  // n <= first
   }
   std::sort(order, order + n);
-  speakers = order;
-  n_speakers = n;
+  leaders = order;
+  n_leaders = n;
 }
 
 bool join(int rank, int size) noexcept {
@@ -239,10 +239,10 @@ bool join(int rank, int size) noexcept {
              int(kToJoin_ns / (1000 * kMillisecond)));
     return false;
   }
-  choose_speakers(words, rank, size);
+  choose_leaders(words, rank, size);
   free(words);
-  for (int i = 0; i < n_speakers; ++i)
-    if (speakers[i] == rank) own_place = i;
+  for (int i = 0; i < n_leaders; ++i)
+    if (leaders[i] == rank) own_place = i;
   for (int place = own_place; place > 0; place = (place - 1) / kChildren) ++level;
   return own_place >= 0;
 }
@@ -275,7 +275,7 @@ bool send(int place, const Message& message, int64_t deadline_ns) noexcept {
   Sending& sending = sendings[place < own_place ? 0 : 1 + place - first_child()];
   if (sending.stuck) return false;
   sending.message = message;
-  sending.stuck = mpi.Isend(&sending.message, sizeof(Message), library.byte, speakers[place],
+  sending.stuck = mpi.Isend(&sending.message, sizeof(Message), library.byte, leaders[place],
                             tag_of(message.kind), comm, &sending.request) != MPI_SUCCESS ||
                   !wait_for(&sending.request, deadline_ns);
   return !sending.stuck;
@@ -284,7 +284,7 @@ bool send(int place, const Message& message, int64_t deadline_ns) noexcept {
 // Receives a message with the tag of that kind. place: from there; -1: from any, and sets it.
 bool receive(int* place, Kind kind, Message* message, int64_t deadline_ns) noexcept {
   MPI_Status status;
-  const int source = *place < 0 ? MPI_ANY_SOURCE : speakers[*place];
+  const int source = *place < 0 ? MPI_ANY_SOURCE : leaders[*place];
   const bool arrived = until(deadline_ns, [&] {
     int there = 0;
     return mpi.Iprobe(source, tag_of(kind), comm, &there, &status) != MPI_SUCCESS || there;
@@ -292,7 +292,7 @@ bool receive(int* place, Kind kind, Message* message, int64_t deadline_ns) noexc
   if (!arrived || mpi.Recv(message, sizeof(Message), library.byte, status.MPI_SOURCE, tag_of(kind),
                            comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
     return false;
-  *place = int(std::lower_bound(speakers, speakers + n_speakers, status.MPI_SOURCE) - speakers);
+  *place = int(std::lower_bound(leaders, leaders + n_leaders, status.MPI_SOURCE) - leaders);
   return true;
 }
 
@@ -334,10 +334,10 @@ void serve_children(int64_t deadline_ns) noexcept {
   if (served < n_children())
     snprintf(trouble, sizeof trouble,
              "the clocks of %d nodes could not be compared: their ranks did not answer rank %d",
-             n_children() - served, speakers[own_place]);
+             n_children() - served, leaders[own_place]);
 }
 
-// All speakers meet their parents. to_meet_ns: how long the reference waits for its children.
+// All leaders meet their parents. to_meet_ns: how long the reference waits for its children.
 void meet(int64_t to_meet_ns) noexcept {
   const int64_t begun_ns = now_ns(), deadline_ns = begun_ns + to_meet_ns + level * kPerLevel_ns;
   const bool again = n_comparisons > 0;
@@ -360,24 +360,24 @@ void meet(int64_t to_meet_ns) noexcept {
   ++n_comparisons;
 }
 
-void tell_trouble() noexcept {
+void warn_of_trouble() noexcept {
   if (trouble[0]) perfield_warn_once_per_node("clocks", trouble);
   trouble[0] = '\0';
 }
 
-// Returns whether there is anything to say.
+// Returns whether there is anything to report.
 bool describe(perfield_clock* clock) noexcept {
   if (own_place < 0 || line.compared == 0) return false;
-  *clock = {speakers[0],    line.monotonic_ns,  line.offset_ns,
+  *clock = {leaders[0],     line.monotonic_ns,  line.offset_ns,
             line.drift_ppb, line.round_trip_ns, line.wander_ppb,
             line.compared,  line.compared_ns,   line.round_trip_ns / 2};
   return true;
 }
 
 int meet_again(perfield_clock* clock) noexcept {
-  if (n_comparisons != 1 || n_speakers < 2) return 0;
+  if (n_comparisons != 1 || n_leaders < 2) return 0;
   meet(kToEnd_ns);
-  tell_trouble();
+  warn_of_trouble();
   return clock && describe(clock);
 }
 
@@ -391,7 +391,7 @@ void compare_clocks_at_start(int rank, int size) noexcept {
 }
 
 void report_clocks() noexcept {
-  tell_trouble();
+  warn_of_trouble();
   perfield_clock clock;
   if (describe(&clock)) perfield_source_clock(&clock);
   if (own_place >= 0) perfield_source_before_end(meet_again);

@@ -5,7 +5,7 @@
 // and ends MPI; never fails or aborts, and waits no longer than its deadlines.
 //
 // Only where perfield-exec has vouched that every rank is started by it (launcher/vouch.hpp). The
-// first step is collective: without it no rank knows who speaks for the other nodes, and one rank
+// first step is collective: without it no rank knows the leaders of the other nodes, and one rank
 // without these wrappers would keep all others waiting. No cheaper safeguard exists. A message on
 // MPI_COMM_WORLD to a rank that does not expect it may match a wildcard receive of the program, and
 // a collective that some ranks never enter blocks the next one, whether it can be cancelled or not.
@@ -18,11 +18,11 @@ namespace perfield::pmpi {
 // Right after MPI_Init, before measuring starts.
 void compare_clocks_at_start(int rank, int size) noexcept;
 
-// After waking: writes what is known of this node's clock, if this rank speaks for its node. The
+// After the start: writes what is known of this node's clock, if this rank is its leader. The
 // end of measuring then compares again.
 void report_clocks() noexcept;
 
-// At MPI_Finalize: the second comparison of a speaker that is not measured, whom nobody asks.
+// At MPI_Finalize: the second comparison of a leader that is not measured, whom nobody asks.
 void compare_clocks_at_end() noexcept;
 
 }  // namespace perfield::pmpi

@@ -25,7 +25,7 @@ class Completion {
   Completion(Call& call, int n, const Request* handles, Status*& statuses, bool ignored) noexcept
       : Completion(call, looks() ? n : 0, ignored) {
     if (n_ <= 0 || !handles_.get() || !own_.get()) {
-      for (int i = 0; i < n && tells_nothing_; ++i) tells_nothing_ = is_idle(handles[i]);
+      for (int i = 0; i < n && is_all_idle_; ++i) is_all_idle_ = is_idle(handles[i]);
       return;
     }
     for (int i = 0; i < n_; ++i) handles_.get()[i] = handles[i];
@@ -44,7 +44,7 @@ class Completion {
   void ended(int i, int k) noexcept {
     if (!statuses_ || i < 0 || i >= n_ || handles_.get()[i] == library.no_request) return;
     const Pending taken = requests.take(handles_.get()[i]);
-    tells_nothing_ = tells_nothing_ && is_idle(handles_.get()[i]);
+    is_all_idle_ = is_all_idle_ && is_idle(handles_.get()[i]);
     if (taken.kind == Pending::none) return;
     const MPI_Status& status = statuses_[k];  // a copy, of one of Fortran
     if (!is_test_)
@@ -55,7 +55,7 @@ class Completion {
 
   // The test has returned; has_any: requests of it are complete, and ended() was called for them.
   void tested(bool has_any) noexcept {
-    if (!has_any || tells_nothing_) call_.leave_unanswered();
+    if (!has_any || is_all_idle_) call_.leave_unanswered();
   }
 
  private:
@@ -69,8 +69,8 @@ class Completion {
         own_(ignored ? looked_at : 0) {}
 
   Call& call_;
-  const bool is_test_;         // else it waits
-  bool tells_nothing_ = true;  // what is complete was complete before
+  const bool is_test_;       // else it waits
+  bool is_all_idle_ = true;  // what is complete was complete before
   int n_;
   Items<MPI_Request> handles_;
   Items<Status> own_;
@@ -122,10 +122,10 @@ class Awaited {
       for (; known != end; ++known) let_go(known->pending);
       return;
     }
-    const bool usually = counts_usually(call);
+    const bool is_fast = is_on_fast_path(call);
     for (; known != end; ++known) {
       const MPI_Status& status = statuses[known->i];  // a copy, of one of Fortran
-      count_ended(call, known->pending, &status, 0, usually, call.entered);
+      count_ended(call, known->pending, &status, 0, is_fast, call.entered);
     }
   }
 

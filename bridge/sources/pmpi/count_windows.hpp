@@ -4,7 +4,7 @@
 // collective operation on the communicator on which the window was made. MPI_Win_post and _wait on
 // the one side, MPI_Win_start and _complete on the other bound epochs; the nth epoch of an origin
 // on a target is the nth one of the target for that origin, so both count them. For whom a lock
-// waits only the times of all ranks tell.
+// waits only the times of all ranks show.
 #pragma once
 
 #include "call.hpp"
@@ -25,7 +25,7 @@ inline void follow_window(Call&, MPI_Comm comm, const MPI_Win* window) {
 }
 
 // --- transfers -----------------------------------------------------------------------------------
-// A message without a number: no receive will tell of it. Its channel is the window's name.
+// A message without a number: no receive will report it. Its channel is the window's name.
 template <typename Type>
 inline void count_transfer(Call& call, int target, MPI_Count count, Type type, MPI_Win window) {
   if (target == MPI_PROC_NULL) return;
@@ -50,7 +50,8 @@ inline void follow_fence(Call& call, MPI_Win window) {
 }
 
 // entered: of the call; the stamp of its return, if it cannot have waited.
-inline void tell_partners(Call& call, const Epoch* epoch, uint32_t channel, uint64_t entered) {
+inline void log_synchronisations(Call& call, const Epoch* epoch, uint32_t channel,
+                                 uint64_t entered) {
   if (!call.entered || !epoch) return;
   for (int i = 0; i < epoch->n; ++i) {
     const Epoch::Partner& partner = epoch->partners[i];
@@ -69,12 +70,12 @@ inline void begin_epoch(Call& call, Side side, Epoch*& epoch, MPI_Group group, P
     Epoch::Partner& partner = epoch->partners[i];
     partner.number = channels.next(window, side, partner.peer, window.name).number;
   }
-  tell_partners(call, epoch, window.name, call.entered);
+  log_synchronisations(call, epoch, window.name, call.entered);
 }
 
 inline void end_epoch(Call& call, Epoch* epoch, const Peers& window, uint64_t entered) {
   if (!epoch) return;
-  tell_partners(call, epoch, end_of_epoch(window.name), entered);
+  log_synchronisations(call, epoch, end_of_epoch(window.name), entered);
   epoch->n = 0;
 }
 
@@ -108,7 +109,7 @@ inline void follow_win_test(Call& call, const int* flag, MPI_Win window) {
 }
 
 inline void before_group_free(Call&, const MPI_Group* group) {
-  if (library.awake) forget_group(*group);
+  if (library.started) forget_group(*group);
 }
 
 // --- locks ---------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ namespace perfield::pmpi {
 
 // What the hot path reads comes first, so that it lies in one cache line.
 struct alignas(64) Library {
-  bool awake = false;           // between MPI_Init and MPI_Finalize of a supported MPI
+  bool started = false;         // between MPI_Init and MPI_Finalize of a supported MPI
   bool concurrent = false;      // MPI_THREAD_MULTIPLE
   bool plain_statuses = false;  // have the layout that received_bytes() and was_cancelled() read
   std::atomic<uint64_t> freed_age{0};  // communicators and windows freed so far
@@ -67,7 +67,7 @@ extern NextFunctions next_functions;
 extern std::atomic<bool> resolved;
 #pragma GCC visibility pop
 
-// Fills all of the above except `awake`. Any thread, at any time; later calls do nothing.
+// Fills all of the above except `started`. Any thread, at any time; later calls do nothing.
 void resolve() noexcept;
 
 // The name and version of the program's MPI ("Open MPI 4.1.4"), from the MPI itself.

@@ -37,7 +37,7 @@ class Locked {
 };
 
 void drop(void* peers) {
-  if (!library.awake || !peers) return;  // in MPI_Finalize: the groups vanish anyway
+  if (!library.started || !peers) return;  // in MPI_Finalize: the groups vanish anyway
   library.freed_age.fetch_add(1, std::memory_order_release);
   if (on_end) on_end(*static_cast<Peers*>(peers));
   static_cast<Peers*>(peers)->let_go();
@@ -45,7 +45,7 @@ void drop(void* peers) {
 
 // A duplicate has the same ranks, and the same topology, but it is another communicator.
 int copy_comm(MPI_Comm, int, void*, void* peers, void* copied, int* flag) {
-  copied_last = library.awake && peers ? static_cast<Peers*>(peers)->duplicate() : nullptr;
+  copied_last = library.started && peers ? static_cast<Peers*>(peers)->duplicate() : nullptr;
   *flag = copied_last != nullptr;
   if (*flag) *static_cast<void**>(copied) = copied_last;
   return MPI_SUCCESS;

@@ -121,7 +121,7 @@ void forget_copied() noexcept;
 Peers* find_window_peers(MPI_Win window) noexcept;
 
 // A communicator or window that the thread used lately. Another one may get the same handle later,
-// so `age` tells how many have been freed by then.
+// so `age` is how many have been freed by then.
 template <typename Handle>
 struct LastPeers {
   Handle handle;
@@ -142,7 +142,7 @@ template <typename Handle>
 using Find = Peers* (*)(Handle) noexcept;
 template <typename Handle>
 using Last = LastPeers<Handle>& (*)(Handle) noexcept;
-// Apart from the usual case, which so needs no room on the stack.
+// Apart from the fast path, which so needs no room on the stack.
 template <typename Handle, Last<Handle> last_of, Find<Handle> find>
 [[gnu::noinline]] Peers* ask_again(Handle handle) noexcept {
   const uint64_t age = library.freed_age.load(std::memory_order_acquire);

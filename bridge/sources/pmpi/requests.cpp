@@ -63,16 +63,16 @@ Pending Requests::forget(Handle handle) noexcept {
 
 void Requests::cancel(Handle handle) noexcept {
   Locked locked(lock_);
-  Pending& asked = slots_[find_slot(handle)];
-  if (!asked.receives() || asked.is(Pending::cancelled)) return;
-  asked.flags |= Pending::cancelled;
-  if (asked.is(Pending::wildcard)) return;
-  channels.cancelling(asked.id, asked.peer);
+  Pending& receive = slots_[find_slot(handle)];
+  if (!receive.receives() || receive.is(Pending::cancelled)) return;
+  receive.flags |= Pending::cancelled;
+  if (receive.is(Pending::wildcard)) return;
+  channels.cancelling(receive.id, receive.peer);
   // Those posted after it on its channel would move up.
   for (Pending& later : slots_) {
-    if (!later.receives() || later.is(Pending::wildcard) || later.peer != asked.peer) continue;
-    if (&later != &asked && later.id.channel == asked.id.channel &&
-        Channels::may_follow(later.id, asked.id))
+    if (!later.receives() || later.is(Pending::wildcard) || later.peer != receive.peer) continue;
+    if (&later != &receive && later.id.channel == receive.id.channel &&
+        Channels::may_follow(later.id, receive.id))
       later.id.number = 0;
   }
 }
@@ -124,8 +124,8 @@ void count_freed(Call& call, MPI_Request request) noexcept {
   if (kept) kept->let_go();
 }
 
-uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
-                             const MPI_Status* status, uint32_t flags) noexcept {
+uint64_t count_ended_slowly(uint64_t entered, uint64_t left, Pending pending,
+                            const MPI_Status* status, uint32_t flags) noexcept {
   if (pending.receives()) {
     if (!identify(pending, *status) || !entered) return left;
     if (pending.is(Pending::wildcard)) flags |= PERFIELD_RECV_WILDCARD;

@@ -21,7 +21,7 @@ struct Pending {
     started = 1,    // persistent: between its start and its completion
     wildcard = 2,   // a receive from any source or with any tag
     in_parts = 4,   // a partitioned receive, whose size is known
-    cancelled = 8,  // the program has asked for it
+    cancelled = 8,  // requested by the program
     counted = 16    // a persistent send that was measured when it started
   };
   Handle handle;  // all zeros when unused, so an empty table costs no memory
@@ -130,7 +130,7 @@ class Requests {
   }
   // Removes it, persistent or not.
   Pending forget(Handle handle) noexcept;
-  // The program has asked MPI to cancel it.
+  // The program has requested MPI to cancel it.
   void cancel(Handle handle) noexcept;
 
   bool was_full() const noexcept { return full_.load(std::memory_order_relaxed); }
@@ -161,28 +161,28 @@ inline void let_go(const Pending& pending) noexcept {
 }
 
 // Counts the receive that is active while the program frees `request`, where it has arrived or can
-// still arrive: from the source and of the size that it asked for, unless MPI knows better.
+// still arrive: from the source and of the size that it names, unless MPI knows better.
 void count_freed(Call& call, MPI_Request request) noexcept;
 
-// What `status` says of the message that completed `pending`; false if none did, since it was
+// What `status` holds of the message that completed `pending`; false if none did, since it was
 // cancelled. Releases what it kept. Also while nothing is measured, since messages are numbered
 // then, too.
 bool identify(Pending& pending, const MPI_Status& status) noexcept;
 
 // Counts what has completed `pending`, for which the program has waited since `entered` (0: not
 // measured), in a call that was left at `left` (0: now). Returns that. flags: of the arrival.
-uint64_t count_ended_unusual(uint64_t entered, uint64_t left, Pending pending,
-                             const MPI_Status* status, uint32_t flags) noexcept;
-// Whether what a call has completed may be usual.
-inline bool counts_usually(const Call& call) noexcept {
+uint64_t count_ended_slowly(uint64_t entered, uint64_t left, Pending pending,
+                            const MPI_Status* status, uint32_t flags) noexcept;
+// Whether what a call has completed may be counted on the fast path.
+inline bool is_on_fast_path(const Call& call) noexcept {
   return call.entered && library.plain_statuses;
 }
 // since: when the program began to wait for it.
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags,
-                                               bool usually, uint64_t since) noexcept {
-  if (!usually || pending.flags) {
-    call.left = count_ended_unusual(since, call.left, pending, status, flags);
+                                               bool is_fast, uint64_t since) noexcept {
+  if (!is_fast || pending.flags) {
+    call.left = count_ended_slowly(since, call.left, pending, status, flags);
   } else if (pending.kind == Pending::send) {
     call.left = perfield_msg_send_complete(static_cast<perfield_call>(pending.call), pending.peer,
                                            pending.id.number, since, call.left);
@@ -191,19 +191,19 @@ inline bool counts_usually(const Call& call) noexcept {
         pending.peer, flags, received_bytes(*status), pending.begun, since, call.left, pending.id};
     call.left = perfield_msg_recv_complete(&arrival);
   } else {
-    call.left = count_ended_unusual(since, call.left, pending, status, flags);
+    call.left = count_ended_slowly(since, call.left, pending, status, flags);
   }
 }
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags) noexcept {
-  count_ended(call, pending, status, flags, counts_usually(call), call.entered);
+  count_ended(call, pending, status, flags, is_on_fast_path(call), call.entered);
 }
 // The same of a test.
 [[gnu::always_inline]] inline void count_tested(Call& call, const Pending& pending,
                                                 const MPI_Status* status) noexcept {
-  count_ended(call, pending, status, 0, counts_usually(call), call.polled_since());
+  count_ended(call, pending, status, 0, is_on_fast_path(call), call.polled_since());
 }
-// Whether a request of that handle is complete already, so that a test of it tells nothing.
+// Whether a request of that handle is complete already, so that a test of it shows nothing.
 inline bool is_idle(Handle handle) noexcept {
   return handle == library.no_request || handle == library.done_request;
 }

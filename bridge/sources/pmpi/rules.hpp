@@ -17,7 +17,7 @@
 namespace perfield::pmpi {
 
 // --- sends and receives --------------------------------------------------------------------------
-// A message on a communicator that MPI does not tell us of.
+// A message on a communicator that MPI does not show us.
 template <typename Type>
 [[gnu::noinline]] inline void count_send_unknown(perfield_call kind, uint64_t entered,
                                                  MPI_Count count, Type type) {
@@ -144,9 +144,9 @@ inline void remember_receive(const Pending& pending) {
   if (pending.begun) perfield_message(PERFIELD_CALL_recv, kPeerUnknown, pending.bytes);
 }
 
-// A wildcard, or a receive on a communicator that MPI does not tell us of.
-[[gnu::noinline]] inline void post_unusual(uint64_t entered, int source, int tag, uint64_t room,
-                                           Peers* peers, MPI_Request request) {
+// A wildcard, or a receive on a communicator that MPI does not show us.
+[[gnu::noinline]] inline void post_slowly(uint64_t entered, int source, int tag, uint64_t room,
+                                          Peers* peers, MPI_Request request) {
   Pending pending = pending_receive(Pending::receive, source, room, peers, request);
   pending.begun = entered;
   if (peers) {
@@ -168,7 +168,7 @@ template <typename Type>
   Peers* peers = peers_of(comm);
   const uint64_t room = bytes_of(count, type);
   if (__builtin_expect(!peers || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG, 0))
-    return post_unusual(call.entered, source, tag, room, peers, *request);
+    return post_slowly(call.entered, source, tag, room, peers, *request);
   const int32_t peer = peers->world_rank(source);
   const perfield_message_id id = channels.next_received(*peers, peer, channel_of(peers->name, tag));
   const bool has_room = requests.add(*request, [&](Pending& slot) {
@@ -251,7 +251,7 @@ inline void count_found(Call& call, int32_t peer, perfield_message_id id) {
   call.left = perfield_synchronised(&found);
 }
 
-// Apart from the usual case, in which a probe finds nothing and the call stays in registers.
+// Apart from the fast path, on which a probe finds nothing and the call stays in registers.
 [[gnu::noinline]] inline uint64_t probed(perfield_call kind, uint64_t since, uint64_t left,
                                          const MPI_Status& status, MPI_Comm comm) {
   Peers* peers = status.MPI_SOURCE == MPI_PROC_NULL ? nullptr : peers_of(comm);
@@ -352,7 +352,7 @@ inline void follow_duplicate(Call&, const MPI_Comm* child) {
   if (*child != library.comm_null) name_new(*child, find_new_peers(*child));
 }
 
-// A duplicate that is not complete yet: the copy of an attribute tells what it will be.
+// A duplicate that is not complete yet: the copy of an attribute shows what it will be.
 inline void before_idup(Call&) {
   if (following()) forget_copied();
 }
@@ -366,11 +366,11 @@ inline void count_write_done(Call& call, const MPI_Status* status) {
   call.bytes_out = bytes_of(*status);
 }
 template <typename Type>
-inline void count_read_asked(Call& call, MPI_Count count, Type type) {
+inline void count_read_request(Call& call, MPI_Count count, Type type) {
   call.bytes_in = bytes_of(count, type);
 }
 template <typename Type>
-inline void count_write_asked(Call& call, MPI_Count count, Type type) {
+inline void count_write_request(Call& call, MPI_Count count, Type type) {
   call.bytes_out = bytes_of(count, type);
 }
 

@@ -176,7 +176,7 @@ bool is_in_mpi(const void* address) noexcept {
   return address && dladdr(address, &place) && is_mpi(place.dli_fname);
 }
 
-void tell_of_unseen_functions() noexcept {
+void warn_of_unseen_functions() noexcept {
   Names own;
   Unwrapped unwrapped;
 #define PERFIELD_LOOK(place, name) \

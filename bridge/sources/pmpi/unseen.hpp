@@ -14,6 +14,6 @@ extern bool saw_mpi_init;
 
 // After MPI_Init: reports functions that the program itself puts before the wrappers, and
 // extensions of its MPI that have none.
-void tell_of_unseen_functions() noexcept;
+void warn_of_unseen_functions() noexcept;
 
 }  // namespace perfield::pmpi

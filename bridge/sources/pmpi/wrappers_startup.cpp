@@ -19,7 +19,7 @@ __thread const void* fortran_frame = nullptr;
 
 namespace {
 
-void tell_of_another_mpi() noexcept {
+void warn_of_another_mpi() noexcept {
   if (others_measure()) return;
   char name[256], sentence[512], reason[128] = "for which perfield has no wrappers";
   name_of_library(name, sizeof name);
@@ -53,8 +53,8 @@ MPI_Request find_done_request() noexcept {
 
 void begin() noexcept {
   saw_mpi_init = true;
-  if (library.awake) return;
-  if (!fits()) return tell_of_another_mpi();
+  if (library.started) return;
+  if (!fits()) return warn_of_another_mpi();
   int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
   library.Query_thread(&level);
   library.concurrent = level == MPI_THREAD_MULTIPLE;
@@ -70,21 +70,21 @@ void begin() noexcept {
   perfield_source_present("pmpi");
   perfield_source_start(rank, size, name);
   prepare_channels();
-  library.awake = true;
+  library.started = true;
   report_clocks();
-  tell_of_unseen_functions();
+  warn_of_unseen_functions();
 }
 
 bool end(const char* reason) noexcept {
-  const bool measured = library.awake;
+  const bool measured = library.started;
   if (measured) perfield_source_end(reason);
   if (measured && !strcmp(reason, "finalize")) compare_clocks_at_end();
-  library.awake = false;
+  library.started = false;
   return measured;
 }
 
 void control(int level) noexcept {
-  if (library.awake && (level == 0 || level == 1)) perfield_source_control(level);
+  if (library.started && (level == 0 || level == 1)) perfield_source_control(level);
 }
 
 }  // namespace perfield::pmpi
@@ -107,7 +107,7 @@ PERFIELD_WRAPPER(MPI_Init_thread, (int* argc, char*** argv, int required, int* p
 PERFIELD_WRAPPER(MPI_Session_init,
                  (Wide<MPI_Info> info, Wide<MPI_Errhandler> errhandler, MPI_Session* session)) {
   const int result = next().Session_init(info, errhandler, session);
-  if (!library.awake)
+  if (!library.started)
     perfield_warn_once_per_node(
         "session",
         "this program starts MPI with a session (MPI_Session_init); perfield "
