@@ -37,11 +37,10 @@ enum class DirtyTable : uint8_t {
   paths,
   other_paths,
   messages,
-  calls,
+  calls,  // or events that could not be right
   quantities,
   of_rank,
   collectives,
-  faults,
   kinds
 };
 static_assert(int(DirtyTable::kinds) <= 8);  // the closing thread takes eight marks at once

@@ -64,7 +64,7 @@ uint32_t MessageTable::find(ThreadState& thread, uint16_t call, int32_t peer) no
   const uint32_t n = size_.load(relaxed);
   if (n >= max_rows_) {
     overflowed.add(1);
-    thread.dirty.add(DirtyTable::faults);
+    thread.dirty.add(DirtyTable::messages);
     return call;  // `other peers` of this call
   }
   __atomic_store_n(&rows[n].key, key, __ATOMIC_RELAXED);

@@ -173,12 +173,14 @@ void ThreadProfile::collect(Pending& all, uint64_t dirty_tables, const Counters&
   paths.collect_open(all.paths, *this, stack, now);
   if (has(dirty_tables, DirtyTable::messages)) messages.collect(uint32_t(period));
   if (has(dirty_tables, DirtyTable::collectives)) collectives.collect(uint32_t(period));
-  if (has(dirty_tables, DirtyTable::faults) && left_calls.get() != cancelled_) {
-    cancelled_ = left_calls.get();  // what was taken in advance for them will not be added
-    calls.cancel_all();
-    quantities.cancel_all();
+  if (has(dirty_tables, DirtyTable::calls)) {
+    if (const uint64_t left = left_calls.get(); left != cancelled_) {
+      cancelled_ = left;  // what was taken in advance for them will not be added
+      calls.cancel_all();
+      quantities.cancel_all();
+    }
+    calls.collect();
   }
-  if (has(dirty_tables, DirtyTable::calls)) calls.collect();
   quantities.collect(all.quantities, dirty_tables, period);
   // The open part of the call that the thread is inside. Exiting the call adds all its time.
   const OpenCall open = open_call_at(now);

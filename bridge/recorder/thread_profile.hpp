@@ -144,7 +144,7 @@ class ThreadProfile : public ThreadState {
   // One of the numbers below that state what went wrong.
   void count_fault(MonotonicCounter& faults_of_a_kind) noexcept {
     faults_of_a_kind.add(1);
-    dirty.add(DirtyTable::faults);
+    dirty.add(DirtyTable::calls);
   }
 
   // --- by the thread that closes a step ----------------------------------------------------------
