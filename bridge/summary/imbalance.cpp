@@ -271,7 +271,8 @@ std::string efficiency_line(const Tables& tables) {
                                 text_of_share(most / elapsed) + " (POP)");
 }
 
-std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables) {
+std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables,
+                         const Computing& computing) {
   std::map<std::string, std::vector<const RegionStep*>> rows;
   for (const RegionStep& row : totals.region_steps) {
     const auto name = run.region_names.find(region_key(row.rank, row.id));
@@ -286,7 +287,8 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
   std::vector<double> saved, share;
   const double all_time = totals.of_all_ranks().measured_ns, elapsed = elapsed_ns(tables);
   const double most = most_to_save(run, tables);
-  if (tables.ranks().size() > 1)
+  // Times of regions contain waiting for a PU, which the imbalance above does not.
+  if (tables.ranks().size() > 1 && !computing.has_delays)
     for (const auto& [name, of_region] : rows) {
       const Differences found = differences(tables.of_region(of_region));
       names.push_back(name);

@@ -31,7 +31,8 @@ std::string slowest_line(const RunTotals& run, const Tables& tables, const Compu
 std::string efficiency_line(const Tables& tables);
 
 // The regions in which ranks differ most, and the compute time in no region.
-std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables);
+std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables,
+                         const Computing& computing);
 
 // The ranks that share PUs, and how long ranks waited for a PU while they computed.
 std::string cores_line(const RunTotals& run, const Totals& totals);

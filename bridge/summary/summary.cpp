@@ -204,7 +204,7 @@ std::vector<std::string> summary_lines(const std::string& run_path, uint64_t max
           steps_line(run, uneven),
           output.comes_first() ? std::string() : output_text,
           efficiency_line(tables),
-          regions_line(run, totals, tables),
+          regions_line(run, totals, tables, computing),
           waiting_line(totals, tables, run.n_blind() > 0),
           waited_for_line(totals, tables, run.waiting),
           delay_line(run, totals, tables),

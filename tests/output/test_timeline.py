@@ -257,7 +257,7 @@ def test_real_program_has_steps_one_after_the_other(planted_run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["--fields", "memory"], "has no field 'memory' for --fields; `perfield fields"),
+        (["--fields", "memory"], "has no field 'memory'"),
         (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),
         (["--most-slices", "0"], "--most-slices is 0; expected at least 1."),
     ],

@@ -29,7 +29,8 @@ class RegionSums:
     seconds : kind of field without `<region>_` -> (n_regions, n_ranks) seconds, 0 where a rank never entered.
     entered : (n_regions, n_ranks), in how many frames the rank entered the region.
     step_s : (n_ranks,) seconds in steps.
-    most_to_save_s : seconds, as `perfield.analysis.imbalance.most_to_save`.
+    most_to_save_s : seconds that balancing all compute time would save at most; times of regions contain
+    waiting for a PU, and their differences may make up for one another.
     longest_s, mean_s : (n_regions,) seconds, the sums over frames of the largest and of the mean cost of a
     rank. peak_s, peak_rank, peak_frame : (n_regions,) the largest time of a rank in a frame, its rank, and
     the frame's position in the run; -1 where no rank entered.
@@ -44,20 +45,23 @@ class RegionSums:
         self.entered, self.step_s = np.zeros(shape, dtype=np.int64), np.zeros(n_ranks)
         self.longest_s, self.mean_s, self.peak_s = np.zeros((3, n_regions))
         self.peak_rank, self.peak_frame = np.full((2, n_regions), -1)
-        names = ["step_time_s", WORK, *(name for kind in kinds for name in run.columns.of_regions(kind))]
-        work_s = 0.0
+        of_ranks = ("step_time_s", WORK, "compute_time_s")
+        names = [*of_ranks, *(name for kind in kinds for name in run.columns.of_regions(kind))]
+        work_s = saved_s = 0.0
         for here, values in Snapshot(run).in_chunks(positions, names):
             self.step_s += np.nansum(values[:, 0], axis=0)
             work_s += float(np.nansum(values[:, 1]))
-            of_kind = values[:, 2:].reshape(len(here), len(kinds), n_regions, n_ranks)
+            compute_s = np.nan_to_num(values[:, 2])
+            saved_s += float((compute_s.max(axis=1, initial=0.0) - compute_s.mean(axis=1)).sum())
+            of_kind = values[:, len(of_ranks) :].reshape(len(here), len(kinds), n_regions, n_ranks)
             self._add(here, dict(zip(self.seconds, np.moveaxis(of_kind, 1, 0))))
         ranks = np.flatnonzero(self.step_s > 0)
-        self.most_to_save_s = most_to_save(self.step_s, work_s, ranks, placement_of(run))
+        self.most_to_save_s = min(saved_s, most_to_save(self.step_s, work_s, ranks, placement_of(run)))
 
     @property
     def saved_s(self) -> np.ndarray:
         """(n_regions,) seconds that balancing the region would save at most: its largest cost of a rank minus
-        the mean over ranks, added up over frames, within what the ranks' PUs leave to save."""
+        the mean over ranks, added up over frames, within `most_to_save_s`."""
         return np.minimum(self.longest_s - self.mean_s, self.most_to_save_s)
 
     @property

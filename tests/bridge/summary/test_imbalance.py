@@ -275,10 +275,11 @@ def test_wait_for_a_pu_is_no_work(tmp_path):
     )
 
 
-def test_work_is_told_where_others_wait_for_pus(tmp_path):
+def test_slowest_rank_is_named_where_others_wait_for_pus(tmp_path):
+    """No region is named: its time contains the waiting."""
     lines = delayed(tmp_path / "run", noisy([1, 1.5, 1, 2]), run_delay_time=[0, 500_000, 0, 0])
     assert ": rank 3 is slowest; " in lines["imbalance"]
-    assert "quota" not in lines["cores"]
+    assert "quota" not in lines["cores"] and "where" not in lines
 
 
 def test_wait_for_a_pu_in_mpi_delays_no_computing(tmp_path):
