@@ -18,6 +18,7 @@ from perfield.catalyst.alone import Alone
 from perfield.catalyst.conditions import check_paraview
 from perfield.catalyst.errors import PicturesEnded, UnfitError, reason
 from perfield.catalyst.times import ShownTimes
+from perfield.catalyst_scripts.pipeline_options import from_settings
 from perfield.configuration import focus_ranks
 from perfield.follow.frames import NewFrames
 from perfield.follow.opening import open_when_there
@@ -83,7 +84,7 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     if run is None:
         return 0
     given = settings_of(run, asked)
-    fields = [word for word in map(str.strip, given["fields"].split(",")) if word]
+    fields = from_settings({"fields": given["fields"]}).fields
     frames = NewFrames(run, given["every"], newest, float(given["patience"]), fields=fields)
     status = Status(frames)
     if told := not_used(run, given):
