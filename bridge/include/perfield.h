@@ -137,7 +137,7 @@ PERFIELD_PROCEDURE(perfield_pipeline_next, (void), ())
  * 0; the same place has the same number in all ranks. */
 PERFIELD_PROCEDURE(perfield_pipeline_next_at, (uintptr_t place), (place))
 
-/* Between pause and resume, perfield counts nothing and its clock stands still. They nest:
+/* Between pause and resume, perfield counts nothing and its clock stops. They nest:
  * measuring goes on after as many resumes as pauses. MPI_Pcontrol(0) is a pause of its own, which
  * only MPI_Pcontrol(1) ends; measuring goes on when both have ended. With `start_paused`, the first
  * resume without a pause, or MPI_Pcontrol(1), starts it. */

@@ -142,7 +142,7 @@ void Clock::calibrate() noexcept {
 std::string Clock::in_words() const {
   if (counts_ || asked_) return name();
   if (!has_constant_counter())
-    return std::string(name()) + " (the processor tells of no constant counter)";
+    return std::string(name()) + " (the processor reports no constant counter)";
   const std::string source = clocksource();
   return std::string(name()) + " (the kernel keeps time by " +
          (source.empty() ? "a clock that it does not name" : source) +

@@ -538,7 +538,7 @@ void bind_columns(py::module_& module) {
             }
             return kinds;
           },
-          "The kinds of field that the run has, as `fields()` tells them.")
+          "The kinds of field that the run has, as `fields()` names them.")
       .def_property_readonly(
           "all",
           [](const Columns& columns) {

@@ -111,13 +111,13 @@ PyMethodDef functions[] = {
      "measuring($module, /)\n--\n\nWhether perfield measures in this process now."},
     {"pause", call<pause>, METH_NOARGS,
      "pause($module, /)\n--\n\n"
-     "From here to resume(), perfield counts nothing and its clock stands still. They nest."},
+     "From here to resume(), perfield counts nothing and its clock stops. They nest."},
     {"resume", call<resume>, METH_NOARGS, "resume($module, /)\n--\n\nEnds what pause() began."},
     {"pipeline_next", pipeline_next, METH_NOARGS,
      "pipeline_next($module, /)\n--\n\n"
      "Arms the next region that this thread enters: entries from elsewhere are not "
      "measured.\n\n"
-     "Call it before each call that you want to see; its line tells armed regions apart."},
+     "Call it before each call that you want to see; its line distinguishes armed regions."},
     {"values", values, METH_NOARGS,
      "values($module, /)\n--\n\n"
      "What this rank measured in the open step, under the field names of the frame.\n\n"

@@ -145,7 +145,7 @@ std::string NetworkFile::copy(const std::string& from) {
 
 std::string NetworkFile::take_answer(int status) {
   if (status == 127) return "";  // no scontrol on this node
-  const std::string asked = "`scontrol show topology`, which tells the switches between nodes, ";
+  const std::string asked = "`scontrol show topology`, which lists the switches between nodes, ";
   if (status == Child::kKilled)
     return asked + "gave no answer within " + std::to_string(kSlurmPatienceMs / 1000) +
            " s and was stopped" + kRemedy;

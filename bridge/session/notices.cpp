@@ -180,7 +180,7 @@ void Notices::tell_of_sites(const Run& run) const {
     warn_once_per_node(
         "sites", std::to_string(sites.overflowed()) + " MPI calls at " +
                      std::to_string(sites.places_without_room()) +
-                     " further sites are not told apart, on rank " + std::to_string(run.rank) +
+                     " further sites are counted as one, on rank " + std::to_string(run.rank) +
                      ": perfield follows at most " + std::to_string(kMostSites) +
                      "; `perfield steps` may miss the end of a step, and step_seconds or "
                      "perfield_step close steps all the same");

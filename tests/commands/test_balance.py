@@ -131,7 +131,7 @@ def test_ranks_without_cells_are_told(tmp_path, capsys):
 
     run = twin.write_run(tmp_path / "run", quantities=(cells,), change_step=change)
     assert balance(run) == 0
-    assert "1 ranks have no cells (first: rank 0); nothing is told of them" in capsys.readouterr().out
+    assert "1 ranks have no cells (first: rank 0); nothing is reported of them" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

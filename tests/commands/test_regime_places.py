@@ -50,7 +50,7 @@ def say(capsys, path):
 def test_cost_dearest_event_and_node_are_told(say):
     told = say()
     assert "The slow regime cost 26" in told
-    assert "in 2 events; the dearest: steps 200 to 299 on node n2, " in told
+    assert "in 2 events; the costliest: steps 200 to 299 on node n2, " in told
     assert "Slow phases cluster by node (ranks exchanged at random do as much in 0.02 % of cases): " in told
     assert "node n2 was in the slow regime in 22 % of the steps, the others in 0 %." in told
 
@@ -94,5 +94,5 @@ def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):
     np.save(tmp_path / "times.npy", values)
     assert commands.main(["regimes", str(tmp_path / "times.npy"), "--regimes", "2"]) == 0
     told = capsys.readouterr().out
-    assert "in 1 event; the dearest: steps 100 to 199, " in told
+    assert "in 1 event; the costliest: steps 100 to 199, " in told
     assert "cluster" not in told

@@ -79,7 +79,7 @@ def silent_heat3d(build_c, mpi):
 
 
 PROPOSED = re.compile(
-    r"the program told no time steps; the most likely end of a step is "
+    r"the program marked no time steps; the most likely end of a step is "
     r"(?P<name>\w+@[\w:.~]+-[0-9a-f]{4}(/\d+)?) \((?P<where>.*?), (?P<hits>\d+) times"
     r"(, (?P<every>\d+) to a step)?: (?P<steps>\d+) steps, one every .*?\): "
     r"PERFIELD_STEP_CALL=(?P=name) perfield run"

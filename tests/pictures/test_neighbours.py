@@ -112,4 +112,4 @@ def test_a_damaged_mesh_has_no_neighbours_and_says_why(tmp_path):
             block.kind = "knot"
     nothing, why_not = touching(run)
     assert nothing is None
-    assert why_not.startswith("Nobody can tell which pieces of the mesh touch: block 0 is of kind 'knot'")
+    assert why_not.startswith("Which pieces of the mesh touch is unknown: block 0 is of kind 'knot'")

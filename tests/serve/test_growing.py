@@ -119,7 +119,7 @@ def test_run_of_one_step_and_run_of_none_are_shown(tmp_path):
     with served(twin.write_run(tmp_path / "whole", 3, 0)) as client:
         about = client.json("/api/run")
         assert about["frames"]["kind"] == ["whole"] and about["frames"]["title"] == ["from start to end"]
-        assert any(note.startswith("The program told no time steps") for note in about["notes"])
+        assert any(note.startswith("The program marked no time steps") for note in about["notes"])
         assert len(client.body("/api/values?field=step_time_s")) == 3 * 4
         assert client.json("/api/rank?rank=1")["frames"] == [0]
 

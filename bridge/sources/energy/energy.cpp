@@ -78,7 +78,7 @@ void add_zone(const char* folder, const char* zone) noexcept {
     if (*at == '-') *at = '_';
   package.quantity = perfield_quantity_define(
       quantity, "uJ", PERFIELD_PER_RANK, PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
-      "energy that the package (socket) used; told by one rank of its node");
+      "energy that the package (socket) used; reported by one rank of its node");
   ++n_packages;
 }
 

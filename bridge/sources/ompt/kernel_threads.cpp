@@ -68,7 +68,7 @@ void add(KernelThread* thread) noexcept {
     snprintf(name, sizeof name, "thread_%d_cpu_time", n_numbers);
     cpu_time[n_numbers] = perfield_quantity_define(
         name, "ns", PERFIELD_PER_RANK, PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
-        "CPU time of this thread of the process (told by the kernel, at most every ms)");
+        "CPU time of this thread of the process (read from the kernel, at most every ms)");
     thread->number = n_numbers++;
     if (n_numbers == 2)
       perfield_warn_once_per_node(

@@ -25,7 +25,7 @@ void set_callbacks(const Callback* given, size_t bytes) {
   if (!callbacks[kRegionGetName])
     perfield_warn_once_per_node(
         "scorep-names",
-        "this Score-P does not tell the names of regions, so none are measured; "
+        "this Score-P does not give the names of regions, so none are measured; "
         "perfield's plugin needs Score-P 4 or newer");
 }
 

@@ -104,7 +104,7 @@ def _time_field(run: Run, region: str | None) -> str:
         if name in run.columns.names:
             return name
     raise BalanceError(
-        f"{run.path} has no {wanted[0]}: MPI was not watched, so computing is not told from waiting. Measure "
+        f"{run.path} has no {wanted[0]}: MPI was not watched, so computing cannot be separated from waiting. Measure "
         "again with the source pmpi."
     )
 

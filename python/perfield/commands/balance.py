@@ -271,7 +271,7 @@ def _print(costs: CellCosts, region: str | None) -> None:
     ]
     print_table(rows)
     if len(order) > MOST_ROWS:
-        print(f"(the {MOST_ROWS} ranks with the dearest cells, of {len(order):,})")
+        print(f"(the {MOST_ROWS} ranks whose cells cost most, of {len(order):,})")
     of = f"region {region}" if region else "all compute time"
     print(f"measured   {of} in {costs.n_steps:,} steps, {cells.sum():,} cells on {np.sum(cells > 0):,} ranks")
     unknown = ~costs.measured & (costs.n_cells > 0)
@@ -284,7 +284,7 @@ def _print(costs: CellCosts, region: str | None) -> None:
     empty = np.flatnonzero(cells == 0)
     if len(empty):
         print(
-            f"note       {len(empty)} ranks have no cells (first: rank {empty[0]}); nothing is told of them"
+            f"note       {len(empty)} ranks have no cells (first: rank {empty[0]}); nothing is reported of them"
         )
 
 

@@ -40,7 +40,7 @@ why ranks wait: how much of the time in MPI is explained, which N ranks cost the
 longest waits: who waits for whom, and why (10). docs/waiting.md explains the kinds"""
 MOST_GROUPS = 20  # that are printed; --json has all
 
-FUNCTIONS_HELP = "the N functions with most CPU time, as samples tell it (20); see perfield run --sample"
+FUNCTIONS_HELP = "the N functions with most CPU time, as samples show it (20); see perfield run --sample"
 
 # Notes below an empty table: what its emptiness does not mean.
 NOTHING = {

@@ -84,7 +84,7 @@ def proposal(run: Run) -> str:
     """A sentence on how to get steps, for a run that closed none."""
     from perfield.call_sites import candidates
 
-    begin = "the program told no time steps"
+    begin = "the program marked no time steps"
     found = candidates.candidates(run)
     if not found:
         return f"{begin}, and {NO_SITES}; {ELSE}"
@@ -113,7 +113,7 @@ def not_told_apart(run: Run) -> list[str]:
     places = run.sites[rank].get("places_not_followed", 0)
     others = f"; {len(calls)} ranks have such calls" if len(calls) > 1 else ""
     return [
-        f"{calls[rank]:,} calls at {places:,} further sites are not told apart on rank {rank}{others}; "
+        f"{calls[rank]:,} calls at {places:,} further sites are counted as one on rank {rank}{others}; "
         "the end of a step may be among them"
     ]
 

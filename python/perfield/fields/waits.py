@@ -24,7 +24,7 @@ _MEANINGS = {
     LATE_RECEIVER: "time that the rank waited in sends for receives that were not posted yet; likewise",
     COLLECTIVE: "time that the rank waited in collective operations for ranks that were not there; likewise",
     ONE_SIDED: "time that the rank waited in one-sided synchronisation for ranks that were late; likewise",
-    CAUSED: "time that other ranks waited because this rank was late; it is told in the step in which that "
+    CAUSED: "time that other ranks waited because this rank was late; it counts in the step in which that "
     "began, up to 64 steps before the waiting",
     CAUSED_IN: "the part of `caused_wait_time_s` that began in the region, as an estimate by the sums of the "
     "step; of the regions in which ranks differ most, and of those that are asked for",

@@ -46,7 +46,7 @@ PARTS = {  # of a step, on tracks below the rank's own
     ),
     "waits": (
         f"waits for other ranks per step {UNKNOWN_ORDER}",
-        "For whom the rank waited, where a wait tells it. Lengths are measured, their order is not.",
+        "For whom the rank waited, where a wait shows it. Lengths are measured, their order is not.",
     ),
 }
 _ROUNDING_NS = 1000  # sums of a step's parts may be that much longer than the step

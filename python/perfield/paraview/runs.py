@@ -173,7 +173,7 @@ def shown_in(dataset: vtkDataObject, run: str = "") -> tuple[OpenRun, int]:
             return run_at(path.GetValue(0)), int(number.GetTuple1(0))
     if not run:
         raise ValueError(
-            "the input does not tell which run it shows. Put this filter behind a run.json that File > Open "
+            "the input does not say which run it shows. Put this filter behind a run.json that File > Open "
             "opened, or give the path of the run directory in the filter's advanced property Run."
         )
     opened, about = run_at(run), dataset.GetInformation()

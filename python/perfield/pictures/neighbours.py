@@ -61,7 +61,7 @@ def touching(run: AnyRun) -> tuple[np.ndarray | None, str]:
     except MeshMissingError:
         return None, ""
     except MeshError as error:
-        return None, f"Nobody can tell which pieces of the mesh touch: {error}"
+        return None, f"Which pieces of the mesh touch is unknown: {error}"
     source, target = ends_of(keys)
     apart = source != target
     return np.stack([source[apart], target[apart]], axis=1).astype(np.int64), ""

@@ -91,7 +91,7 @@ def chance(finding: Finding) -> str:
 def lacking(missing: Sequence[str]) -> str:
     """What a run lacks, for a question that could not be asked: names of fields, a mesh, or steps."""
     said = {
-        "neighbours": "a mesh that tells neighbours",
+        "neighbours": "a mesh that gives neighbours",
         "steps": "steps that could be compared",
         "messages": "messages between ranks",
         "explanations": "an explanation of half of its time in MPI",
@@ -185,7 +185,7 @@ def _efficiency(report: Report) -> Section:
             ("transfer", "", percent(logged.transfer), "that time, divided by elapsed time"),
         ]
         headings = ("", ">all steps", f">{counted(report.path.n_steps, 'logged step')}", "meaning")
-        note += "; communication = serialisation x transfer, which only logged steps tell"
+        note += "; communication = serialisation x transfer, which only logged steps show"
     if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
         note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
     told = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
@@ -379,7 +379,7 @@ def _how(report: Report) -> Section:
         "bound it by the CPU time that the PUs of the ranks must supply in any case; charts and regions do "
         "not.",
         "The imbalance of the run is that largest compute time over the mean, both added up over the steps, "
-        "whichever rank it is. A finding that names ranks tells how long these compute in all steps "
+        "whichever rank it is. A finding that names ranks says how long these compute in all steps "
         "together, which is less where the slowest rank changes. The plot's median is that of single steps.",
         "The whole run was one step, with its setup and teardown."
         if report.is_whole

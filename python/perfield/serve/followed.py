@@ -154,7 +154,7 @@ def _notes(view: View) -> tuple[str, ...]:
         told.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
     elif view.frames["kind"] == ["whole"]:
         told.append(
-            "The program told no time steps, so all values are of the whole run. "
+            "The program marked no time steps, so all values are of the whole run. "
             "The command perfield steps RUN lists what can close steps."
         )
     if crowded := sharing(view.placement).words:

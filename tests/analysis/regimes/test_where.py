@@ -89,7 +89,7 @@ def test_one_slow_rank_is_no_cluster():
 def test_few_nodes_say_that_they_are_too_few():
     found = levels(where(planted(8, 400, [(range(4, 8), 50, 200)]), plain_placement(8, 4)))
     assert found["node"].words == (
-        "Whether slow phases cluster by node cannot be told: 2 nodes are too few, as ranks exchanged at "
+        "Whether slow phases cluster by node cannot be shown: 2 nodes are too few, as ranks exchanged at "
         "random do as much in 2.9 % of cases."
     )
     assert "the switches of these ranks are not known" in found["switch"].words
@@ -97,7 +97,7 @@ def test_few_nodes_say_that_they_are_too_few():
 
 def test_one_node_cannot_be_compared():
     found = levels(where(planted(4, 50, [([0], 5, 9)]), plain_placement(4, 4)))
-    assert found["node"].words.endswith("cannot be told: all ranks are on one node.")
+    assert found["node"].words.endswith("cannot be shown: all ranks are on one node.")
 
 
 def test_timings_of_one_regime_cluster_nowhere():

@@ -99,7 +99,7 @@ def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
     told, network = start("echo SwitchName=sw1 Nodes=n1; sleep 100 & echo $! >pid.txt; wait")
     assert network is None
     (line,) = told
-    assert "`scontrol show topology`, which tells the switches between nodes, gave no answer" in line
+    assert "`scontrol show topology`, which lists the switches between nodes, gave no answer" in line
     assert "within 2 s and was stopped; name a file with the switches in topology_file" in line
     deadline = time.monotonic() + 60
     while runs((here / "pid.txt").read_text().strip()) and time.monotonic() < deadline:

@@ -56,7 +56,7 @@ def test_joined_cells_show_mean_times_and_mean_colours():
     fast, slow = np.array(regime_colours(2))
     mixed = np.array([(2 * fast + slow) / 3, (fast + 2 * slow) / 3])
     assert np.asarray(axes.images[0].get_array())[0, :2] == pytest.approx(mixed)
-    assert "mixed colours: a cell stands for 3 steps" in axes.get_title(loc="left")
+    assert "mixed colours: a cell covers 3 steps" in axes.get_title(loc="left")
 
 
 def test_long_times_beyond_the_colours_are_told():

@@ -31,7 +31,7 @@ def levels_of(
     lost = np.intersect1d(np.flatnonzero(~_known(node)), np.concatenate([topology.receiver, topology.sender]))
     if len(lost):
         raise ModelError(
-            f"the node of {in_ranks(lost)} is unknown, so nothing tells what joins it to others; leave such "
+            f"the node of {in_ranks(lost)} is unknown, so what joins it to others is unknown; leave such "
             "ranks out of the topology, or do not weigh edges by place."
         )
     level = np.full(topology.n_edges, LEVELS.index("network"))

@@ -131,7 +131,7 @@ class DelayedRK45:
             grew = 1.0
             if self.h_abs < least:
                 self.status = "failed"
-                return "its steps became shorter than the clock can tell"
+                return "its steps became shorter than the clock can resolve"
         self._past.remember(self.t, h, self.y, self.P.T @ self._stages)
         self.t_old, self.t, self.y, self._f = self.t, new, y, self._stages[STAGES].copy()
         self.h_abs = h * min(grew, 0.9 * max(error, 1e-10) ** -0.2)

@@ -52,7 +52,7 @@ def doubts(start: states.Start, found: states.States, regime: np.ndarray) -> lis
         return told
     if start.has_memory and states.memory(states.lumped(found.hidden, found.share, regime)).max() < 0.1:
         told.append(
-            "the regimes do not last: the regime of a step tells nothing about that of the next, as in a "
+            "the regimes do not last: the regime of a step says nothing about that of the next, as in a "
             "mixture without memory."
         )
     regime_of = regime.astype(np.int8).tolist()

@@ -64,7 +64,7 @@ class Cluster:
         """One sentence with the numbers."""
         by = f"cluster by {self.level}"
         if np.isnan(self.chance) or (not self.is_cluster and self.least * len(LEVELS) > CHANCE):
-            return f"Whether slow phases {by} cannot be told: {self._too_few}."
+            return f"Whether slow phases {by} cannot be shown: {self._too_few}."
         if not self.is_cluster:
             return f"Slow phases do not {by} beyond chance ({self._by_chance})."
         told = f"Slow phases {by} ({self._by_chance})"

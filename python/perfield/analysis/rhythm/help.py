@@ -42,7 +42,7 @@ HELP = {
         "It works for any number of ranks.",
     ),
     "phase_gradient": Help(
-        "Each line is one rank: how far it stands from those that it receives from.",
+        "Each line is one rank: how far it is from those that it receives from.",
         "Use it to find where in the communication topology ranks drift apart, and effects of its ends.",
         "A sum grows with the number of neighbours; take the mean to compare ranks.",
         "Lines crowd beyond some dozen ranks; take a heat map or the largest value then.",

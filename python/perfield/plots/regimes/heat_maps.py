@@ -99,7 +99,7 @@ def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     if n == 1:
         head(axes, "One regime: no slow phases stand out", "; ".join(grey))
     else:
-        mixed = _in_words(joined, times, "mixed colours: a cell stands for")
+        mixed = _in_words(joined, times, "mixed colours: a cell covers")
         shares = ["%: share of steps"] if n > shown.FEW else []
         head(axes, f"The same times in {n} regimes", shown.said("pale: uncertain", mixed, *grey, *shares))
     return axes

@@ -124,7 +124,7 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     fast = times[TIME].values[is_fast]
     shown.n_regimes(times)
     if not len(fast):
-        raise PlotError("no step is in the fast regime, so nothing tells what slow steps cost.")
+        raise PlotError("no step is in the fast regime, so what slow steps cost is unknown.")
     axes = new_axes(axes)
     spans = np.broadcast_to(shown.spans(times), is_fast.shape)
     order = np.argsort(values, kind="stable")
