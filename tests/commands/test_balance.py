@@ -50,7 +50,7 @@ def test_all_kinds_of_weights_are_written_and_told(run, tmp_path, capsys):
     words = ["--metis", tmp_path / "m.graph", "--parmetis", tmp_path / "p", "--zoltan", tmp_path / "z"]
     assert balance(run, *words) == 0
     told = capsys.readouterr().out
-    assert "m.graph: 256 cells, 624 sides, a weight per cell; 1 stands for 40.7 ns per step" in told
+    assert "m.graph: 256 cells, 624 sides, a weight per cell; 1 is 40.7 ns per step" in told
     assert f"gpmetis {tmp_path / 'm.graph'} 4" in told
     if importlib.util.find_spec("kahip"):
         predicted = float(re.search(r"predicted  ([\d.]+), if KaHIP divides by these weights", told)[1])
@@ -131,7 +131,7 @@ def test_ranks_without_cells_are_told(tmp_path, capsys):
 
     run = twin.write_run(tmp_path / "run", quantities=(cells,), change_step=change)
     assert balance(run) == 0
-    assert "1 ranks have no cells (first: rank 0); nothing is reported of them" in capsys.readouterr().out
+    assert "1 ranks have no cells (first: rank 0); the table omits them" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

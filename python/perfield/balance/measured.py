@@ -104,8 +104,8 @@ def _time_field(run: Run, region: str | None) -> str:
         if name in run.columns.names:
             return name
     raise BalanceError(
-        f"{run.path} has no {wanted[0]}: MPI was not watched, so computing cannot be separated from waiting. Measure "
-        "again with the source pmpi."
+        f"{run.path} has no {wanted[0]}: MPI was not watched, so computing cannot be separated from "
+        "waiting. Measure again with the source pmpi."
     )
 
 

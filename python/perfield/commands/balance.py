@@ -283,14 +283,12 @@ def _print(costs: CellCosts, region: str | None) -> None:
         )
     empty = np.flatnonzero(cells == 0)
     if len(empty):
-        print(
-            f"note       {len(empty)} ranks have no cells (first: rank {empty[0]}); nothing is reported of them"
-        )
+        print(f"note       {len(empty)} ranks have no cells (first: rank {empty[0]}); the table omits them")
 
 
 def _unit(unit_s: float) -> str:
 
-    return f"1 stands for {in_seconds(unit_s)} per step" if unit_s else "nothing costs time, so all weigh 1"
+    return f"1 is {in_seconds(unit_s)} per step" if unit_s else "nothing costs time, so all weigh 1"
 
 
 def _files(files: list[Path]) -> str:

@@ -48,7 +48,8 @@ class Places:
         n_events = counted(len(self.events), "event")
         yield (
             f"The slow regime cost {in_seconds(self.cost_s)}{share} (slow steps against the "
-            f"median of the others), in {n_events}; the costliest: {steps}{where}, {in_seconds(first.cost_s)}."
+            f"median of the others), in {n_events}; the costliest: {steps}{where}, "
+            f"{in_seconds(first.cost_s)}."
         )
         yield from (cluster.words for cluster in self.clusters if cluster.n_places > 1)
 
