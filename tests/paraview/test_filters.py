@@ -190,7 +190,7 @@ def test_bad_input_is_told_with_what_to_do(run_path, make, parameters, text):
 
 @pytest.mark.parametrize("module", [statistics, statistics_table, top_messages, rank])
 def test_data_of_others_are_told_to_be_so(module):
-    with pytest.raises(ValueError, match="does not tell which run it shows"):
+    with pytest.raises(ValueError, match="does not say which run it shows"):
         module.make([vtkMultiBlockDataSet()])
 
 

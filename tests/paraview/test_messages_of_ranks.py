@@ -121,7 +121,7 @@ def test_pictures_of_render_need_the_path_of_their_run(perfield_cli, run_path, t
     picture.SetFileName(str(next((tmp_path / "geometry").glob("*1.vtm"))))
     picture.Update()
     dataset = picture.GetOutput()
-    with pytest.raises(ValueError, match="does not tell which run it shows"):
+    with pytest.raises(ValueError, match="does not say which run it shows"):
         messages_of_ranks.make([dataset], ranks="2")
     dataset.GetInformation().Set(vtkDataObject.DATA_TIME_STEP(), 1.0)
     made = blocks_of(messages_of_ranks.make([dataset], ranks="2", run=str(run_path)))

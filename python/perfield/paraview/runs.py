@@ -256,7 +256,7 @@ def over_all_steps(run: OpenRun, name: str) -> np.ndarray:
     key = (run.run.path, run.run_id, len(run.run), *run.run.until.items(), name)
     if key not in _histories:
         chunks = Snapshot(run.run).in_chunks(np.arange(len(run.run)), [name])
-        each = [values[:, 0] / run.run.per_step(name, here)[:, None] for here, values in chunks]
+        each = [values[:, 0] / run.run.all_fields.per_step(name, here)[:, None] for here, values in chunks]
         _histories[key] = np.concatenate(each)
         while len(_histories) > MOST_OPEN:
             _histories.popitem(last=False)
