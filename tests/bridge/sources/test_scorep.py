@@ -113,7 +113,7 @@ def test_older_and_newer_scorep_give_the_same(play, host):
 
 def test_scorep_without_region_names_is_reported(play):
     run, result = play(SOLVER, "perfield", 2, 20)
-    assert result.stderr.count("does not tell the names of regions") == 1
+    assert result.stderr.count("does not give the names of regions") == 1
     assert counts(run) == {}
 
 
