@@ -14,6 +14,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.derived.by_steps import table_of
+from perfield.rows import added_up
 from perfield.run.paths import NO_PATH
 from perfield.symbols.functions import KERNEL_CLOCK, MPI, PERFIELD, functions_at, is_changed
 from perfield.symbols.names import is_interpreter, made_function
@@ -298,18 +299,7 @@ def _paths_of(paths: Paths, rank: int, samples: np.ndarray) -> np.ndarray:
 
 def _added_up(rows: np.ndarray) -> np.ndarray:
     """Rows of a TABLE with the same frame, rank, thread, function and path as one."""
-    names = ("frame", "rank", "thread", "function", "path")
-    order = np.lexsort([rows[name] for name in reversed(names)])
-    rows = rows[order]
-    first = np.zeros(len(rows), dtype=bool)
-    first[:1] = True
-    for name in names:
-        first[1:] |= rows[name][1:] != rows[name][:-1]
-    begin = np.flatnonzero(first)
-    total = rows[begin]
-    for name in ("count", "time_s") if len(begin) else ():
-        total[name] = np.add.reduceat(rows[name], begin)
-    return total
+    return added_up(rows, ("frame", "rank", "thread", "function", "path"), ("count", "time_s"))
 
 
 class _Intervals:

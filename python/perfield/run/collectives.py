@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfield.rows import added_up
 from perfield.run.frame import call_names
 
 if TYPE_CHECKING:
@@ -149,17 +150,8 @@ def collective_rows(entries: Rows, rows: np.ndarray, step: np.ndarray) -> np.nda
         for name in ("communicator", "call", "count", "bytes_out", "bytes_in"):
             part[name] = read["collectives"][name]
         parts.append(part)
-    found = np.concatenate(parts)
     keys = ("step", "rank", "communicator", "call")
-    found = found[np.lexsort([found[name] for name in reversed(keys)])]
-    if not len(found):
-        return found
-    key = found[list(keys)]
-    begin = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    total = found[begin]
-    for name in ("count", "bytes_out", "bytes_in"):
-        total[name] = np.add.reduceat(found[name], begin)
-    return total
+    return added_up(np.concatenate(parts), keys, ("count", "bytes_out", "bytes_in"))
 
 
 def of_one_frame(entries: Rows, described: bool) -> np.ndarray | None:

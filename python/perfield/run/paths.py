@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.rows import added_up
+
 if TYPE_CHECKING:
     from perfield.fields.quantities import Quantity
     from perfield.fields.regions import RegionTable
@@ -174,7 +176,7 @@ def rows_of_paths(entries: Rows, paths: Paths, rows: np.ndarray, step: np.ndarra
         steps = step[order][np.searchsorted(rows[order], here)]
         parts.extend(_of_entries(read, paths, steps, ranks))
     found = np.concatenate(parts)
-    return _added_up(found[found["path"] != NO_PATH])
+    return added_up(found[found["path"] != NO_PATH], ("step", "rank", "path"), VALUES)
 
 
 def _kinds(quantities: Sequence[Sequence[Quantity]]) -> np.ndarray:
@@ -250,16 +252,6 @@ def _entries(read: dict[str, np.ndarray], table: str) -> np.ndarray:
     """The entry of each row of a table."""
     counts = np.diff(read[f"{table}_start"].astype(np.int64))
     return np.repeat(np.arange(len(counts)), counts)
-
-
-def _added_up(rows: np.ndarray) -> np.ndarray:
-    rows = rows[np.lexsort((rows["path"], rows["rank"], rows["step"]))]
-    key = rows[["step", "rank", "path"]]
-    begin = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(rows)])
-    total = rows[begin]
-    for name in VALUES if len(begin) else ():
-        total[name] = np.add.reduceat(rows[name], begin)
-    return total
 
 
 _IS_OTHER, _UNKNOWN = -3, -4  # in place of the path around a path

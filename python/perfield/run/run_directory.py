@@ -20,6 +20,7 @@ from perfield import _bridge
 from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank
 from perfield.fields.regions import Region, RegionTable
+from perfield.rows import added_up
 from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks, in_words
 from perfield.run.collectives import (
@@ -435,15 +436,7 @@ class RunDirectory:
             part["call"], part["count"] = read["calls"]["call"], read["calls"]["count"]
             part["time_s"] = read["calls"]["ns"] * 1e-9
             parts.append(part)
-        found = np.concatenate(parts)
-        found = found[np.lexsort((found["call"], found["rank"], found["step"]))]
-        of_call = found[["step", "rank", "call"]]
-        begin = np.flatnonzero(np.append(True, of_call[1:] != of_call[:-1])[: len(found)])
-        if len(begin) < len(found):  # several entries of a rank in a frame
-            sums = {name: np.add.reduceat(found[name], begin) for name in ("count", "time_s")}
-            found = found[begin]
-            found["count"], found["time_s"] = sums["count"], sums["time_s"]
-        return found
+        return added_up(np.concatenate(parts), ("step", "rank", "call"), ("count", "time_s"))
 
     @property
     def known_paths(self) -> Paths:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfield import rows
 from perfield.analysis.waits.coverage import ENOUGH, Coverage
 from perfield.analysis.waits.states import EXACT, KINDS, UNCERTAIN
 from perfield.analysis.waits.transfers import TransferSums
@@ -103,43 +104,33 @@ class WaitSums:
         return self.late[self.late["exactness"] != UNCERTAIN]
 
 
+_KEYS = ("rank", "cause", "kind", "exactness")  # of a LATE array
+
+
 def late_rows(states: np.ndarray) -> np.ndarray:
     """Wait states (STATE) added up by waiting rank, causing rank, kind and exactness: a LATE array."""
-    keys = ("rank", "cause", "kind", "exactness")
-    order = np.lexsort([states["step"], *(states[name] for name in reversed(keys))])
-    sorted_ = {name: states[name][order] for name in (*keys, "step")}
+    order = np.lexsort([states["step"], *(states[name] for name in reversed(_KEYS))])
+    sorted_ = {name: states[name][order] for name in (*_KEYS, "step")}
     first = np.zeros(len(order), dtype=bool)
     first[:1] = True
-    for name in keys:
+    for name in _KEYS:
         first[1:] |= sorted_[name][1:] != sorted_[name][:-1]
     new_step = first.copy()
     new_step[1:] |= sorted_["step"][1:] != sorted_["step"][:-1]
     begin = np.flatnonzero(first)
-    rows = np.zeros(len(begin), LATE)
-    for name in keys:
-        rows[name] = sorted_[name][begin]
+    late = np.zeros(len(begin), LATE)
+    for name in _KEYS:
+        late[name] = sorted_[name][begin]
     if len(begin):
-        rows["count"] = np.diff(np.append(begin, len(order)))
-        rows["steps"] = np.add.reduceat(new_step, begin, dtype=np.int64)
-        rows["time_s"] = np.add.reduceat(states["time_ns"][order], begin) * 1e-9
-    return rows
+        late["count"] = np.diff(np.append(begin, len(order)))
+        late["steps"] = np.add.reduceat(new_step, begin, dtype=np.int64)
+        late["time_s"] = np.add.reduceat(states["time_ns"][order], begin) * 1e-9
+    return late
 
 
 def added_up(parts: Sequence[np.ndarray]) -> np.ndarray:
     """LATE arrays of different steps as one."""
-    rows = np.concatenate([np.zeros(0, LATE), *parts])
-    keys = ("rank", "cause", "kind", "exactness")
-    order = np.lexsort([rows[name] for name in reversed(keys)])
-    rows = rows[order]
-    first = np.zeros(len(rows), dtype=bool)
-    first[:1] = True
-    for name in keys:
-        first[1:] |= rows[name][1:] != rows[name][:-1]
-    begin = np.flatnonzero(first)
-    total = rows[begin]
-    for name in ("count", "steps", "time_s") if len(begin) else ():
-        total[name] = np.add.reduceat(rows[name], begin)
-    return total
+    return rows.added_up(np.concatenate([np.zeros(0, LATE), *parts]), _KEYS, ("count", "steps", "time_s"))
 
 
 def by_kind(late: np.ndarray) -> dict[str, float]:
