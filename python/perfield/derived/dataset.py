@@ -8,70 +8,28 @@ a run larger than memory chunk by chunk.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
-from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from perfield.analysis import accessor  # noqa: F401  # gives Datasets their `.perfield`
 from perfield.derived.dataframes import placement
-from perfield.derived.providers import REGION, fields_of
-from perfield.run.errors import RunError
+from perfield.derived.providers import REGION, fields_of, of_kind
 from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 
 _STEP, _RANK, _REGION = "step", "rank", "region"
 
 
-class PerfieldBackend(BackendEntrypoint):
-    """Opens run directories for `xarray.open_dataset`."""
-
-    description = "Open run directories of perfield: what each rank measured in each step"
-    url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "fields")
-
-    def open_dataset(
-        self,
-        filename_or_obj: str | PathLike[str] | RunDirectory,
-        *,
-        drop_variables: str | Iterable[str] | None = None,
-        fields: Sequence[str] = (),
-    ) -> xr.Dataset:
-        """The Dataset of a run; `perfield.run.RunDirectory.steps` says what it holds.
-
-        filename_or_obj : the directory that holds run.json, or an open run. fields : names of further fields,
-        beside those that are computed frame by frame. Raises RunError, whose text says what was found instead
-        of a run, and KeyError if the run has no such field.
-        """
-        if isinstance(filename_or_obj, RunDirectory):
-            run = filename_or_obj
-        elif isinstance(filename_or_obj, (str, PathLike)):
-            run = RunDirectory(filename_or_obj)
-        else:
-            raise RunError(
-                f"a {type(filename_or_obj).__name__} was given to engine='perfield', which opens run "
-                "directories only; give the directory that perfield made, by default perfield-run."
-            )
-        dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
-        return _dataset(Snapshot(run), fields).drop_vars(dropped, errors="ignore")
-
-    def guess_can_open(self, filename_or_obj: object) -> bool:
-        """Whether this is a directory with a run.json, or an open run."""
-        if isinstance(filename_or_obj, (str, PathLike)):
-            return (Path(filename_or_obj) / "run.json").is_file()
-        return isinstance(filename_or_obj, RunDirectory)
-
-
 def open_steps(run: RunDirectory, fields: Sequence[str] = ()) -> xr.Dataset:
     """The Dataset of a run as it is known now; variables read from steps are dask arrays, chunked over
-    steps. fields : further fields, as for `PerfieldBackend.open_dataset`."""
+    steps. fields : as for `lazy_dataset`."""
     from dask.base import tokenize
 
-    opened = PerfieldBackend().open_dataset(run, fields=fields)
+    opened = lazy_dataset(Snapshot(run), fields)
     # A run that grew has other chunks, and one whose frames hold more steps has others, too.
     token = tokenize(str(run.path.absolute()), sorted(run.until.items()), run.step_indexes)
     chunked = {
@@ -116,7 +74,6 @@ class _StepArray(BackendArray):
         else:
             wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
             names = [self.fields[number] for number in np.atleast_1d(wanted)]
-            fields_of(self.snapshot.run)  # gives the run what it does not compute itself
             values = self.snapshot.run.values(names, positions)[:, :, key[1]]
             values = values[:, 0] if wanted.ndim == 0 else np.moveaxis(values, 1, -1)
         return values[0] if isinstance(key[0], (int, np.integer)) else values
@@ -128,7 +85,7 @@ def chunks_of(run: RunDirectory, fields: Sequence[str] = ()) -> Iterator[xr.Data
     Reads each step entry once for all variables, which a lazy Dataset cannot.
     """
     snapshot = Snapshot(run)
-    opened = _dataset(snapshot, fields)
+    opened = lazy_dataset(snapshot, fields)
     arrays = list(_arrays(snapshot, fields))
     names = [field for array in arrays for field in array.fields or ()]
     place = {name: number for number, name in enumerate(names)}
@@ -145,7 +102,12 @@ def chunks_of(run: RunDirectory, fields: Sequence[str] = ()) -> Iterator[xr.Data
         yield chunk.assign({name: chunk[name].load() for name in (*_OF_STEP, *_STAMPS)} | read)
 
 
-def _dataset(snapshot: Snapshot, fields: Sequence[str]) -> xr.Dataset:
+def lazy_dataset(snapshot: Snapshot, fields: Sequence[str] = ()) -> xr.Dataset:
+    """The Dataset of a run as it was then; its variables read steps when they are indexed.
+
+    fields : names of further fields, beside those that are computed frame by frame. Raises KeyError if the
+    run has no such field.
+    """
     run, stems = snapshot.run, snapshot.run.columns.stems
     preferred = {"preferred_chunks": {_STEP: snapshot.steps_per_chunk}}
     lazy = {
@@ -181,7 +143,7 @@ def _arrays(snapshot: Snapshot, fields: Sequence[str]) -> Iterator[_StepArray]:
         about |= {"direction": field.direction} if field.direction else {}
         if REGION in kind:
             name, dims = kind.replace(REGION, _REGION), (_STEP, _RANK, _REGION)
-            yield _StepArray(snapshot, name, known.of_regions(kind), dims, about)
+            yield _StepArray(snapshot, name, of_kind(kind, snapshot.run), dims, about)
         elif kind != _RANK:
             yield _StepArray(snapshot, kind, [kind], (_STEP, _RANK), about)
 

@@ -65,9 +65,9 @@ class Run(RunDirectory):
         positions : of frames. For frames beyond memory there is `steps`. Raises KeyError if the run has no
         such field, IndexError if it has no such frame, ValueError if it cannot have values of the field.
         """
-        if not all(name in self.columns for name in names):
-            fields_of(self)
-        return super().values(names, positions)
+        if all(name in self.columns for name in names):
+            return super().values(names, positions)
+        return fields_of(self).read(names, np.arange(len(self))[positions])
 
     def with_fields(self, names: Sequence[str]) -> RunView:
         """The run with more of `all_fields` in its frames, and in its Dataset. Frames of `self` stay without

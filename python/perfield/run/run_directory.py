@@ -387,8 +387,6 @@ class RunDirectory:
         (frame, region, rank). positions : of frames. For frames beyond memory there is `Run.steps`.
         Raises KeyError if the run has no such field, IndexError if it has no such frame.
         """
-        if "fields" in self.derived and not all(name in self._columns for name in names):
-            return self.derived["fields"].read(names, np.arange(len(self))[positions])
         return self._columns.read(self.places(positions), names)
 
     def uneven(self, positions: Sequence[int]) -> np.ndarray:

@@ -55,11 +55,7 @@ class Provider:
     @cached_property
     def names(self) -> Sequence[str]:
         """Names of all its fields."""
-        return [name for kind in self.kinds for name in self.of_kind(kind)]
-
-    def of_kind(self, kind: str) -> list[str]:
-        """Names of the fields of a kind: one, or one for each of `run.columns.stems`."""
-        return [kind.replace(REGION, stem) for stem in self.run.columns.stems] if REGION in kind else [kind]
+        return [name for kind in self.kinds for name in of_kind(kind, self.run)]
 
     def has(self, name: str) -> bool:
         """Whether a field is one of these."""
@@ -91,10 +87,15 @@ class Provider:
         for kind, field in self.kinds.items():
             if REGION in kind:
                 del found[kind]
-                for stem, name in zip(self.run.columns.stems, self.of_kind(kind)):
+                for stem, name in zip(self.run.columns.stems, of_kind(kind, self.run)):
                     meaning = f"region '{own_name.get(stem, stem)}': {field.meaning}"
                     found[name] = replace(field, name=name, meaning=meaning)
         return found
+
+
+def of_kind(kind: str, run: RunDirectory) -> list[str]:
+    """Names of the fields of a kind: one, or for `<region>_time_s` one for each of `run.columns.stems`."""
+    return [kind.replace(REGION, stem) for stem in run.columns.stems] if REGION in kind else [kind]
 
 
 def provided(
@@ -186,16 +187,12 @@ class FieldsOfRun:
         """The provider of a class."""
         return next(one for one in self._providers if type(one) is kind)
 
-    def of_regions(self, kind: str) -> list[str]:
-        """Names of the fields of a kind (`<region>_time_s`), in the order of `run.columns.stems`."""
-        return [kind.replace(REGION, stem) for stem in self._run.columns.stems]
-
     @cached_property
     def region_of(self) -> dict[str, str]:
         """The prefix of the region that a field belongs to, by name of the field."""
         stems = self._run.columns.stems
         of_regions = (kind for kind in self.kinds if REGION in kind)
-        return {name: stem for kind in of_regions for name, stem in zip(self.of_regions(kind), stems)}
+        return {name: stem for kind in of_regions for name, stem in zip(of_kind(kind, self._run), stems)}
 
     def read(self, names: Sequence[str], positions: Sequence[int]) -> np.ndarray:
         """Values of fields in frames: (n_positions, len(names), n_ranks) float64, NaN where absent.
