@@ -112,7 +112,7 @@ bool matches(size_t i, const char* name, Match* match) noexcept {
   const Rule& rule = kRules[i];
   const auto groups = [](const char* text) {
     size_t n = 0;
-    for (; *text; ++text) n += *text == '(' && (text[-1] != '\\');
+    for (char before = 0; *text; before = *text++) n += *text == '(' && before != '\\';
     return n;
   };
   if (!pattern.is_known) {
@@ -126,6 +126,23 @@ bool matches(size_t i, const char* name, Match* match) noexcept {
   if (!pattern.is_right || regexec(&pattern.compiled, name, 12, found, 0)) return false;
   *match = {found[0], found[2], found[3 + groups(rule.scope)]};
   return true;
+}
+
+// Whether a replacement passes on all arguments: 16 words with `this` and the place of a returned
+// object.
+bool takes_few(const char* name) noexcept {
+  int depth = 0, commas = 0;
+  char outer = 0;  // the bracket around all others
+  for (; *name; ++name) {
+    if (*name == '<' || *name == '(') {
+      if (!depth++) outer = *name;
+    } else if (*name == '>' || *name == ')') {
+      --depth;
+    } else {
+      commas += depth == 1 && outer == '(' && *name == ',';
+    }
+  }
+  return commas + 1 + 2 <= 16;
 }
 
 // The region's name, with {scope} and {function} filled in.
@@ -160,7 +177,7 @@ ScopeName find_scope_name(const char* symbol) noexcept {
   char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
   Match match;
   for (size_t i = 0; name && i < kSize && !found.region; ++i)
-    if (candidates.is[i] && matches(i, name, &match))
+    if (candidates.is[i] && matches(i, name, &match) && takes_few(name))
       found = {fill(kRules[i].region, name, match), kRules[i].returns};
   free(name);
   return found;

@@ -79,11 +79,11 @@ class Inside {
 void perfield::openfoam::end_scopes() noexcept { open_scopes.end_down_to(0); }
 
 // --- the replacements ---------------------------------------------------------------------------
-// A function takes `this`, references and numbers. All words of arguments that are passed in
-// registers go on, four words of the stack, and a floating-point number; passing on more than a
-// function has is harmless. What it returns goes back: an object lies in memory that the caller
-// provides, whose address is passed like another word (x86-64), or in a register of its own, so
-// that the replacement must know that it returns one (64-bit ARM).
+// A function takes `this`, references and numbers. All arguments that are passed in registers go
+// on, and ten words of the stack (eight on 64-bit ARM), so that scope_names.cpp leaves out what
+// takes more; passing on more than a function has is harmless. What it returns goes back: an object
+// lies in memory that the caller provides, whose address is passed like another word (x86-64), or
+// in a register of its own, so that the replacement must know that it returns one (64-bit ARM).
 namespace perfield::openfoam {
 
 namespace {
@@ -108,7 +108,9 @@ using NumberReturned = double;
 #endif
 
 template <class Returned>
-using Function = Returned(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, double);
+using Function = Returned(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,
+                          Word, Word, Word, Word, double, double, double, double, double, double,
+                          double, double);
 
 constexpr int kMost = 2048;
 Scope scopes[kMost];
@@ -116,10 +118,12 @@ int n_scopes = 0;
 
 template <class Returned, size_t kScope>
 Returned replacement(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j,
-                     double number) {
+                     Word k, Word l, Word m, Word n, Word o, Word p, double s, double t, double u,
+                     double v, double w, double x, double y, double z) {
   Scope& scope = scopes[kScope];
   const Inside inside(scope.get_region());
-  return reinterpret_cast<Function<Returned>*>(scope.real)(a, b, c, d, e, f, g, h, i, j, number);
+  return reinterpret_cast<Function<Returned>*>(scope.real)(a, b, c, d, e, f, g, h, i, j, k, l, m, n,
+                                                           o, p, s, t, u, v, w, x, y, z);
 }
 
 template <class Returned, size_t... kScopes>

@@ -25,6 +25,8 @@ REGIONS = [
     "chemistry::solve",
     "combustion::correct",
     "mixture::correct",
+    "MULES::limit",
+    "MULES::explicitSolve",
 ]
 
 

@@ -105,6 +105,27 @@ void heRhoThermo<BasicRhoThermo, MixtureType>::correct() {}
 template class heRhoThermo<rhoThermo, pureMixture>;
 #endif
 
+template <class RdeltaTType>
+void MULES::limit(const RdeltaTType&, Field<scalar>& psi, Numbers, Numbers, Numbers, Numbers,
+                  Numbers, Numbers, Numbers, Numbers, Numbers eleventh, int twelfth) {
+  psi.value = eleventh.value + twelfth;
+}
+template <class RdeltaTType>
+void MULES::explicitSolve(const RdeltaTType&, Field<scalar>& psi, const scalar psiMax,
+                          const scalar psiMin) {
+  psi.value = psiMax - psiMin;
+}
+template <class RdeltaTType>
+void MULES::limiter(const RdeltaTType&, Field<scalar>& psi, int, int, int, int, int, int, int, int,
+                    int, int, int, int, int, int, int last) {
+  psi.value = last;
+}
+template void MULES::limiter(const scalar&, Field<scalar>&, int, int, int, int, int, int, int, int,
+                             int, int, int, int, int, int, int);
+template void MULES::limit(const scalar&, Field<scalar>&, Numbers, Numbers, Numbers, Numbers,
+                           Numbers, Numbers, Numbers, Numbers, Numbers, int);
+template void MULES::explicitSolve(const scalar&, Field<scalar>&, const scalar, const scalar);
+
 void Mixture::correct() {}
 
 }  // namespace Foam

@@ -23,7 +23,10 @@ class polyTopoChangeMap {};
 template <class Type>
 class Vector {};
 template <class Type>
-class Field {};
+class Field {
+ public:
+  Type value{};
+};
 template <class Type>
 class List {};
 class volMesh {};
@@ -260,6 +263,21 @@ using Combustion = combustionModels::laminar<rhoThermo>;
 #else
 using Combustion = combustionModels::laminar;
 #endif
+
+// Functions with more arguments than go into registers, and with several numbers.
+namespace MULES {
+using Numbers = const Field<scalar>&;
+template <class RdeltaTType>
+void limit(const RdeltaTType&, Field<scalar>& psi, Numbers, Numbers, Numbers, Numbers, Numbers,
+           Numbers, Numbers, Numbers, Numbers eleventh, int twelfth);
+template <class RdeltaTType>
+void explicitSolve(const RdeltaTType&, Field<scalar>& psi, const scalar psiMax,
+                   const scalar psiMin);
+// More than a replacement passes on: it is left alone.
+template <class RdeltaTType>
+void limiter(const RdeltaTType&, Field<scalar>& psi, int, int, int, int, int, int, int, int, int,
+             int, int, int, int, int, int last);
+}  // namespace MULES
 
 #if VERSION == 11 || VERSION == 12
 class incompressibleTwoPhaseVoFMixture {

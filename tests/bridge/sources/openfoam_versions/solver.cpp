@@ -20,6 +20,13 @@ extern template class combustionModels::laminar<rhoThermo>;
 extern template class kOmegaSST<RASModel<momentumTransportModel>, momentumTransportModel>;
 extern template class chemistryModel<pureMixture>;
 #endif
+extern template void MULES::limit(const scalar&, Field<scalar>&, MULES::Numbers, MULES::Numbers,
+                                  MULES::Numbers, MULES::Numbers, MULES::Numbers, MULES::Numbers,
+                                  MULES::Numbers, MULES::Numbers, MULES::Numbers, int);
+extern template void MULES::limiter(const scalar&, Field<scalar>&, int, int, int, int, int, int,
+                                    int, int, int, int, int, int, int, int, int);
+extern template void MULES::explicitSolve(const scalar&, Field<scalar>&, const scalar,
+                                          const scalar);
 #if VERSION == 12
 extern template class RhoFluidThermo<rhoThermo>;
 #else
@@ -75,5 +82,11 @@ int main() {
     check(chemistry->solve(0.25) == 0.5);
     combustion->correct();
     mixture->correct();
+    MULES::limit(1.0, x, x, x, x, x, x, x, x, x, Field<scalar>{11}, 12);
+    check(x.value == 23);
+    MULES::limiter(1.0, x, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    check(x.value == 15);
+    MULES::explicitSolve(1.0, x, 5, 2);
+    check(x.value == 3);
   }
 }
