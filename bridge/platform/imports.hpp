@@ -80,13 +80,31 @@ bool look_at_imports(const dl_phdr_info& object, Look look) noexcept {
   return false;
 }
 
+// Whether memory of the program's own file holds the address; true if its headers do not say. Looks
+// at no symbols, as dladdr does, which takes long in large libraries.
+inline bool may_be_of_program(const void* address) noexcept {
+  const auto* const parts = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  const size_t n_parts = getauxval(AT_PHNUM);
+  const ElfW(Phdr)* headers = nullptr;
+  for (size_t i = 0; i < n_parts; ++i)
+    if (parts[i].p_type == PT_PHDR) headers = &parts[i];
+  if (!headers) return true;
+  const auto base = reinterpret_cast<ElfW(Addr)>(parts) - headers->p_vaddr;
+  for (size_t i = 0; i < n_parts; ++i)
+    if (parts[i].p_type == PT_LOAD &&
+        reinterpret_cast<ElfW(Addr)>(address) - base - parts[i].p_vaddr < parts[i].p_memsz)
+      return true;
+  return false;
+}
+
 // Whether the program's own file defines the function, as one with a PMPI tool inside does. Not
 // inside dl_iterate_phdr.
 inline bool program_defines(const char* name) noexcept {
   void* const address = dlsym(RTLD_DEFAULT, name);
   Dl_info program, place;
   const ElfW(Sym)* symbol = nullptr;
-  return address && dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) &&
+  return address && may_be_of_program(address) &&
+         dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) &&
          dladdr1(address, &place, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)),
                  RTLD_DL_SYMENT) &&
          place.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
