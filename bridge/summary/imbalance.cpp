@@ -170,7 +170,7 @@ double usable_pus(const RunTotals& run, const std::vector<int32_t>& ranks) {
 
 // What balancing could save at most: the PUs of the ranks must supply the CPU time for which they
 // compute, however it is divided among them. (imbalance.py does the same.)
-double most_to_save(const RunTotals& run, const Tables& tables) {
+double most_to_save_ns(const RunTotals& run, const Tables& tables) {
   const Table work = tables.of(&RankStep::compute_cpu_ns);
   const double n_pus = usable_pus(run, tables.ranks());
   return std::max(elapsed_ns(tables) - (n_pus > 0 ? work.sum() / n_pus : 0), 0.0);
@@ -190,8 +190,10 @@ bool is_worth_reporting(double delayed, const Totals& totals) {
 
 Computing::Computing(const RunTotals& run, const Tables& tables)
     : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {
-  if (time.n_ranks && found.saved > 0)
-    found.saved = std::min(found.saved, most_to_save(run, tables));
+  if (time.n_ranks) {
+    most_to_save = most_to_save_ns(run, tables);
+    found.saved = std::min(found.saved, most_to_save);
+  }
   has_delays = is_worth_reporting(delayed_ns(run.steps), run.steps);
 }
 
@@ -286,7 +288,7 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
   std::vector<std::string> names;
   std::vector<double> saved, share;
   const double all_time = totals.of_all_ranks().measured_ns, elapsed = elapsed_ns(tables);
-  const double most = most_to_save(run, tables);
+  const double most = computing.most_to_save;
   // Times of regions contain waiting for a PU, which the imbalance above does not.
   if (tables.ranks().size() > 1 && !computing.has_delays)
     for (const auto& [name, of_region] : rows) {

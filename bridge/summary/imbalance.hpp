@@ -17,6 +17,7 @@ struct Computing {
 
   Table time;
   Differences found;        // saved: also at most what shared PUs leave to save
+  double most_to_save = 0;  // by balancing, ns: what shared PUs leave
   bool has_delays = false;  // ranks waited long enough for a PU to report it
 };
 
