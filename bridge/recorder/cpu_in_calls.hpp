@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// cpu_in_calls.hpp - how long a thread had no CPU in MPI calls: inactive, or in the queue of a CPU
+// cpu_in_calls.hpp - how long a thread had no CPU in MPI calls: asleep, or in the queue of a CPU
 // that others used. With the CPU time of the process this tells how much of it was computing, also
 // where ranks share CPUs and spin in MPI. A thread reads its CPU clock where a call begins and the
 // last reading is kEvery_ns old, and behind calls that take so long. Between two readings its time

@@ -221,7 +221,6 @@ class MessageTable {
   InOneCall* in_one_call;  // of each of these rows
 
  private:
-  struct Encoding;
   class OtherPeers;
 
   uint32_t find(ThreadState& thread, uint16_t call, int32_t peer) noexcept;

@@ -59,7 +59,6 @@ void PathTable::OfRank::place(Arena& arena, uint32_t max_regions, uint32_t max_p
 
 void PathTable::place(Arena& arena, Paths& of_rank, uint32_t max_regions) noexcept {
   known = &of_rank;
-  max_regions_ = max_regions;
   const uint32_t n = known->n_rows();
   rows = arena.take<PathCounters>(n);
   dirty = arena.take<unsigned char>(n);

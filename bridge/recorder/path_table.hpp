@@ -121,7 +121,6 @@ class PathTable {
   // Adds to the path and to its region. Notes the region, not the path.
   bool add_both(OfRank& all, uint32_t path, bool is_outermost, const Values& more) noexcept;
 
-  uint32_t max_regions_;
   CountersInCalls* in_calls_;  // of the same rows
   // Closing thread only: what is pending of each row and region, and where there is anything.
   Values* pending_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "recorder/activity.hpp"
@@ -36,5 +37,6 @@ struct alignas(64) ThreadState {
 };
 static_assert(PERFIELD_CALL_LIMIT <= 256);
 static_assert(sizeof(ThreadState) == 64);
+static_assert(offsetof(ThreadState, other_clock) == offsetof(ThreadState, depth) + 4);  // one word
 
 }  // namespace perfield

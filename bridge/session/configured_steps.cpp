@@ -32,8 +32,8 @@ bool ConfiguredSteps::replace_the_programs() noexcept {
   if (!told_.exchange(true))
     warn_once_per_node(
         "steps-configured",
-        "step_call or step_seconds is set and says where steps end; what the program itself or a "
-        "hook tells of its steps is passed over");
+        "step_call or step_seconds is set and says where steps end; steps that the program or a "
+        "hook reports are ignored");
   return true;
 }
 

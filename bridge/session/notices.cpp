@@ -177,13 +177,13 @@ void Notices::tell_of_sites(const Run& run) const {
                            sites_in_words(recorder(), run.step_call) + "; `perfield steps " +
                            run.path + "` lists all");
   if (sites.overflowed())
-    warn_once_per_node(
-        "sites", std::to_string(sites.overflowed()) + " MPI calls at " +
-                     std::to_string(sites.places_without_room()) +
-                     " further sites are counted as one, on rank " + std::to_string(run.rank) +
-                     ": perfield follows at most " + std::to_string(kMostSites) +
-                     "; `perfield steps` may miss the end of a step, and step_seconds or "
-                     "perfield_step close steps all the same");
+    warn_once_per_node("sites",
+                       std::to_string(sites.overflowed()) + " MPI calls at " +
+                           std::to_string(sites.places_without_room()) +
+                           " further sites are not followed, on rank " + std::to_string(run.rank) +
+                           ": perfield follows at most " + std::to_string(kMostSites) +
+                           "; `perfield steps` may miss the end of a step, and step_seconds or "
+                           "perfield_step close steps all the same");
 }
 
 }  // namespace perfield

@@ -73,9 +73,8 @@ void add(KernelThread* thread) noexcept {
     if (n_numbers == 2)
       perfield_warn_once_per_node(
           "libgomp",
-          "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield "
-          "sees the CPU time "
-          "of threads, not what they do; LLVM's libomp tells that, too");
+          "this program's OpenMP runtime (GCC's libgomp) has no OMPT, so perfield sees the CPU "
+          "time of threads, not what they do; with LLVM's libomp it sees that, too");
   }
   perfield_own_end();
   perfield_quantity_add(cpu_time[thread->number], used);

@@ -113,7 +113,7 @@ def not_told_apart(run: Run) -> list[str]:
     places = run.sites[rank].get("places_not_followed", 0)
     others = f"; {len(calls)} ranks have such calls" if len(calls) > 1 else ""
     return [
-        f"{calls[rank]:,} calls at {places:,} further sites are counted as one on rank {rank}{others}; "
+        f"{calls[rank]:,} calls at {places:,} further sites are not followed on rank {rank}{others}; "
         "the end of a step may be among them"
     ]
 
