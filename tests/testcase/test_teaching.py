@@ -34,7 +34,7 @@ class Done:
     folder: Path
     printed: str
 
-    def run(self, name: str) -> perfield.RunDirectory:
+    def run(self, name: str) -> perfield.Run:
         """The run of that name; it has finished."""
         run = perfield.open(self.folder / name)
         assert run.state == "finished"
@@ -70,7 +70,7 @@ def exercise(name: str):
     return mark
 
 
-def per_step(run: perfield.RunDirectory, field: str) -> np.ndarray:
+def per_step(run: perfield.Run, field: str) -> np.ndarray:
     """A field of each rank and step, (n_steps, n_ranks)."""
     return run.steps[field].transpose("step", "rank").values
 

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import numpy as np
 
-from perfield.text import plain
+from perfield.text.as_json import plain
 
 
 @dataclass

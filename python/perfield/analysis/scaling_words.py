@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.text import counted, in_bytes, in_percent, in_seconds, plain
+from perfield.text import counted, in_bytes, in_percent, in_seconds
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     from perfield.analysis.scaling import Scaling

@@ -9,7 +9,7 @@ import json
 from perfield.analysis.comparing.regime_words import as_json, in_words, left_out, other_ranks
 from perfield.commands import CommandError
 from perfield.commands._chosen import first_to_last, number_of_regimes, short_names
-from perfield.text import plain
+from perfield.text.as_json import plain
 
 
 def compare_by_regimes(arguments: argparse.Namespace) -> int:

@@ -17,10 +17,8 @@ from perfield.commands._comparison_pictures import Pictured, draw_comparison
 from perfield.commands._looks import check_places
 from perfield.commands._mesh import add_mesh_options
 from perfield.commands._regime_comparison import compare_by_regimes
-from perfield.text import (
-    first_of,
-    plain,
-)
+from perfield.text import first_of
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured

@@ -60,13 +60,14 @@ page: `perfield fields --markdown > docs/fields.md`.
 """
 
 COMPUTED_INTRODUCTION = """
-## Fields of analyses These are computed when a run is read, and only when somebody asks for them by name:
-`--fields` of `perfield render` and `export`, `--field` of `plot` and `compare`, the list of `perfield serve`,
-ParaView's reader, `--fields` of `perfield follow`, and in Python `run.values(names, positions)`, the Dataset
-`run.steps` and the frames of `run.with_fields(names)`. A program does not see them (`perfield_values`). Each
-comes from a *provider*, a module in `python/perfield/derived/providers/`. [waiting.md](waiting.md) explains
-the fields of waiting, and what "at least" means here, [regimes.md](regimes.md) those of regimes,
-[rhythm.md](rhythm.md) those of the rhythm, and [sampling.md](sampling.md) those of functions.
+## Fields of analyses
+These are computed when a run is read, and only when somebody asks for them by name: `--fields` of `perfield
+render` and `export`, `--field` of `plot` and `compare`, the list of `perfield serve`, ParaView's reader,
+`--fields` of `perfield follow`, and in Python `run.values(names, positions)`, the Dataset `run.steps` and the
+frames of `run.with_fields(names)`. A program does not see them (`perfield_values`). Each comes from a
+*provider*, a module in `python/perfield/derived/providers/`. [waiting.md](waiting.md) explains the fields of
+waiting, and what "at least" means here, [regimes.md](regimes.md) those of regimes, [rhythm.md](rhythm.md)
+those of the rhythm, and [sampling.md](sampling.md) those of functions.
 
 Fields of regimes, rhythm and functions take all steps at once. So `run.steps` and exports have only those
 that are named (`run.with_fields(names).steps`), and `perfield serve` lists them once the run has ended. A run

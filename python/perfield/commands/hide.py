@@ -13,24 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.hiding.scaled import in_words, nearly_a_cube, scaled
-from perfield.analysis.hiding.words import (
-    COLUMNS,
-    ORIGIN,
-    PAPER,
-    Case,
-    as_json,
-    eps_of,
-    notes,
-    sentences,
-    source_of,
-    table,
-)
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
-from perfield.text import counted, in_seconds, plain, print_table
+from perfield.text import counted, in_seconds, print_table
+from perfield.text.as_json import plain
 from perfield.text.streams import draw_line
 
 if TYPE_CHECKING:
@@ -38,6 +26,7 @@ if TYPE_CHECKING:
 
     from perfield.analysis.hiding.model import Program
     from perfield.analysis.hiding.study import Judged
+    from perfield.analysis.hiding.words import Case
 
 HELP = "study how a matrix-free solver hides its messages: by a model, or by runs of the solver"
 DESCRIPTION = """\
@@ -124,6 +113,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs or reads the cases, judges them, and prints sentences and a table, or JSON."""
     from perfield.analysis.hiding.presets import PRESETS
     from perfield.analysis.hiding.study import judge
+    from perfield.analysis.hiding.words import as_json, notes
 
     if arguments.settings:
         print_table([{"setting": name, "what": of.about} for name, of in PRESETS.items()])
@@ -156,6 +146,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]) -> Iterator[Path]:
     """Writes what --plots, --html and --output ask for."""
+    from perfield.analysis.hiding.words import (
+        COLUMNS,
+        ORIGIN,
+        sentences,
+        source_of,
+        table,
+    )
+
     if arguments.plots:
         from perfield.plots.hiding import figures
 
@@ -238,6 +236,8 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
 def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
     from perfield.analysis.hiding.model import simulate
     from perfield.analysis.hiding.presets import DEFAULT, PRESETS, preset
+    from perfield.analysis.hiding.scaled import in_words, scaled
+    from perfield.analysis.hiding.words import Case
 
     methods = _methods(arguments.methods)
     names = list(PRESETS) if arguments.model == ALL else [arguments.model or DEFAULT]
@@ -283,6 +283,7 @@ def _changed(program: Program, eps_s: float | None, theta: float | None) -> Prog
 
 
 def _run(arguments: argparse.Namespace) -> Iterator[Case]:
+    from perfield.analysis.hiding.scaled import nearly_a_cube
     from perfield.analysis.regimes import Model
     from perfield.commands import _solver
 
@@ -313,6 +314,7 @@ def _run(arguments: argparse.Namespace) -> Iterator[Case]:
 
 
 def _recorded(folder: Path, eps_s: float | None) -> Iterator[Case]:
+    from perfield.analysis.hiding.words import PAPER
     from perfield.commands._solver import records_in
 
     for name, records in records_in(folder).items():
@@ -322,6 +324,7 @@ def _recorded(folder: Path, eps_s: float | None) -> Iterator[Case]:
 
 
 def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | None) -> Case:
+    from perfield.analysis.hiding.words import Case, eps_of
     from perfield.derived.matvecs import finest, read_study
 
     studies = {method: [finest(read_study(path)) for path in paths] for method, paths in records.items()}
@@ -343,6 +346,12 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
 
 
 def _print(found: Sequence[tuple[Case, Judged]]) -> None:
+
+    from perfield.analysis.hiding.words import (
+        COLUMNS,
+        sentences,
+        table,
+    )
 
     if len(found) == 1:
         print("\n".join(sentences(*found[0])), end="\n\n")

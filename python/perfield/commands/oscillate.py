@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.oscillators.words import beside, keys, outcome, sentences
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError, _model_files, words
 from perfield.commands._datasets import check_target, write_dataset
-from perfield.text import counted, plain, print_table, start
+from perfield.text import counted, print_table, start
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -99,6 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Integrates, and prints sentences, a table or JSON."""
     from perfield.analysis.oscillators.configured import experiment
+    from perfield.analysis.oscillators.words import (
+        beside,
+        keys,
+        outcome,
+        sentences,
+    )
 
     if arguments.keys:
         print(keys(), end="")

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.regimes.words import CHOICE_HEAD, as_json, choice_rows, sentences, tables
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
 from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes, read_saved
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
-from perfield.text import counted, in_percent, in_ranks, plain, print_table
+from perfield.text import counted, in_percent, in_ranks, print_table
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -99,6 +99,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.regimes.machine import Machine, compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
     from perfield.analysis.regimes.struck import Places
+    from perfield.analysis.regimes.words import (
+        CHOICE_HEAD,
+        as_json,
+        choice_rows,
+        sentences,
+        tables,
+    )
 
     check_target(arguments.output)
     check_new_file(arguments.save)

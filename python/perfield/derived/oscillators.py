@@ -53,7 +53,7 @@ def topology_of(
 ) -> Topology:
     """The communication topology of a run: who received from whom in some steps, as the senders counted.
 
-    steps : as in `RunDirectory.messages`; None takes all. weight : "none" (T_ij = 1), or the number of
+    steps : as in `Run.messages`; None takes all. weight : "none" (T_ij = 1), or the number of
     "messages" or of "bytes", divided by their mean over the edges, so that v_p keeps its meaning. by_place :
     a factor for each of `by_place.LEVELS` that joins ranks, {"package": 1, "node": 0.5, "network": 0.1}.
     Messages of a rank to itself, and to peers that the run does not know, make no edges.

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.text import (
-    Table,
-    counted,
-    in_number,
-    in_percent,
-    in_ranks,
-    in_seconds,
-    plain,
-    start,
-)
+from perfield.text import Table, counted, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     import xarray as xr

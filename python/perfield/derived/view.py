@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run for pictures: with chosen fields in its frames, and with values of one step, as frames may add up
-different numbers of steps, and a film of their sums would show the lengths of frames."""
+"""A run as pictures need it: frames hold chosen fields and the mean of one step, since a film of sums would
+show how long frames are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RunView:
     """The run with chosen fields in its frames and its Dataset; everything else is the run's own.
 
-    more : names of these fields, without those that are absent in all frames.
+    more : names of these fields; those absent in every frame are dropped.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class RunView:
 
     @property
     def steps(self) -> xr.Dataset:
-        """As `RunDirectory.steps`, with the fields of this view."""
+        """As `Run.steps`, with the fields of this view."""
         from perfield.derived.dataset import open_steps  # importing xarray is slow
 
         return open_steps(self._run, self.more)

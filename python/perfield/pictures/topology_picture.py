@@ -268,7 +268,9 @@ def topology_scene(
         switches=switches,
         links=links,
         devices=_devices(used, beside, placement),
-        thread_places=places_of_threads(cells, placement.cpusets_of_threads),
+        thread_places=None
+        if "thread_places" in left_out
+        else places_of_threads(cells, placement.cpusets_of_threads),
         collectives=bars,
         part_ranks=ranks_of_parts(cells),
         switch_ranks=ranks_of_switches(cells, places.below),

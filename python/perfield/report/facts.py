@@ -15,7 +15,7 @@ from perfield import _bridge
 from perfield.analysis.findings import QUESTIONS
 from perfield.report.contents import Report
 from perfield.report.view import view_of
-from perfield.text import plain
+from perfield.text.as_json import plain
 
 VERSION = 2  # of the layout; larger where a name vanishes or changes its meaning
 SCHEMA = Path(__file__).with_name("facts.schema.json")

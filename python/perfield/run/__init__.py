@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory as frames, as an xarray Dataset and as DataFrames; `perfield.open(path)` opens it.
+"""A run directory as frames; `perfield.derived` makes Datasets and DataFrames of them.
 
 Reads finished, killed and live runs, damaged ones included. Returns meshes as plain arrays and draws
 nothing.

@@ -149,7 +149,7 @@ class Clocks:
         return found
 
     def rows(self, last_ns: np.ndarray) -> dict[str, Any]:
-        """Columns of `RunDirectory.clocks`. last_ns : (n_ranks,) the last stamp of each rank."""
+        """Columns of `perfield.Run.clocks`. last_ns : (n_ranks,) the last stamp of each rank."""
         ahead = [
             math.nan if clock.method in (TRACE, UNKNOWN) else clock.offset + clock.drift * (at - clock.at)
             for clock, at in zip(self._clock, self._monotonic)

@@ -36,7 +36,7 @@ class Frame:
     step. span : number of steps added up. partial : some rank may still deliver an entry, and a longer one
     may join this frame with others. uneven : ranks of one group may have done different steps here, since
     they closed different numbers of steps, or gave this one different numbers. present : (n_ranks,) bool.
-    begin_s, end_s : (n_ranks,) seconds on the common clock of all ranks (`RunDirectory.clocks`), NaN where
+    begin_s, end_s : (n_ranks,) seconds on the common clock of all ranks (`perfield.Run.clocks`), NaN where
     absent or unknown.
     mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
     `perfield.fields.table` says what each means. block_values : field name -> {(rank, block): value}, for

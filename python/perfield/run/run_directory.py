@@ -301,7 +301,7 @@ class RunDirectory:
         """
         return self._meshes.fields(rank, index, self._mesh_versions)
 
-    # --- for readers of chunks of steps: perfield.run.snapshot and backend ------------------------
+    # --- for readers of chunks of steps: perfield.run.snapshot and perfield.derived.dataset --------
 
     @property
     def until(self) -> dict[str, int]:

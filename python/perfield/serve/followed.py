@@ -15,6 +15,7 @@ from typing import Any
 
 import perfield
 from perfield.derived.injected import sentence
+from perfield.derived.providers import fields_of
 from perfield.derived.run import Run
 from perfield.pictures import NEEDS_VTK
 from perfield.serve import inside
@@ -103,7 +104,7 @@ class Followed:
         inside.check(self._path)
         if self._view is not None:
             self._run.refresh()
-        self._run.all_fields  # noqa: B018 - snapshots share what it keeps
+        fields_of(self._run)  # made under the lock; snapshots share it
         run = self._run.snapshot()
         seen = tuple(run.until.items()), run.state, run.mesh_entries
         grew = seen[0::2] != self._seen[0::2]

@@ -4,7 +4,6 @@
 Command line, report, plots, pictures and the page of `perfield serve` take their words from here.
 """
 
-from perfield.text.as_json import plain
 from perfield.text.names import (
     begin_of_list,
     did_you_mean,
@@ -47,7 +46,6 @@ __all__ = [
     "in_seconds",
     "in_whole_percent",
     "part_of",
-    "plain",
     "print_table",
     "printable",
     "shortened",

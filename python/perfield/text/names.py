@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,5 +54,7 @@ def begin_of_list(text: str, most: int = 40) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
     """A question about the known names that are nearest to one: "did you mean a or b?"; "" without such."""
+    from difflib import get_close_matches  # rarely needed
+
     near = get_close_matches(name, list(known), most)
     return f"did you mean {' or '.join(near)}?" if near else ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, TextIO
 
-from perfield.text.streams import Unfiltered
+from perfield.text.streams import Unfiltered, shown
 
 STYLES = {"damage": "bold red", "warning": "bold yellow"}  # of labels; the others are bold
 
@@ -22,13 +22,13 @@ def is_styled(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def print_styled(shown: Any) -> None:
+def print_styled(renderable: Any) -> None:
     """Prints what rich can render on stdout; what is wider than the terminal is not cut."""
     from rich.console import Console  # importing it takes a tenth of a second
 
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, color_system="standard", width=WIDE, highlight=False)
-    console.print(shown)
+    console.print(renderable)
     Unfiltered(sys.stdout).write(text.getvalue())
 
 
@@ -39,8 +39,6 @@ def print_labelled(lines: Iterable[str]) -> None:
         print("\n".join(lines))
         return
     from rich.text import Text
-
-    from perfield.text.streams import shown
 
     for line in lines:
         text, label = Text(shown(line)), line.partition("  ")[0]

@@ -102,7 +102,7 @@ def steps(build) -> Path:
     return program
 
 
-def entries(run: perfield.RunDirectory) -> list[dict]:
+def entries(run: perfield.Run) -> list[dict]:
     """The rank entries of a run whose streams are whole."""
     assert run.damage == []
     assert run.state == "finished"
@@ -127,7 +127,7 @@ def test_run_of_another_processor_is_read_here(qemu, steps, tmp_path, clock):
     assert_stamps_are_true(result.stdout, run, entry)
 
 
-def assert_stamps_are_true(printed: str, run: perfield.RunDirectory, entry: dict) -> None:
+def assert_stamps_are_true(printed: str, run: perfield.Run, entry: dict) -> None:
     """Compares each step's end with CLOCK_MONOTONIC, which the program read before and after."""
     (stream,) = (run.path / "stream").glob("*.pf")
     bodies = [found["body"] for found in twin.decode(stream.read_bytes())[0] if found["type"] == "step"]

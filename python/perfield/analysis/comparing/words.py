@@ -19,15 +19,8 @@ from perfield.text import (
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Change, Comparison, Measured, Row
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from perfield.analysis.comparing import Change, Comparison, Measured, Row
-
-
+MOST_REGIONS = 20
 YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
-
-
 HEADINGS = ("", ">before", ">after", ">change", ">95 % interval", ">beyond chance")
 
 
@@ -149,6 +142,3 @@ def _change_as_json(change: Change) -> dict[str, Any]:
 
 def _pair(low: float | None, high: float | None) -> list[float] | None:
     return None if low is None or high is None else [low, high]
-
-
-MOST_REGIONS = 20

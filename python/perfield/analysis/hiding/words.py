@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.hiding.errors import HidingError
-from perfield.text import counted, in_list, in_percent, in_seconds, plain
+from perfield.text import counted, in_list, in_percent, in_seconds
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,8 +97,8 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
     yield f"Hidden share, of MatVecs whose two waits stayed within {in_seconds(judged.eps_s)}: {shares}."
     has_regimes = np.isfinite([one.fast_share for one in outcomes]).any()
     if has_regimes:
-        own = in_list([f"{_percent(one.fast_share)} ({one.method})" for one in outcomes], 9)
-        pooled = in_list([f"{_percent(one.fast_share_pooled)}" for one in outcomes], 9)
+        own = in_list([f"{in_percent(one.fast_share)} ({one.method})" for one in outcomes], 9)
+        pooled = in_list([in_percent(one.fast_share_pooled) for one in outcomes], 9)
         yield (
             f"Share of steps in the fast regime, by a fit of each method: {own}; by one fit of all, which "
             f"alone can be compared: {pooled}."
@@ -134,10 +135,6 @@ def notes(case: Case) -> Iterator[str]:
             f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as usual: other "
             "programs used the cores, or ranks share them, so these times say little about messages."
         )
-
-
-def _percent(share: float) -> str:
-    return in_percent(share) if np.isfinite(share) else "unknown"
 
 
 def _less(percent: float) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.text import counted, in_list, in_number, in_seconds, plain, start
+from perfield.text import counted, in_list, in_number, in_seconds, start
+from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -150,7 +151,7 @@ def sentences(of: Experiment, found: xr.Dataset, about: dict[str, Any]) -> Itera
     yield _model(of)
     yield _state(about)
     yield _course(of, about)
-    yield from _fronts(of, about)
+    yield from _fronts(about)
     yield from _stability(about)
     if about.get("max_plus"):
         yield _beside(about["max_plus"])
@@ -216,7 +217,7 @@ def _course(of: Experiment, about: dict[str, Any]) -> str:
     return f"{text}{unit}."
 
 
-def _fronts(of: Experiment, about: dict[str, Any]) -> Iterator[str]:
+def _fronts(about: dict[str, Any]) -> Iterator[str]:
     for one in about["fronts"]:
         share = f"{100 * one['level']:g} % of the perturbation"
         if not one["reached"]:

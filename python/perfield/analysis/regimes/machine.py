@@ -15,7 +15,8 @@ from perfield.analysis.regimes.errors import RegimeError
 from perfield.analysis.regimes.model import Model, is_list_of_texts
 from perfield.analysis.regimes.statistics import statistics
 from perfield.analysis.regimes.timings import REGIME, TIME
-from perfield.text import counted, in_list, in_number, in_percent, in_seconds, plain
+from perfield.text import counted, in_list, in_number, in_percent, in_seconds
+from perfield.text.as_json import plain
 
 KEY = "machine"
 FEWEST_TIMES = 50  # in a regime, from which their median is judged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.regimes.machine import regime_name
-from perfield.text import Table, counted, in_list, in_number, in_percent, in_seconds
+from perfield.text import Table, counted, in_list, in_number, in_percent, in_seconds, start
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     per_step, takes, would = (
         ("", "A step takes", "they would take") if of_steps else (" per step", f"{field} is", "it would be")
     )
-    yield f"{ranks[0].upper()}{ranks[1:]}, {counted(found.sizes['step'], 'step')}: {what}{per_step}."
+    yield f"{start(ranks)}, {counted(found.sizes['step'], 'step')}: {what}{per_step}."
     n = model.n_regimes
     mean, share = numbers["mean_s"].values, numbers["share"].values
     if n == 1:
@@ -109,9 +109,7 @@ def tables(numbers: xr.Dataset) -> tuple[Table, ...]:
             )
         )
         follow.append((name, *(_cell(chance) for chance in numbers["transition"].values[one, :, 0])))
-    regimes = Table(
-        STATISTICS, tuple(rows), "in brackets: 95 % confidence, by a bootstrap of blocks of steps"
-    )
+    regimes = Table(STATISTICS, tuple(rows), NOTE)
     if n == 1:
         return (regimes,)
     return regimes, Table(("from", *(f">to {name}" for name in names)), tuple(follow), "", FOLLOWS)
