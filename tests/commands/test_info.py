@@ -269,6 +269,12 @@ def test_number_of_rows_must_be_positive(run, words, capsys):
     assert "expected at least 1 row" in capsys.readouterr().err
 
 
+def test_run_behind_an_option_is_no_number_of_rows(run, capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["info", "--functions", "--waits", str(run)])
+    assert "expected a number of rows; a run comes before this option" in capsys.readouterr().err
+
+
 def test_waits_are_the_longest_pairs(run, printed):
     rows = json.loads(printed(run, "--waits", 2, "--json"))["waits"]
     assert [(row["rank"], row["waits_for"]) for row in rows] == [(0, 3), (1, 0)]

@@ -292,7 +292,11 @@ def _plain(value: Any) -> Any:
 
 
 def _number(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        words = f"found {text}, expected a number of rows; a run comes before this option"
+        raise argparse.ArgumentTypeError(words) from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"found {text}, expected at least 1 row")
     return number
