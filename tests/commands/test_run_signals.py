@@ -110,6 +110,13 @@ def state(pid: int) -> str:
     return ""
 
 
+def pending(pid: int) -> bool:
+    """Whether a signal waits for the process. One of the same number would be merged with it."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(masks)
+
+
 def reached(condition) -> bool:
     """Whether the condition comes true within a minute."""
     deadline = time.monotonic() + 60
@@ -164,6 +171,7 @@ def test_key_of_the_terminal_reaches_the_launcher_once(started):
     process, launcher = started(stdin=inner, preexec_fn=own_terminal)
     os.write(outer, b"\x03")
     assert process.stdout.readline() == "got 2\n"
+    assert reached(lambda: not pending(process.pid))
     process.send_signal(signal.SIGINT)  # from another terminal: to perfield run alone
     assert process.stdout.readline() == "got 2\n"
     assert os.getpgid(launcher) == os.getpgid(process.pid)  # so it may read from the terminal
