@@ -25,7 +25,11 @@ def by_steps(times: np.ndarray, tau: float) -> np.ndarray:
     return np.where(times <= tau, first, second)
 
 
-@pytest.mark.parametrize("delay", [1.0, np.array([1.0, 1.0]), DelayFunction(lambda time: 1.0, 2.0)], ids=str)
+@pytest.mark.parametrize(
+    "delay",
+    [1.0, np.array([1.0, 1.0]), DelayFunction(lambda time: 1.0, 2.0)],
+    ids=["number", "array", "function"],
+)
 def test_a_linear_pair_follows_the_method_of_steps(delay):
     model = Model(PAIR, Custom(lambda x: x), frequency=0.0, normalisation="none", delay=delay)
     found = oscillate(model, np.array([0.0, 1.0]), TIMES).phase
