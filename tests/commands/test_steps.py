@@ -81,7 +81,8 @@ def silent_heat3d(build_c, mpi):
 PROPOSED = re.compile(
     r"the program marked no time steps; the most likely end of a step is "
     r"(?P<name>\w+@[\w:.~]+-[0-9a-f]{4}(/\d+)?) \((?P<where>.*?), (?P<hits>\d+) times"
-    r"(, (?P<every>\d+) to a step)?: (?P<steps>\d+) steps after the first, which ends setup; one every .*?\): "
+    r"(, (?P<every>\d+) to a step)?: (?P<steps>\d+) steps after the first, which ends setup; "
+    r"one every .*?\): "
     r"PERFIELD_STEP_CALL=(?P=name) perfield run"
 )
 
@@ -117,7 +118,7 @@ def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure,
     assert sent == [[1, 1]] * (STEPS - 1)
     assert "marked no time steps" not in told
     told = perfield_cli("steps", run.path).stdout
-    assert f"{run.path} has {STEPS - 1} steps, which {best['name']} closed" in told
+    assert f"{run.path} has {STEPS - 1} steps, closed by {best['name']}; hits" in told
     assert "PERFIELD_STEP_CALL" not in told
 
 

@@ -99,7 +99,8 @@ def proposal(run: Run) -> str:
     setting = _settings(run, [best], lines)[best.site]
     part = f", in {best.share:.0%} of the run" if best.share < candidates.COVERS else ""
     times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
-    every = f"{best.closes} steps after the first, which ends setup; one every {in_seconds(best.period_s)}{part}"
+    every = f"one every {in_seconds(best.period_s)}{part}"
+    every = f"{best.closes} steps after the first, which ends setup; {every}"
     return (
         f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: {every}): "
         f"PERFIELD_STEP_CALL={setting} perfield run ... (`perfield steps {run.path}` lists all)"
@@ -178,7 +179,7 @@ def _why_none(run: Run) -> str:
     steps = counted(int(run.steps_closed.max(initial=0)), "step")
     asked = {body["step_call"] for body in run.sites.values() if body.get("step_call")}
     if run.steps_closed.any() and asked:
-        return f"{run.path} has {steps}, which {in_list(sorted(asked))} closed; hits are those since the first"
+        return f"{run.path} has {steps}, closed by {in_list(sorted(asked))}; hits are those since the first"
     if run.steps_closed.any():
         return f"{run.path} has {steps} that the program or step_seconds closed"
     if run.sites:

@@ -81,8 +81,10 @@ def _tested(row: Row) -> str:
     change = row.change
     if change.chance is None:
         return ""
-    leaves_out_zero = change.low is not None and change.high is not None and not change.low <= 0 <= change.high
-    return "yes" if row.beyond_chance else "perhaps" if leaves_out_zero else "no"
+    if row.beyond_chance:
+        return "yes"
+    holds_zero = change.low is None or change.high is None or change.low <= 0 <= change.high
+    return "no" if holds_zero else "perhaps"
 
 
 def _difference(row: Row) -> tuple[str, str]:
