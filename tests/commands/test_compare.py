@@ -74,6 +74,19 @@ def test_two_steps_of_one_run_are_compared(runs, capsys):
     assert json.loads(capsys.readouterr().out)["after"]["n_steps"] == 5
 
 
+def test_a_run_without_steps_is_compared_only_with_another_such_run(runs, tmp_path, capsys):
+    for name, run_id in (("one", 5), ("two", 6)):
+        twin.write_run(tmp_path / name, steps=0, run_id=run_id)
+    for pair in ((tmp_path / "one", runs[0]), (runs[0], tmp_path / "one")):
+        assert compare(*pair) == 2
+        error = capsys.readouterr().err
+        assert "one closed no steps and before did, so they have no time in common" in error
+    assert compare(tmp_path / "one", tmp_path / "two") == 0
+    out = capsys.readouterr().out
+    assert "per step" not in out and "one step" not in out and "whole run:\n  elapsed" in out
+    assert "before: one, 4 ranks, no steps" in out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

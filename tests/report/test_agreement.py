@@ -133,7 +133,7 @@ def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys)
     assert (ratio, told["imbalance"]) == (pytest.approx(2), pytest.approx(2, rel=1e-3))
     assert "balancing would save 60.0 ms (9.1 %)" in lines["imbalance"]
     assert made.findings[0].saved_s == pytest.approx(saved, rel=1e-3) == told["savings_s"]
-    assert in_seconds(saved) == "60 ms" and "up to 60 ms, 9.1 % of the time" in as_text(made)
+    assert in_seconds(saved) == "60 ms" and "up to 60 ms, 9.1 % of all steps" in as_text(made)
     [region] = [row for row in info["regions"] if row["name"] == "solve"]
     assert region["balancing_saves_s"] == pytest.approx(saved, rel=1e-3) == told["solve.balancing_saves_s"]
     assert "(balancing it would save 60.0 ms)" in lines["where"]

@@ -71,8 +71,13 @@ class Candidate:
 
     @property
     def steps(self) -> int:
-        """How many steps it would close."""
+        """How many steps its hits count."""
         return self.hits // self.every
+
+    @property
+    def closes(self) -> int:
+        """How many steps it would close: the first one ends with setup, since nobody knows where it began."""
+        return max(self.steps - 1, 0)
 
 
 def candidates(run: RunDirectory) -> list[Candidate]:

@@ -131,6 +131,7 @@ def _sides(
             f"--steps {steps[0]}"
         )
     names = short_names(arguments.runs)
+    _check_alike(runs, names)
     check(*runs, names, arguments.anyway)
     before, after = (measured(run, name) for run, name in zip(runs, names))
     if steps:
@@ -138,6 +139,20 @@ def _sides(
             _only(side, _positions(run, steps[0]), side.name) for run, side in zip(runs, (before, after))
         )
     return (runs[0], runs[1]), (before, after), list(differences(*runs, names))
+
+
+def _check_alike(runs: list[Run], names: list[str]) -> None:
+    """Raises CommandError if one run closed steps and the other none: the time of a whole run, setup
+    included, is no time of a step."""
+    whole = [run.is_whole for run in runs]
+    if whole[0] == whole[1]:
+        return
+    without, other = (names[whole.index(is_whole)] for is_whole in (True, False))
+    raise CommandError(
+        f"{without} closed no steps and {other} did, so they have no time in common: that of a whole run is "
+        "no time of a step. Compare two runs with steps (`perfield steps` says how to close them) or two "
+        "without, as a whole."
+    )
 
 
 def _steps_of(run: Run, steps: list[str]) -> tuple[Measured, Measured]:

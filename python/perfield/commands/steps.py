@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfield.commands._newest import add_run, run_path
-from perfield.text import in_seconds, print_table
+from perfield.text import counted, in_list, in_seconds, print_table
 
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Candidate, Site
@@ -21,7 +21,7 @@ Lists the MPI call sites that all ranks of a run reached equally often, the most
 likely end of a time step first. A site is a call in the program with its
 callers. Its name has the calling function and four digits of a hash of the
 callers, the same on all ranks. Where several hits belong to one step, the name
-ends with their number: Wait@exchange-3f2a/4.
+ends with their number: Wait@exchange-3f2a/4. The first step ends with setup.
 
   perfield steps perfield-run
   PERFIELD_STEP_CALL=Allreduce@solve-3f2a perfield run -n 8 ./a.out
@@ -73,7 +73,9 @@ def execute(arguments: argparse.Namespace) -> int:
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(source lines are not known; {cure})")
     best = found[0]
-    if best.is_regular:
+    if run.steps_closed.any():
+        print(f"\n{_why_none(run)}.")
+    elif best.is_regular:
         print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
     else:
         print(f"\nNone of them recurs regularly; {ELSE}.")
@@ -97,7 +99,8 @@ def proposal(run: Run) -> str:
     setting = _settings(run, [best], lines)[best.site]
     part = f", in {best.share:.0%} of the run" if best.share < candidates.COVERS else ""
     times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
-    every = f"{best.steps} steps, one every {in_seconds(best.period_s)}{part}"
+    every = f"one every {in_seconds(best.period_s)}{part}"
+    every = f"{best.closes} steps after the first, which ends setup; {every}"
     return (
         f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: {every}): "
         f"PERFIELD_STEP_CALL={setting} perfield run ... (`perfield steps {run.path}` lists all)"
@@ -166,15 +169,19 @@ def _settings(run: Run, shown: list[Candidate], lines: Lines) -> dict[Site, str]
 
 
 def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> dict[str, object]:
-    row: dict[str, object] = {"step_call": setting, "hits": each.hits, "steps": each.steps}
+    row: dict[str, object] = {"step_call": setting, "hits": each.hits, "steps": each.closes}
     row |= {"period": in_seconds(each.period_s), "share": f"{each.share:.0%}", "even": f"{each.steady:.0%}"}
     row |= {"where": where(each.site, lines), "reached through": way(each.site, lines)}
     return row | ({"group": each.group} if several_groups else {})
 
 
 def _why_none(run: Run) -> str:
+    steps = counted(int(run.steps_closed.max(initial=0)), "step")
+    asked = {body["step_call"] for body in run.sites.values() if body.get("step_call")}
+    if run.steps_closed.any() and asked:
+        return f"{run.path} has {steps}, closed by {in_list(sorted(asked))}; hits are those since the first"
+    if run.steps_closed.any():
+        return f"{run.path} has {steps} that the program or step_seconds closed"
     if run.sites:
         return f"{NO_SITES}; {ELSE}"
-    if run.steps_closed.any():
-        return f"{run.path} has steps that the program closed itself, so perfield recorded no call sites"
     return f"{run.path} has no call sites: no measured rank called MPI, or none wrote its sites; {ELSE}"

@@ -68,6 +68,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
         },
         regions={region.field: region.name for region in run.known_regions},
         spans=span,
+        is_whole=run.is_whole,
         left_out=_left_out(
             name,
             "frames" if (run.spans > 1).any() else "steps",

@@ -76,8 +76,8 @@ def _neighbours(course: Course) -> Iterator[str]:
     at_end, most = course.apart
     if np.isfinite(most):
         yield (
-            f"Ranks that exchange messages are at most {steps_apart(at_end)} steps apart at the end, "
-            f"and were never more than {steps_apart(most)} apart."
+            f"Of ranks that exchange messages, the furthest two are typically {steps_apart(at_end)} steps "
+            f"apart at the end, and were at most {steps_apart(most)} apart."
         )
 
 

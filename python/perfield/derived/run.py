@@ -63,8 +63,11 @@ class Run(RunDirectory):
         absent.
 
         positions : of frames. For frames beyond memory there is `steps`. Raises KeyError if the run has no
-        such field, IndexError if it has no such frame, ValueError if it cannot have values of the field.
+        such field, TypeError for a text in place of a list, IndexError if the run has no such frame,
+        ValueError if it cannot have values of the field.
         """
+        if isinstance(names, str):
+            raise TypeError(f"values() takes a list of names, and found the text '{names}'; give ['{names}']")
         if all(name in self.columns for name in names):
             return super().values(names, positions)
         return fields_of(self).read(names, np.arange(len(self))[positions])

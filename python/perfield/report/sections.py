@@ -75,7 +75,8 @@ def cost(finding: Finding, report: Report) -> str:
     if finding.saved_s is None:
         return ""
     share = finding.saved_s / report.elapsed_s if report.elapsed_s > 0 else math.nan
-    of = f", {percent(share)} of the time" if math.isfinite(share) else ""
+    of_what = "the run" if report.is_whole else "all steps"
+    of = f", {percent(share)} of {of_what}" if math.isfinite(share) else ""
     return f"up to {in_seconds(finding.saved_s)}{of}"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from perfield.analysis.comparing import Measured, compare
+from perfield.analysis.comparing.words import in_words
 
 
 def measured(
@@ -182,6 +183,25 @@ def test_other_bytes_are_told_where_no_time_changed():
     more = Measured(**{**vars(more), "sums": {**more.sums, "sent_bytes": np.full(60, 5120.0)}})
     found = compare(measured("A"), more)
     assert found.verdict.endswith(" Beyond chance: bytes sent, all ranks, by +25 %.")
+
+
+def test_a_line_whose_interval_leaves_out_zero_never_says_no():
+    said = set()
+    for seed in range(1, 60, 2):
+        found = compare(measured("A", n_steps=20, seed=seed), measured("B", n_steps=20, seed=seed + 1))
+        lines = in_words(found, [])
+        for row in found.rows:
+            if row.change.low is None:
+                continue
+            (line,) = [line for line in lines if line.startswith(f"  {row.words} ")]
+            holds_zero = row.change.low <= 0 <= row.change.high
+            answer = line.split()[-1]
+            assert answer == ("yes" if row.beyond_chance else "no" if holds_zero else "perhaps")
+            said.add(answer)
+        assert any(line.startswith("perhaps: ") for line in lines) == any(
+            line.endswith(" perhaps") for line in lines
+        )
+    assert {"no", "perhaps"} <= said
 
 
 def test_a_change_that_is_not_quite_beyond_chance_is_told_with_its_probability():

@@ -71,7 +71,20 @@ def test_spread_at_the_end_is_that_of_most_of_the_end_and_not_of_its_last_instan
     periods = np.zeros((12, 1001))
     periods[6:] = 0.15
     periods[:, 995:] = 0.0  # all in step for a last moment
-    assert "within 0.15 step of one another" in settled(state(run_of(periods))).words
+    assert "the furthest two are 0.15 step apart" in settled(state(run_of(periods))).words
+
+
+def test_typical_and_largest_spread_since_settling_are_both_named():
+    periods = np.zeros((12, 1001))
+    periods[6:] = 0.015
+    periods[11, 100:120] = 0.25  # a short excursion, which settled ranks may have
+    said = settled(state(run_of(periods))).words
+    assert said.startswith("From the start, 12 ranks are synchronised")
+    assert "typically 0.015 step, at most 0.25 step apart" in said
+    periods[11, 960:970] = 0.15  # and one in the last tenth
+    periods[:6, np.flatnonzero(np.arange(900) % 10 == 5)] = 0.5
+    said = settled(state(run_of(periods))).words
+    assert "not settled" in said and "typically 0.015 step, at most 0.15 step apart" in said
 
 
 def test_ranks_in_step_throughout_have_settled_from_the_start():

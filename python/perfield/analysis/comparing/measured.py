@@ -31,7 +31,8 @@ class Measured:
     unbalanced : by stem of a region, float64 (n_steps,): the largest compute time of a rank there minus the
     mean, in s; a region's whole time where MPI was not seen inside regions.
     regions : by stem, the region's name in the program. left_out : sentences about steps that are not there.
-    spans : (n_steps,), how many steps each frame adds up; empty: 1.
+    spans : (n_steps,), how many steps each frame adds up; empty: 1. is_whole : the run closed no step, and
+    its one frame is the whole run.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Measured:
     regions: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     spans: np.ndarray = field(default_factory=lambda: np.ones(0))
+    is_whole: bool = False
 
     @property
     def n_ranks(self) -> int:

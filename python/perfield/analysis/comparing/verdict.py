@@ -37,7 +37,8 @@ def _of_typical_steps(before: Measured, after: Measured, rows: Sequence[Row]) ->
         return f"Nothing of {after.name} and {before.name} can be compared."
     change = step.change
     if change.chance is None:
-        doubt = "too few steps to say whether that is chance"
+        some = "a single run of each does not show" if before.is_whole else "too few steps to say"
+        doubt = f"{some} whether that is chance"
         return f"{_longer(before, after, change)}; {doubt}{_where(before, after, change)}."
     if not step.beyond_chance:
         return _no_change(before, after, change) + _other_changes(rows)

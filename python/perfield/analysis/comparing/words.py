@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfield.analysis.comparing.table import REGIONS
+from perfield.analysis.comparing.table import REGIONS, STEP
 from perfield.text import (
     Table,
     counted,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_REGIONS = 20
 YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
+MAYBE = "perhaps: the interval leaves out zero, but of so many lines chance makes one such"
 HEADINGS = ("", ">before", ">after", ">change", ">95 % interval", ">beyond chance")
 
 
@@ -38,8 +39,14 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
             group = row.group
             rows.append((f"{group}:", *[""] * 5))
         rows.append(_cells(row))
+    if before.is_whole:
+        rows = [("whole run:", *cells) if name == f"{STEP}:" else (name, *cells) for name, *cells in rows]
+        rows = [("  elapsed", *cells) if name == "  step" else (name, *cells) for name, *cells in rows]
     lines += ["", *Table(HEADINGS, tuple(rows)).lines, ""]
-    lines += ["times: of one step, mean over ranks; x: times as much;", YES]
+    of_what = "the whole run" if before.is_whole else "one step"
+    lines += [f"times: of {of_what}, mean over ranks; x: times as much"]
+    tested = {_tested(row) for row in comparison.rows}
+    lines += [words for answer, words in (("yes", YES), ("perhaps", MAYBE)) if answer in tested]
     if len(regions) > MOST_REGIONS:
         lines.append(f"{len(regions) - MOST_REGIONS} more regions changed less; --json lists all")
     lines += [f"note: {note}" for note in notes]
@@ -47,6 +54,8 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
 
 
 def _about(side: Measured) -> str:
+    if side.is_whole:
+        return f"{side.name}, {counted(side.n_ranks, 'rank')}, no steps"
     n_steps = side.count(side.compared)
     left_out = side.count(side.chosen & ~side.compared)
     apart = f"; {left_out} that write output are left out" if left_out else ""
@@ -55,7 +64,6 @@ def _about(side: Measured) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     change = row.change
-    tested = "" if change.chance is None else "yes" if row.beyond_chance else "no"
     difference, interval = _difference(row)
     return (
         f"  {row.words}",
@@ -63,8 +71,20 @@ def _cells(row: Row) -> tuple[str, ...]:
         _amount(row, change.after),
         difference,
         interval,
-        tested,
+        _tested(row),
     )
+
+
+def _tested(row: Row) -> str:
+    """Whether a change is more than chance: yes, no, or perhaps, where the interval leaves out zero and the
+    test of all lines together does not; "" where it was not tested."""
+    change = row.change
+    if change.chance is None:
+        return ""
+    if row.beyond_chance:
+        return "yes"
+    holds_zero = change.low is None or change.high is None or change.low <= 0 <= change.high
+    return "no" if holds_zero else "perhaps"
 
 
 def _difference(row: Row) -> tuple[str, str]:

@@ -40,7 +40,8 @@ def settled(states: xr.Dataset) -> Settled:
     """When the ranks settled, and into which state; `states` is what `state` returned, of dimension time.
 
     The end is what holds in most of the last tenth of the instants; words give it at the instant of the
-    median spread, and say how often it held if the ranks have not settled. The ranks have settled at the
+    median spread, with the largest spread since the ranks settled or, if they have not, of the last tenth and
+    how often the state held. The ranks have settled at the
     first instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a
     step of that of the end; not if that is in the last tenth. Instants count while most ranks have a phase
     (`window_of`), except those that are only partly known.
@@ -60,12 +61,12 @@ def settled(states: xr.Dataset) -> Settled:
     begin = np.flatnonzero(like & (share >= MOSTLY))
     at_end = known.isel(time=_typical(np.flatnonzero(names[-last:] == name) + count - last, spreads))
     if not len(begin) or (begin[0] >= count - last and count > 1):
-        words = f"The ranks have not settled. At the end, {in_words(at_end)}"
+        words = f"The ranks have not settled. At the end, {in_words(at_end, float(spreads[-last:].max()))}"
         often = float((names == name).mean())
         return Settled(float("nan"), name, f"{words} They were so for {in_percent(often)} of the time.")
     time = float(known["time"][begin[0]])
     when = "From the start" if begin[0] == 0 else f"Since {in_seconds(time)}"
-    return Settled(time, name, f"{when}, {in_words(at_end)}")
+    return Settled(time, name, f"{when}, {in_words(at_end, float(spreads[begin[0] :].max()))}")
 
 
 def _typical(of: np.ndarray, spreads: np.ndarray) -> int:

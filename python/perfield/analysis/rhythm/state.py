@@ -112,27 +112,31 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     return result if "time" in phase.dims else result.isel(time=0)
 
 
-def in_words(found: xr.Dataset) -> str:
-    """A sentence on one instant of what `state` returns."""
+def in_words(found: xr.Dataset, most: float | None = None) -> str:
+    """A sentence on one instant of what `state` returns. most : the largest spread, in periods, of the time
+    for which that instant is typical."""
     name, known, ranks = str(found["state"].values), int(found["known"]), int(found.attrs["ranks"])
     apart, r = float(found["spread"]), float(found["order_parameter"])
     who = f"{ranks} ranks" if known == ranks else f"{known} of {ranks} ranks"
+    distance = in_steps(apart)
+    if most is not None and in_steps(most) != distance:
+        distance = f"typically {distance}, at most {in_steps(most)}"
     if name == PARTLY_KNOWN:
         return f"The state is unknown: {known} of {ranks} ranks have a phase."
     if name == SYNCHRONISED:
-        text = f"{who} are synchronised: they stand within {in_steps(apart)} of one another"
+        text = f"{who} are synchronised: the furthest two are {distance} apart"
     elif name == CLUSTERS:
         sizes = shortened(str(found["members"].values), 40)
-        text = f"{who} are {int(found['groups'])} clusters ({sizes}) over {in_steps(apart)}"
+        text = f"{who} are {int(found['groups'])} clusters ({sizes}) over {distance}"
     elif name == WAVEFRONT:
         slope, order = float(found["slope"]), str(found["order"].values)
         side = "ahead of" if slope > 0 else "behind"
         text = (
             f"{who} are a wavefront: each is {in_steps(abs(slope))} {side} {BEFORE[order]}"
-            f" (fit {float(found['fit']):.2f}), {in_steps(apart)} in all"
+            f" (fit {float(found['fit']):.2f}), {distance} in all"
         )
     else:
-        text = f"{who} are disordered over {in_steps(apart)}"
+        text = f"{who} are disordered over {distance}"
     blind = " does not see the whole steps between them" if apart > 0.9 and r > 0.9 else ""
     return f"{text}; R = {r:.2f}{blind}."
 

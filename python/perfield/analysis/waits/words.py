@@ -222,7 +222,7 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
     lines = [] if path.is_like_run else [_unlike(path)]
     lines += [
         f"Rank {rank} is on the critical path for {share} of {steps}; if all ranks computed equally long, "
-        f"these would be shorter by {saved}."
+        f"these alone would be shorter by {saved}."
     ]
     for region, gain_s in sorted(path.region_gain_s.items(), key=lambda item: -item[1])[:1]:
         share = in_percent(path.region_on_path_s[region] / path.length_s)
