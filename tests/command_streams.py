@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from perfield.commands import COMMANDS, main
+from perfield.commands import COMMANDS, main, module_of
 from perfield.text.streams import prepare_streams
 
 
@@ -117,7 +117,7 @@ def ended(words: list[str], condition: str, place: Path) -> tuple[int, str, str]
     condition : a name of CONDITIONS or OTHERS.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["perfield.report", *(f"perfield.commands.{name}" for name in COMMANDS)])
+    context.set_forkserver_preload(["perfield.report", *(module_of(name).__name__ for name in COMMANDS)])
     process = context.Process(target=_child, args=(words, condition, place))
     process.start()
     process.join()

@@ -20,13 +20,13 @@ COMPILED = {"_bridge", "_recorder"}
 def rooms() -> dict[str, set[str]]:
     """By name of each room, itself and all rooms that it may use, as the table in docs/design.md says."""
     rows = re.findall(
-        r"^\| `(?:python/perfield/)?(\w+)/` \| .* \| (.*) \|$",
+        r"^\| `(?:python/perfield/)?((?:studies/)?\w+)/` \| .* \| (.*) \|$",
         (REPOSITORY / "docs/design.md").read_text(),
         re.MULTILINE,
     )
     known: dict[str, set[str]] = {}
     for name, uses in rows:  # the lowest first: a room uses those above it in the table
-        named = set(known) if uses == "all of Python" else set(re.findall(r"\w+", uses)) & set(known)
+        named = set(known) if uses == "all of Python" else set(re.findall(r"[\w/]+", uses)) & set(known)
         known[name] = {name}.union(*(known[other] for other in named))
     return known
 
@@ -57,7 +57,8 @@ def imported(path: Path, modules: dict[str, Path]) -> Iterator[str]:
 
 def room(module: str) -> str:
     """The room of a module; "" for files beside the rooms."""
-    name = [*module.split("."), ""][1]
+    first, second = [*module.split("."), "", ""][1:3]
+    name = f"{first}/{second}" if first == "studies" else first
     return name if name in ROOMS else ""
 
 
@@ -83,19 +84,32 @@ def circles(known: dict[str, set[str]]) -> list[set[str]]:
 
 
 def test_each_room_is_in_the_table():
-    packages = {path.parent.name for path in PACKAGES["perfield"].glob("*/__init__.py")}
-    assert packages | {"topology"} <= set(ROOMS)
+    packages = {path.parent.name for path in PACKAGES["perfield"].glob("*/__init__.py")} - {"studies"}
+    studies = {f"studies/{path.parent.name}" for path in PACKAGES["perfield"].glob("studies/*/__init__.py")}
+    assert packages | studies | {"topology"} <= set(ROOMS)
 
 
 def test_rooms_import_what_the_table_says():
     assert not upward(imports())
 
 
+def is_model(module: str) -> bool:
+    """Whether a module is part of the model of a study, which obeys the rules of `analysis`."""
+    return bool(re.match(r"perfield\.studies\.\w+\.model\b", module))
+
+
 def test_analysis_opens_no_files_and_knows_no_runs():
     assert not ROOMS["analysis"] & {"run", "derived"}
     opens = re.compile(r"\b(open|Path|safe_open|np\.load|np\.save)\(|\.(read|write)_(text|bytes)\(")
-    folder = PACKAGES["perfield"] / "analysis"
-    assert not [path.name for path in folder.rglob("*.py") if opens.search(path.read_text())]
+    folders = [PACKAGES["perfield"] / "analysis", *PACKAGES["perfield"].glob("studies/*/model")]
+    assert not [path for folder in folders for path in folder.rglob("*.py") if opens.search(path.read_text())]
+
+
+def test_models_of_studies_use_what_analysis_uses():
+    known = {name: others for name, others in imports().items() if is_model(name)}
+    allowed = ROOMS["analysis"] | {""}
+    used = {(name, other) for name, others in known.items() for other in others if not is_model(other)}
+    assert known and not {(name, other) for name, other in used if room(other) not in allowed}
 
 
 def test_pages_import_from_perfield_itself_what_concerns_runs():

@@ -26,7 +26,7 @@ MOST_IN_MAP = 600  # MatVecs, so that a cell is one
 REGIMES = 3  # as in the paper; the longest times have two there, here made of three
 WORDS = {"fixed": "fixed alpha", "dynamic": "dynamic alpha", "test": "MPI test"}
 SOURCE = (
-    "*Model* is the discrete-event model of `perfield.analysis.hiding`: 64 ranks, with latencies and a "
+    "*Model* is the discrete-event model of `perfield.studies.hiding.model`: 64 ranks, with latencies and a "
     "congestion that are drawn, preset `often-congested`. *Measured* is testcase/poisson, two ranks on "
     "this machine, whose messages pass through shared memory; nothing is injected. The paper used "
     "thousands of cores, so compare shapes, not numbers. A MatVec is a product of the matrix with a "
@@ -164,8 +164,8 @@ def note(page: Page) -> str:
 @functools.cache
 def studies(run_path: Path | None, seed: int = 0) -> dict[str, xr.Dataset]:
     """Classified MatVecs by method: of the model, or as the solver recorded them, on the finest level."""
-    from perfield.analysis.hiding.presets import preset
-    from perfield.derived.matvecs import finest, read_study
+    from perfield.studies.hiding.matvecs import finest, read_study
+    from perfield.studies.hiding.model.presets import preset
 
     if run_path is not None:
         return _classified({WORDS[name]: finest(read_study(run_path / name)) for name in METHODS}, REGIMES)
@@ -186,9 +186,9 @@ def longest(run_path: Path | None) -> dict[str, xr.Dataset]:
 @functools.cache
 def repeated() -> dict[str, xr.Dataset]:
     """The fastest runs of the model by method, one after the other, in two regimes."""
-    from perfield.analysis.hiding.presets import preset
     from perfield.analysis.regimes import largest
     from perfield.analysis.regimes.cumulative import combined, fastest
+    from perfield.studies.hiding.model.presets import preset
 
     runs = [preset(PRESET).run(N_MATVECS, seed=seed) for seed in range(N_REPEATS)]
     found = {}

@@ -254,7 +254,7 @@ def read_times(folder: Path) -> None:
 
 
 def make_study(rng: random.Random, folder: Path) -> None:
-    from perfield.derived.matvecs import COUNTS, FIELDS, SECONDS
+    from perfield.studies.hiding.matvecs import COUNTS, FIELDS, SECONDS
 
     kinds = [(name, "f8" if name in (*SECONDS, "alpha") else "i4") for name in FIELDS]
     file = io.BytesIO()
@@ -272,7 +272,7 @@ def make_study(rng: random.Random, folder: Path) -> None:
 
 
 def read_record(folder: Path) -> None:
-    from perfield.derived.matvecs import read_study
+    from perfield.studies.hiding.matvecs import read_study
 
     named(folder, lambda: read_study(folder))
 

@@ -145,7 +145,7 @@ def write_record(folder: Path, seed: int) -> None:
     from planted_regimes import two_levels
 
     from perfield.analysis.regimes import simulated
-    from perfield.derived.matvecs import FIELDS
+    from perfield.studies.hiding.matvecs import FIELDS
 
     folder.mkdir(parents=True)
     times = simulated(two_levels(), 2, 300, seed)["time_s"].values

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `perfield`: one module per subcommand, each with HELP, add_arguments() and execute().
 
-To add a subcommand, write a module of its name here and add the name to COMMANDS. A module with a
-function separate() removes words from the command line before argparse sees them.
+To add a subcommand, write a module of its name here and add the name to COMMANDS; studies give theirs by
+themselves. A module with a function separate() removes words from the command line before argparse sees them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
+from perfield.studies import given
 from perfield.text.streams import give_up, prepare_streams, say
 
 COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
-    *("compare", "scaling", "rhythm", "regimes", "hide", "oscillate", "sliders", "placement", "balance"),
+    *("compare", "scaling", "rhythm", "regimes", "oscillate", "sliders", "placement", "balance"),
     *("export", "collect", "import", "env", "config", "paths", "plugin"),
+    *given("COMMANDS"),
 )
 
 DESCRIPTION = """\
@@ -47,6 +50,11 @@ class CommandError(Exception):
     """A subcommand cannot go on; the text tells the user why and what to do."""
 
 
+def module_of(name: str) -> ModuleType:
+    """The module of a subcommand."""
+    return importlib.import_module(given("COMMANDS").get(name, f"{__name__}.{name}"))
+
+
 def words(text: str) -> list[str]:
     """The words of a list that is separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
@@ -63,7 +71,7 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"perfield {version}")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names:
-        module = importlib.import_module(f"perfield.commands.{name}")
+        module = module_of(name)
         description = getattr(module, "DESCRIPTION", module.HELP)
         subparser = subparsers.add_parser(
             name, help=module.HELP, description=description, formatter_class=raw, allow_abbrev=False
@@ -114,7 +122,7 @@ def _run(argv: list[str] | None) -> int:
     names, foreign = COMMANDS, None
     if words and words[0] in COMMANDS:
         names = words[:1]
-        module = importlib.import_module(f"perfield.commands.{words[0]}")
+        module = module_of(words[0])
         if hasattr(module, "separate"):
             words[1:], foreign = module.separate(words[1:])
     arguments = parser(names).parse_args(words)

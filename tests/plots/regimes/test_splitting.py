@@ -10,11 +10,11 @@ pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
 from shown_regimes import classified, study, texts
 
-from perfield.analysis.hiding import DYNAMIC
-from perfield.analysis.hiding.study import Judged
 from perfield.plots import regimes
-from perfield.plots.hiding import figures
 from perfield.plots.style import PlotError, new_figure
+from perfield.studies.hiding.model import DYNAMIC
+from perfield.studies.hiding.model.study import Judged
+from perfield.studies.hiding.plots import figures
 
 
 def test_histogram_counts_the_ranks_by_their_mean_alpha():
@@ -44,7 +44,7 @@ def test_waits_above_eps_are_in_excess_and_the_others_hidden():
 
 
 def test_plot_of_a_study_counts_waits_by_the_eps_that_judged_it():
-    judged = Judged({}, {}, {DYNAMIC: study()}, eps_s=2e-3, told=())
+    judged = Judged({}, {}, {DYNAMIC: study()}, eps_s=2e-3, notes=())
     (draw,) = [draw for name, _, draw in figures(judged) if name == "alpha"]
     words = texts(draw())
     assert "eps = 2 ms" in words and "100 % are hidden" in words

@@ -3,9 +3,8 @@
 
 Figures of Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication
 Hiding for Matrix-Free Finite Element Operators", ICS '25. All take timings in the form of
-`perfield.analysis.regimes`, or the records of MatVecs in the form of `perfield.analysis.hiding`; those of
-several methods as a mapping from words to timings, of which the first is the one that others are compared
-with.
+`perfield.analysis.regimes`, or records of MatVecs, as studies of communication hiding have them; those of
+several methods as a mapping from words to timings. The others are compared with the first.
 """
 
 from perfield.plots.regimes.cdfs import cdfs, one_box

@@ -29,7 +29,7 @@ IN, OUT = "t_in", "t_out"
 def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) -> Figure:
     """Draws T_in against T_out with their densities, and a histogram of T = T_in + T_out (Figure 7).
 
-    named : words to studies, `t_in` and `t_out` (rank, step) in s, as `perfield.analysis.hiding` gives them.
+    named : words to studies, with `t_in` and `t_out` (rank, step) in s.
     Raises PlotError for others, and without a known time.
     """
     found = {name: _halves(name, study) for name, study in named.items()}

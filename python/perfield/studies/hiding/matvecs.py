@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.hiding.errors import HidingError
 from perfield.derived.numpy_files import read_numpy
+from perfield.studies.hiding.model.errors import HidingError
 
-TOLD = "study.json"
+SETTINGS = "study.json"
 SECONDS = ("t_start", "t_in", "t_out", "w_in", "w_out")
 COUNTS = ("n_inner1", "n_inner2", "n_mirror", "n_polls", "n_partners")
 FIELDS = ("matvec", "level", "phase", *SECONDS, "alpha", *COUNTS)
@@ -53,7 +53,7 @@ def read_study(path: str | Path) -> xr.Dataset:
         raise HidingError(f"{folder} holds no MatVec; let the solver make at least one.")
     names = [name for name in rows[0].dtype.names if name != "matvec"]
     data = {name: (("rank", "step"), np.stack([row[name][:n] for row in rows])) for name in names}
-    found = xr.Dataset(data, {"rank": ranks, "step": np.arange(n)}, _told(folder))
+    found = xr.Dataset(data, {"rank": ranks, "step": np.arange(n)}, _attributes(folder))
     for name in SECONDS:
         found[name].attrs["units"] = "s"
     found["time_s"] = found["t_in"] + found["t_out"]
@@ -81,17 +81,19 @@ def _rows(file: Path) -> np.ndarray:
     return rows
 
 
-def _told(folder: Path) -> dict[str, object]:
-    file = folder / TOLD
+def _attributes(folder: Path) -> dict[str, object]:
+    file = folder / SETTINGS
     if not file.is_file():
-        raise HidingError(f"{folder} has no {TOLD}, so its method is unknown; let the solver write it again.")
+        raise HidingError(
+            f"{folder} has no {SETTINGS}, so its method is unknown; let the solver write it again."
+        )
     try:
-        told = dict(json.loads(file.read_text(encoding="utf-8")))
+        settings = dict(json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
         raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
     plain = {
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)
-        for key, value in told.items()
+        for key, value in settings.items()
     }
     found: dict[str, object] = {k: int(v) if isinstance(v, bool) else v for k, v in plain.items()}
     injected = (found.pop("injected_by", "") or "unknown") if found.get("latencies_injected") else ""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfield.analysis import regimes
-from perfield.analysis.hiding import (
+from perfield.studies.hiding.model import (
     DYNAMIC,
     FIXED,
     METHODS,
@@ -24,7 +24,7 @@ from perfield.analysis.hiding import (
     Trace,
     simulate,
 )
-from perfield.analysis.hiding.closed_forms import fixed_s, optimum_s, settled_s
+from perfield.studies.hiding.model.closed_forms import fixed_s, optimum_s, settled_s
 
 C, M, EPS = 1.65e-3, 0.25e-3, 0.1e-3
 PAIRS = [(0.25e-3, 1.1e-3), (1.1e-3, 0.25e-3), (0.6e-3, 0.6e-3), (1.1e-3, 1.1e-3)]
@@ -221,6 +221,6 @@ def test_trace_of_another_grid_is_refused():
         (lambda: simulate(program(0, 0), 1, methods=["tests"]), "choose of fixed, dynamic, test"),
     ],
 )
-def test_input_that_makes_no_sense_is_told(make, text):
+def test_input_that_makes_no_sense_is_refused(make, text):
     with pytest.raises(HidingError, match=text):
         make()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.analysis.hiding import HidingError, Splitting
+from perfield.studies.hiding.model import HidingError, Splitting
 
 N = 1000
 
@@ -66,7 +66,7 @@ def test_alpha_that_starts_at_an_end_is_refused(alpha):
         ({"eps": 1.0, "cap": 1.0}, "a cap of 1 lets nothing move"),
     ],
 )
-def test_parameters_that_make_no_sense_are_told(given, text):
+def test_parameters_that_make_no_sense_are_refused(given, text):
     with pytest.raises(HidingError, match=text):
         Splitting(**given)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfield.analysis.hiding import HidingError, gain, hidden_share
+from perfield.studies.hiding.model import HidingError, gain, hidden_share
 
 
 def test_hidden_share_counts_matvecs_whose_waits_both_stay_within_eps():

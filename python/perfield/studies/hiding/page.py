@@ -14,7 +14,7 @@ from perfield.report.charts import Image
 from perfield.report.page import NEEDS_JINJA, TEMPLATE, PageError
 
 if TYPE_CHECKING:
-    from perfield.analysis.hiding.study import Judged
+    from perfield.studies.hiding.model.study import Judged
 
 WORDS = (
     "A MatVec is a product of the matrix with a vector. A rank computes some inner elements "
@@ -33,7 +33,7 @@ HEADINGS = {
     "gain_all_%": "gain, all (%)",
     "gain_fast_%": "gain, fast regime (%)",
 }  # of the table of `perfield hide`
-OWN_TEMPLATE = Path(__file__).with_name("hiding.html")
+OWN_TEMPLATE = Path(__file__).with_name("page.html")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Part:
 
 def images_of(judged: Judged) -> list[Image]:
     """The figures of a setting, as PNG. Raises ModuleNotFoundError without matplotlib."""
-    from perfield.plots.hiding import figures
+    from perfield.studies.hiding.plots import figures
 
     found = []
     for name, caption, draw in figures(judged):

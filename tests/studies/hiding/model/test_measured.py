@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfield.analysis.hiding import Drawn, HidingError, Latency, simulate
-from perfield.analysis.hiding.measured import program_of, unsteady_share
+from perfield.studies.hiding.model import Drawn, HidingError, Latency, simulate
+from perfield.studies.hiding.model.measured import program_of, unsteady_share
 
 TOLD = {"blocks": "[1, 1, 2]", "eps": 5e-5, "theta": 0.1, "cap": 2.0, "alpha": 0.5, "poll_every": 10}
 
@@ -49,10 +49,10 @@ def test_upper_rank_owns_the_border_as_in_the_solver():
     np.testing.assert_allclose(found["w_out"], [0, 1.4e-3 + 3e-3 - 1.3e-3 - 1e-3])  # output goes up
 
 
-def test_record_that_lacks_something_is_told():
+def test_record_that_lacks_something_is_refused():
     study = record()
     del study.attrs["theta"]
-    with pytest.raises(HidingError, match="the record tells no theta"):
+    with pytest.raises(HidingError, match="the record lacks theta"):
         program_of(study, Drawn(Latency(0), Latency(0)))
 
 

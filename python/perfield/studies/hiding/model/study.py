@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.hiding.errors import HidingError
-from perfield.analysis.hiding.gains import gain, hidden_share
 from perfield.analysis.regimes import REGIME, TIME, UNKNOWN, RegimeError, classify, fit_pooled, largest
 from perfield.analysis.regimes.bootstrap import interval
 from perfield.analysis.regimes.cumulative import combined, fastest
+from perfield.studies.hiding.model.errors import HidingError
+from perfield.studies.hiding.model.gains import gain, hidden_share
 
 N_COMBINED = 3  # runs, as in the paper
 N_REGIMES, N_REGIMES_OF_LONGEST = 3, 2  # as in the paper
@@ -55,13 +55,13 @@ class Outcome:
 class Judged:
     """What a study says. outcomes : of each method. longest : T_k^max of the combined repeats of each method,
     classified by a fit of its own where one was possible. times : the fastest repeat of each, classified by
-    one fit of all. eps_s : s. told : sentences that a reader must know."""
+    one fit of all. eps_s : s. notes : sentences that a reader must know."""
 
     outcomes: dict[str, Outcome]
     longest: dict[str, xr.Dataset]
     times: dict[str, xr.Dataset]
     eps_s: float
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def judge(
@@ -94,14 +94,14 @@ def judge(
     chosen = {name: tuple(fastest(series, n_combined)) for name, series in of_repeats.items()}
     longest = {name: combined([of_repeats[name][i] for i in chosen[name]]) for name in studies}
     times = {name: studies[name][chosen[name][0]] for name in studies}
-    told: list[str] = []
+    notes: list[str] = []
     own = dict.fromkeys(studies, float("nan"))
     if with_regimes:
         for name, each in times.items():
-            own[name] = _fast_share(_classified({name: each}, N_REGIMES, told, options)[name])
-        times = _classified(times, N_REGIMES, told, options)
+            own[name] = _fast_share(_classified({name: each}, N_REGIMES, notes, options)[name])
+        times = _classified(times, N_REGIMES, notes, options)
         for name, each in longest.items():
-            longest[name] = _classified({name: each}, N_REGIMES_OF_LONGEST, told, options)[name]
+            longest[name] = _classified({name: each}, N_REGIMES_OF_LONGEST, notes, options)[name]
     random = np.random.default_rng(seed)
     outcomes = {}
     for name, repeats in studies.items():
@@ -125,7 +125,7 @@ def judge(
             gain_fast=np.nan if is_base else _gain_of_fast(first, series),
             alpha=float(np.nanmean([each["alpha"].mean() for each in repeats])),
         )
-    return Judged(outcomes, longest, times, eps, tuple(told))
+    return Judged(outcomes, longest, times, eps, tuple(notes))
 
 
 def _of_mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, float]:
@@ -138,16 +138,16 @@ def _of_mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, fl
 
 
 def _classified(
-    each: dict[str, xr.Dataset], n: int, told: list[str], options: Mapping[str, Any]
+    each: dict[str, xr.Dataset], n: int, notes: list[str], options: Mapping[str, Any]
 ) -> dict[str, xr.Dataset]:
-    """The timings with the regimes of one fit of them all; as they are, and told, without a fit."""
+    """The timings with the regimes of one fit of them all; as they are, with a note, without a fit."""
     what = f"{'T_max' if n == N_REGIMES_OF_LONGEST else 'times'} of {' + '.join(each)}"
     try:
         fitted = fit_pooled(list(each.values()), n, **options)
     except RegimeError as error:
-        told.append(f"{what}: no regimes: {error}")
+        notes.append(f"{what}: no regimes: {error}")
         return each
-    told += [f"{what}: {sentence}" for sentence in fitted.told]
+    notes += [f"{what}: {sentence}" for sentence in fitted.told]
     found = {}
     for name, times in each.items():
         regimes = classify(times, fitted.model)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs ready to simulate: settings that gain, settings that lose, and controls that must gain nothing.
 
-The paper measured on 7,168 cores and gives no latencies. What stands here was chosen so that the hidden
+The paper measured on 7,168 cores and gives no latencies. These settings were chosen so that the hidden
 shares and the gains have the size of its figures: 64 ranks in a torus, C = 1.65 ms, M = 0.25 ms and eps =
 0.1 ms, latencies spread by 7 %, and a congestion that triples them, with a heavy tail, for 2.5 MatVecs.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from perfield.analysis.hiding.errors import HidingError
-from perfield.analysis.hiding.latencies import Congestion, Drawn, Latency
-from perfield.analysis.hiding.model import Program, simulate
-from perfield.analysis.hiding.splitting import Splitting
+from perfield.studies.hiding.model.errors import HidingError
+from perfield.studies.hiding.model.latencies import Congestion, Drawn, Latency
+from perfield.studies.hiding.model.model import Program, simulate
+from perfield.studies.hiding.model.splitting import Splitting
 
 SPREAD = 0.066  # sigma of the logarithm of a latency
 NOISE = 0.005  # of C; without it, hidden MatVecs would all take the same time to the last digit

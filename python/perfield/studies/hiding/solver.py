@@ -28,9 +28,9 @@ class Setting:
 
     solver: Path
     launcher: str
-    n_ranks: int
-    box: tuple[int, int, int]
     n_matvecs: int
+    n_ranks: int = 2
+    box: tuple[int, int, int] = (24, 26, 30)
     more: tuple[str, ...] = ()
     model: Path | None = None
 
@@ -108,9 +108,9 @@ def run_all(
 def records_in(folder: Path) -> dict[str, dict[str, list[Path]]]:
     """For each setting and method below a folder, the records of its repeats. Raises CommandError."""
     found: dict[str, dict[str, list[Path]]] = {}
-    for told in sorted(folder.glob("*/*/study.json"), key=lambda path: _repeat(path.parent)):
-        method = told.parent.name.rpartition("-")[0]
-        found.setdefault(told.parent.parent.name, {}).setdefault(method, []).append(told.parent)
+    for file in sorted(folder.glob("*/*/study.json"), key=lambda path: _repeat(path.parent)):
+        method = file.parent.name.rpartition("-")[0]
+        found.setdefault(file.parent.parent.name, {}).setdefault(method, []).append(file.parent)
     if not found:
         raise CommandError(
             f"--from {folder} holds no records; name a folder that perfield hide --solver --records wrote."

@@ -3,18 +3,18 @@
 
 Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication Hiding for
 Matrix-Free Finite Element Operators", ICS '25, sections 2.3 and 2.4. `simulate` is a discrete-event model of
-its Algorithm 2 under latencies that one states; `perfield.derived.matvecs` reads what the solver of
+its Algorithm 2 under latencies that one states; `perfield.studies.hiding.matvecs` reads what the solver of
 `testcase/poisson` recorded. Both give the same Dataset, so all that judges one judges the other.
 
 A *hidden* MatVec is one whose two waits stay within eps. The *share of steps in the fast regime* comes from a
 hidden Markov model of its times (`perfield.analysis.regimes`). These are two quantities.
 """
 
-from perfield.analysis.hiding.errors import HidingError
-from perfield.analysis.hiding.gains import gain, hidden_share
-from perfield.analysis.hiding.latencies import Congestion, Drawn, Latency, Trace
-from perfield.analysis.hiding.model import DYNAMIC, FIXED, METHODS, TEST, Program, simulate
-from perfield.analysis.hiding.splitting import Splitting
+from perfield.studies.hiding.model.errors import HidingError
+from perfield.studies.hiding.model.gains import gain, hidden_share
+from perfield.studies.hiding.model.latencies import Congestion, Drawn, Latency, Trace
+from perfield.studies.hiding.model.model import DYNAMIC, FIXED, METHODS, TEST, Program, simulate
+from perfield.studies.hiding.model.splitting import Splitting
 
 __all__ = [
     "DYNAMIC",

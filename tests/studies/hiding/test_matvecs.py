@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of the solver: what is read, and what is told of records that are incomplete."""
+"""Records of the solver: what is read, and errors of incomplete ones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from perfield.analysis.hiding import HidingError, hidden_share
-from perfield.derived.matvecs import COUNTS, FIELDS, SECONDS, read_study
+from perfield.studies.hiding.matvecs import COUNTS, FIELDS, SECONDS, read_study
+from perfield.studies.hiding.model import HidingError, hidden_share
 
 KINDS = [(name, "f8" if name in (*SECONDS, "alpha") else "i4") for name in FIELDS]
 
@@ -22,13 +22,13 @@ def write(folder, n_ranks=2, n=(5, 4)):
         rows["t_in"], rows["t_out"], rows["w_out"] = 1e-3, 2e-3, 1e-4 * rank
         rows["alpha"], rows["n_inner1"] = 0.5, 40
         np.save(folder / f"matvec.{rank}.npy", rows)
-    told = {"method": "dynamic", "ranks": n_ranks, "eps": 5e-5, "shape": [2, 1, 1]}
-    told |= {"latencies_injected": True, "injected_by": "m.json"}
-    (folder / "study.json").write_text(json.dumps(told))
+    settings = {"method": "dynamic", "ranks": n_ranks, "eps": 5e-5, "shape": [2, 1, 1]}
+    settings |= {"latencies_injected": True, "injected_by": "m.json"}
+    (folder / "study.json").write_text(json.dumps(settings))
     return folder
 
 
-def test_record_is_timings_with_what_the_solver_told(tmp_path):
+def test_record_is_timings_with_the_settings_of_the_solver(tmp_path):
     found = read_study(write(tmp_path / "a"))
     assert dict(found.sizes) == {"rank": 2, "step": 4}  # the shorter rank ends both
     np.testing.assert_allclose(found["time_s"], 3e-3)
@@ -40,19 +40,19 @@ def test_record_is_timings_with_what_the_solver_told(tmp_path):
     assert float(hidden_share(found, 5e-5)) == 0.5
 
 
-def test_folder_without_a_record_is_told(tmp_path):
+def test_folder_without_a_record_is_refused(tmp_path):
     with pytest.raises(HidingError, match=r"holds no record: there is no matvec.<rank>.npy"):
         read_study(tmp_path)
 
 
-def test_missing_rank_is_told(tmp_path):
+def test_missing_rank_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     (folder / "matvec.0.npy").unlink()
     with pytest.raises(HidingError, match=r"records of 1 ranks, of which one is number 1.*missing"):
         read_study(folder)
 
 
-def test_record_without_a_field_is_told(tmp_path):
+def test_record_without_a_field_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     rows = np.load(folder / "matvec.1.npy")
     np.save(folder / "matvec.1.npy", rows[["matvec", "t_in"]])
@@ -60,14 +60,14 @@ def test_record_without_a_field_is_told(tmp_path):
         read_study(folder)
 
 
-def test_file_that_is_no_array_is_told(tmp_path):
+def test_file_that_is_no_array_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     (folder / "matvec.1.npy").write_text("nothing")
     with pytest.raises(HidingError, match=r"matvec.1.npy is no NumPy file"):
         read_study(folder)
 
 
-def test_record_without_what_the_solver_told_is_refused(tmp_path):
+def test_record_without_the_settings_of_the_solver_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     for text in ("{", "[1]", "null"):
         (folder / "study.json").write_text(text)
@@ -78,6 +78,6 @@ def test_record_without_what_the_solver_told_is_refused(tmp_path):
         read_study(folder)
 
 
-def test_solve_without_a_matvec_is_told(tmp_path):
+def test_solve_without_a_matvec_is_refused(tmp_path):
     with pytest.raises(HidingError, match="holds no MatVec"):
         read_study(write(tmp_path / "a", n=(0, 0)))

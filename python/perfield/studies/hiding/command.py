@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,23 +17,20 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
-from perfield.text import counted, in_seconds, print_table
+from perfield.text import print_table
 from perfield.text.as_json import plain
 from perfield.text.streams import draw_line
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from perfield.analysis.hiding.model import Program
-    from perfield.analysis.hiding.study import Judged
-    from perfield.analysis.hiding.words import Case
+    from perfield.studies.hiding.cases import Case
+    from perfield.studies.hiding.model.study import Judged
 
 HELP = "study how a matrix-free solver hides its messages: by a model, or by runs of the solver"
 DESCRIPTION = """\
 A matrix-free product (MatVec) hides its messages behind elements that need none:
 the first part of them while input comes, the second while output comes. This
 study compares three methods to divide them: fixed (in halves), dynamic (alpha
-follows the waits) and test (MPI_Testall tells when the input is there).
+follows the waits) and test (MPI_Testall reports when the input is there).
 
   perfield hide                              a discrete-event model, 64 ranks
   perfield hide --model theta-100-no-cap     another setting of it
@@ -52,7 +49,6 @@ The solver is testcase/poisson, built by you. Methods run in turn, repeat by
 repeat, so that a machine's slow hours meet all of them."""
 
 PAPER_ELEMENTS = 18_720
-ALL = "all"
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
 
 
@@ -111,9 +107,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs or reads the cases, judges them, and prints sentences and a table, or JSON."""
-    from perfield.analysis.hiding.presets import PRESETS
-    from perfield.analysis.hiding.study import judge
-    from perfield.analysis.hiding.words import as_json, notes
+    from perfield.studies.hiding.model.presets import PRESETS
+    from perfield.studies.hiding.model.study import judge
+    from perfield.studies.hiding.words import as_json, notes
 
     if arguments.settings:
         print_table([{"setting": name, "what": of.about} for name, of in PRESETS.items()])
@@ -122,21 +118,21 @@ def execute(arguments: argparse.Namespace) -> int:
     _check(arguments)
     found: list[tuple[Case, Judged]] = []
     for case in _cases(arguments):
-        told = list(notes(case))
-        _tell("" if arguments.no_regimes else f"{case.name}: fitting regimes, which takes longest")
+        _show("" if arguments.no_regimes else f"{case.name}: fitting regimes, which takes longest")
         judged = judge(
             case.studies,
             eps_s=case.eps_s,
             n_combined=arguments.combine,
             with_regimes=not arguments.no_regimes,
         )
-        _tell("")
-        found.append((_without_times(case), replace(judged, told=(*told, *judged.told))))
+        _show("")
+        judged = replace(judged, notes=(*notes(case), *judged.notes))
+        found.append((case.without_times(), judged))
     if len({case.name for case, _ in found}) < len(found):
         found = [(replace(case, name=case.full_name), judged) for case, judged in found]
     if arguments.json:
-        told = [as_json(case, judged) for case, judged in found]
-        print(json.dumps(plain(told[0] if len(told) == 1 else told), indent=1, allow_nan=False))
+        objects = [as_json(case, judged) for case, judged in found]
+        print(json.dumps(plain(objects[0] if len(objects) == 1 else objects), indent=1, allow_nan=False))
     else:
         _print(found)
     for path in _written(arguments, found):
@@ -144,18 +140,56 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]) -> Iterator[Path]:
-    """Writes what --plots, --html and --output ask for."""
-    from perfield.analysis.hiding.words import (
-        COLUMNS,
-        ORIGIN,
-        sentences,
-        source_of,
-        table,
+def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    from perfield.studies.hiding import cases
+    from perfield.studies.hiding.model.presets import DEFAULT
+    from perfield.studies.hiding.solver import Setting, check_solver
+
+    if arguments.records_of:
+        return cases.recorded(arguments.records_of, arguments.eps)
+    methods = _methods(arguments.methods)
+    ranks, elements = _numbers("--ranks", arguments.ranks), _boxes(arguments.elements)
+    given = {name: getattr(arguments, name) for name in ("eps", "theta")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not arguments.solver:
+        much = arguments.matvecs, arguments.repeats
+        options = {"methods": methods, "changed": given, "seed": arguments.seed, "progress": _show}
+        return cases.modelled(arguments.model or DEFAULT, ranks, elements, *much, **options)
+    if arguments.inject is not None:
+        from perfield.analysis.regimes import Model
+
+        read_saved(arguments.inject, Model.from_json)  # each run reads it again
+    more = arguments.solver_options.split()
+    more += [word for name, value in given.items() for word in (f"--{name}", repr(value))]
+    setting = Setting(
+        solver=check_solver(arguments.solver),
+        launcher=arguments.launcher,
+        n_matvecs=arguments.matvecs,
+        more=tuple(more),
+        model=arguments.inject,
     )
+    options = {"methods": methods, "folder": arguments.records, "eps_s": arguments.eps}
+    return cases.run(setting, ranks or [2], elements or [PAPER_ELEMENTS], arguments.repeats, **options)
+
+
+def _print(found: Sequence[tuple[Case, Judged]]) -> None:
+    from perfield.studies.hiding.words import COLUMNS, sentences, table
+
+    if len(found) == 1:
+        print("\n".join(sentences(*found[0])), end="\n\n")
+    print_table(table(found))
+    if len(found) == 1:
+        print(f"\n{COLUMNS}")
+    for note in dict.fromkeys(note for _, judged in found for note in judged.notes):
+        print(f"note: {note}")
+
+
+def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]) -> Iterator[Path]:
+    """Writes the files of --plots, --html and --output."""
+    from perfield.studies.hiding.words import COLUMNS, ORIGIN, sentences, table
 
     if arguments.plots:
-        from perfield.plots.hiding import figures
+        from perfield.studies.hiding.plots import figures
 
         folder = OwnedFolder(arguments.plots)
         for case, judged in found:
@@ -165,40 +199,36 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
                     draw().savefig(place)
                 yield folder.path / file
     if arguments.html:
-        from perfield.report.hiding import Part, images_of, page
         from perfield.report.page import write
+        from perfield.studies.hiding.page import Part, images_of, page
 
         parts = [
             Part(
                 case.name,
                 list(sentences(case, judged)),
                 table([(case, judged)]),
-                judged.told,
+                judged.notes,
                 images_of(judged),
                 COLUMNS,
             )
             for case, judged in found
         ]
-        write(arguments.html, page("Communication hiding", ORIGIN[source_of(found[0][0])], parts))
+        write(arguments.html, page("Communication hiding", ORIGIN[found[0][0].source], parts))
         yield arguments.html
     if arguments.output:
         import xarray as xr
 
-        judged = found[0][1]
-        names = list(judged.times)
-        joined = xr.concat([_bare(each) for each in judged.times.values()], "splitting")
-        write_dataset(joined.assign_coords(splitting=names), arguments.output)
+        times = found[0][1].times
+        kept = [each[[name for name in KEPT if name in each]] for each in times.values()]
+        joined = xr.concat(kept, "splitting")
+        write_dataset(joined.assign_coords(splitting=list(times)), arguments.output)
         yield Path(arguments.output)
 
 
-def _without_times(case: Case) -> Case:
-    """The case with the sizes and attributes of its repeats alone: all times of a sweep would fill memory."""
-    bare = {name: [each.drop_vars(each.data_vars) for each in of] for name, of in case.studies.items()}
-    return replace(case, studies=bare)
-
-
-def _bare(times: xr.Dataset) -> xr.Dataset:
-    return times[[name for name in KEPT if name in times]]
+def _show(words: str) -> None:
+    """Shows at a terminal what is under way, in place of what was shown before; "" clears it."""
+    if sys.stderr.isatty():
+        draw_line(words)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -219,150 +249,6 @@ def _check(arguments: argparse.Namespace) -> None:
     check_new_file(arguments.html)
     if arguments.plots is not None:
         OwnedFolder(arguments.plots)
-
-
-def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    if arguments.records_of:
-        yield from _recorded(arguments.records_of, arguments.eps)
-    elif arguments.solver:
-        yield from _run(arguments)
-    else:
-        yield from _modelled(arguments)
-
-
-# the model
-
-
-def _modelled(arguments: argparse.Namespace) -> Iterator[Case]:
-    from perfield.analysis.hiding.model import simulate
-    from perfield.analysis.hiding.presets import DEFAULT, PRESETS, preset
-    from perfield.analysis.hiding.scaled import in_words, scaled
-    from perfield.analysis.hiding.words import Case
-
-    methods = _methods(arguments.methods)
-    names = list(PRESETS) if arguments.model == ALL else [arguments.model or DEFAULT]
-    for name in names:
-        of = preset(name)
-        for n_ranks in _numbers("--ranks", arguments.ranks) or [of.program.n_ranks]:
-            for n_elements in _boxes(arguments.elements) or [of.program.n_elements]:
-                n = n_elements if isinstance(n_elements, int) else int(np.prod(n_elements))
-                program = scaled(of.program, n_ranks, n)
-                program = _changed(program, arguments.eps, arguments.theta)
-                repeats = []
-                for i in range(arguments.repeats):
-                    _tell(f"model {name}, {counted(n_ranks, 'rank')}: run {i + 1} of {arguments.repeats}")
-                    repeats.append(
-                        simulate(program, arguments.matvecs, methods=methods, seed=arguments.seed + i)
-                    )
-                _tell("")
-                studies = {
-                    method: [each.sel(splitting=method, drop=True) for each in repeats] for method in methods
-                }
-                yield Case(
-                    name=name,
-                    sentence=f"Model, {of.title[0].lower()}{of.title[1:]}: {in_words(program)}",
-                    studies=studies,
-                    eps_s=program.splitting.eps,
-                    parameters={"setting": name, "seed": arguments.seed, **program.described()},
-                    full_name=f"{name}-{n_ranks}-ranks-{n}-elements",
-                )
-
-
-def _tell(words: str) -> None:
-    """Shows at a terminal what is under way, in place of what was shown before; "" clears it."""
-    if sys.stderr.isatty():
-        draw_line(words)
-
-
-def _changed(program: Program, eps_s: float | None, theta: float | None) -> Program:
-    given = {name: value for name, value in (("eps", eps_s), ("theta", theta)) if value is not None}
-    return replace(program, splitting=replace(program.splitting, **given))
-
-
-# runs of the solver
-
-
-def _run(arguments: argparse.Namespace) -> Iterator[Case]:
-    from perfield.analysis.hiding.scaled import nearly_a_cube
-    from perfield.analysis.regimes import Model
-    from perfield.commands import _solver
-
-    if arguments.inject is not None:
-        read_saved(arguments.inject, Model.from_json)  # each run reads it again
-    methods = _methods(arguments.methods)
-    more = arguments.solver_options.split()
-    for name in ("eps", "theta"):
-        if (value := getattr(arguments, name)) is not None:
-            more += [f"--{name}", repr(value)]
-    solver = _solver.check_solver(arguments.solver)
-    boxes = _boxes(arguments.elements) or [PAPER_ELEMENTS]
-    for n_ranks in _numbers("--ranks", arguments.ranks) or [2]:
-        for box in boxes:
-            setting = _solver.Setting(
-                solver=solver,
-                launcher=arguments.launcher,
-                n_ranks=n_ranks,
-                box=nearly_a_cube(box) if isinstance(box, int) else box,
-                n_matvecs=arguments.matvecs,
-                more=tuple(more),
-                model=arguments.inject,
-            )
-            records: dict[str, list[Path]] = {method: [] for method in methods}
-            for method, _, record in _solver.run_all(setting, methods, arguments.repeats, arguments.records):
-                records[method].append(record)
-            yield _case_of(setting.name, records, arguments.eps)
-
-
-def _recorded(folder: Path, eps_s: float | None) -> Iterator[Case]:
-    from perfield.analysis.hiding.words import PAPER
-    from perfield.commands._solver import records_in
-
-    for name, records in records_in(folder).items():
-        known = [method for method in PAPER if method in records]
-        ordered = {method: records[method] for method in [*known, *(m for m in records if m not in known)]}
-        yield _case_of(name, ordered, eps_s)
-
-
-def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | None) -> Case:
-    from perfield.analysis.hiding.words import Case, eps_of
-    from perfield.derived.matvecs import finest, read_study
-
-    studies = {method: [finest(read_study(path)) for path in paths] for method, paths in records.items()}
-    first = next(iter(studies.values()))[0]
-    eps = eps_s if eps_s is not None else eps_of(first, name)
-    injected = first.attrs.get("injected")
-    what = "Measured, with latencies injected" if injected else "Measured"
-    n_inner = int(first["n_inner1"][0, 0] + first["n_inner2"][0, 0])
-    sentence = (
-        f"{what}: {counted(first.sizes['rank'], 'rank')} with {n_inner:,} inner elements on rank 0, eps = "
-        f"{in_seconds(eps)}"
-    )
-    if injected:
-        sentence += f" ({injected})"
-    return Case(name, sentence, studies, eps, {"setting": name, **first.attrs}, name)
-
-
-# what comes out
-
-
-def _print(found: Sequence[tuple[Case, Judged]]) -> None:
-
-    from perfield.analysis.hiding.words import (
-        COLUMNS,
-        sentences,
-        table,
-    )
-
-    if len(found) == 1:
-        print("\n".join(sentences(*found[0])), end="\n\n")
-    print_table(table(found))
-    if len(found) == 1:
-        print(f"\n{COLUMNS}")
-    for note in dict.fromkeys(note for _, judged in found for note in judged.told):
-        print(f"note: {note}")
-
-
-# words of the command line
 
 
 def _methods(text: str) -> list[str]:

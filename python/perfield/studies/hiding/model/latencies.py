@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.hiding.errors import HidingError
+from perfield.studies.hiding.model.errors import HidingError
 
 BLOCK = 512  # MatVecs whose latencies are in memory at once
 NO_MESSAGE = -np.inf

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from perfield.analysis.hiding import DYNAMIC
 from perfield.analysis.regimes import REGIME
 from perfield.plots import regimes
+from perfield.studies.hiding.model import DYNAMIC
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perfield.analysis.hiding.study import Judged
+    from perfield.studies.hiding.model.study import Judged
 
 MOST_IN_MAP = 600  # so that a cell of the heat map is one MatVec
 
@@ -38,7 +38,7 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     )
     yield (
         "timelines",
-        "One usual MatVec of each method, on the same scale of time.",
+        "A typical MatVec of each method, on the same scale of time.",
         lambda: regimes.timelines(times),
     )
     if DYNAMIC in times:

@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.hiding.errors import HidingError
-from perfield.analysis.hiding.latencies import NO_MESSAGE, Drawn, Trace
-from perfield.analysis.hiding.splitting import Splitting
+from perfield.studies.hiding.model.errors import HidingError
+from perfield.studies.hiding.model.latencies import NO_MESSAGE, Drawn, Trace
+from perfield.studies.hiding.model.splitting import Splitting
 
 FIXED, DYNAMIC, TEST = "fixed", "dynamic", "test"
 METHODS = {
-    FIXED: "alpha stays what it is (1/2: the usual choice)",
+    FIXED: "alpha stays what it is (1/2 by default)",
     DYNAMIC: "alpha follows the last waits of its rank (Algorithm 3)",
     TEST: "the first part ends when MPI_Testall says that the input is there",
 }
@@ -111,12 +111,12 @@ class Program:
 
     def described(self) -> dict[str, object]:
         """All parameters as JSON can hold them; of a trace only its length."""
-        told = asdict(self)
+        found = asdict(self)
         for name in ("compute_s", "mirror_s"):
-            told[name] = np.asarray(told[name]).tolist()
+            found[name] = np.asarray(found[name]).tolist()
         if isinstance(self.latencies, Trace):
-            told["latencies"] = {"given": len(self.latencies.into)}
-        return told
+            found["latencies"] = {"given": len(self.latencies.into)}
+        return found
 
 
 def simulate(

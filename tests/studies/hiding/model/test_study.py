@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfield.analysis.hiding import DYNAMIC, FIXED, TEST, HidingError, simulate
-from perfield.analysis.hiding.presets import preset
-from perfield.analysis.hiding.study import judge
+from perfield.studies.hiding.model import DYNAMIC, FIXED, TEST, HidingError, simulate
+from perfield.studies.hiding.model.presets import preset
+from perfield.studies.hiding.model.study import judge
 
 EPS = 0.1
 
@@ -58,16 +58,16 @@ def test_more_runs_than_there_are_cannot_be_combined():
         judge({"fixed": []})
 
 
-def test_times_that_carry_no_regimes_are_told():
+def test_times_that_carry_no_regimes_get_a_note():
     found = judge({"fixed": [study(10, 1.0, slow=2)]}, n_combined=1, n_starts=1)  # 10 steps are too few
     assert np.isnan(found.outcomes["fixed"].fast_share)
-    assert any("times of fixed: no regimes" in sentence for sentence in found.told)
+    assert any("times of fixed: no regimes" in sentence for sentence in found.notes)
 
 
 def test_method_without_regimes_of_its_own_has_no_gain_in_the_fast_one():
     studies = {"fixed": [study(600, 1.0)], "other": [study(10, 1.0, slow=2)]}  # too few steps for a fit
     found = judge(studies, n_combined=1, n_starts=1)
-    assert any("T_max of other: no regimes" in sentence for sentence in found.told)
+    assert any("T_max of other: no regimes" in sentence for sentence in found.notes)
     assert np.isnan(found.outcomes["other"].gain_fast) and found.outcomes["other"].gain_half == 0
 
 

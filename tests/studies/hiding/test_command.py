@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 from perfield import commands
-from perfield.analysis.hiding.presets import PRESETS
-from perfield.analysis.hiding.scaled import nearly_a_cube
-from perfield.derived.matvecs import FIELDS, SECONDS
+from perfield.studies.hiding.matvecs import FIELDS, SECONDS
+from perfield.studies.hiding.model.presets import PRESETS
+from perfield.studies.hiding.model.scaled import nearly_a_cube
 
 SMALL = ("--matvecs", 300, "--repeats", 2, "--combine", 2, "--ranks", 8)
 ONCE = ("--launcher", "", "--matvecs", 30, "--repeats", 1, "--combine", 1)
@@ -37,8 +37,8 @@ for rank in range(2):
     rows["w_out"] = {{"fixed": 1e-3, "dynamic": 0, "test": 0}}[method]
     rows["alpha"], rows["n_inner1"], rows["n_inner2"] = 0.5, 40, 60
     np.save(folder / f"matvec.{{rank}}.npy", rows)
-told = {{"method": method, "eps": 5e-5, "latencies_injected": {injected}, "injected_by": "m.json"}}
-(folder / "study.json").write_text(json.dumps(told))
+study = {{"method": method, "eps": 5e-5, "latencies_injected": {injected}, "injected_by": "m.json"}}
+(folder / "study.json").write_text(json.dumps(study))
 """
 
 
@@ -46,7 +46,7 @@ def hide(*words: object) -> int:
     return commands.main(["hide", *map(str, words)])
 
 
-def told(capsys, *words: object) -> dict:
+def as_json(capsys, *words: object) -> dict:
     assert hide(*words, "--json") == 0
     return json.loads(capsys.readouterr().out)
 
@@ -77,7 +77,7 @@ def test_model_keeps_hidden_share_and_share_of_the_fast_regime_apart(capsys):
 
 
 def test_json_holds_each_method_and_which_runs_were_combined(capsys):
-    found = told(capsys, *SMALL, "--no-regimes")
+    found = as_json(capsys, *SMALL, "--no-regimes")
     assert found["source"] == "model" and found["ranks"] == 8 and found["repeats"] == 2
     fixed, dynamic, test = (found["methods"][name] for name in ("fixed", "dynamic", "test"))
     assert fixed["hidden_share"] < test["hidden_share"]
@@ -89,7 +89,7 @@ def test_json_holds_each_method_and_which_runs_were_combined(capsys):
 
 def test_sweep_is_a_row_for_each_setting_and_method(capsys):
     words = ("--matvecs", 50, "--repeats", 1, "--combine", 1, "--no-regimes")
-    found = told(capsys, *words, "--ranks", "8,27", "--elements", "1000,18720")
+    found = as_json(capsys, *words, "--ranks", "8,27", "--elements", "1000,18720")
     assert [(one["ranks"], one["parameters"]["n_elements"]) for one in found] == [
         (8, 1000),
         (8, 18720),
@@ -119,7 +119,7 @@ def test_blocks_are_nearly_cubes():
 
 def test_methods_of_the_solver_run_in_turn_and_are_judged(capsys, solver, tmp_path):
     words = ("--solver", solver(), "--launcher", "", "--matvecs", 30, "--repeats", 2, "--combine", 1)
-    found = told(capsys, *words, "--no-regimes", "--records", "study")
+    found = as_json(capsys, *words, "--no-regimes", "--records", "study")
     assert (tmp_path / "order.txt").read_text().split() == [
         *("fixed", "dynamic", "test"),
         *("dynamic", "test", "fixed"),
@@ -127,11 +127,11 @@ def test_methods_of_the_solver_run_in_turn_and_are_judged(capsys, solver, tmp_pa
     assert found["source"] == "measured" and not found["injected"]
     assert [found["methods"][m]["hidden_share"] for m in ("fixed", "dynamic", "test")] == [0, 1, 1]
     assert found["methods"]["dynamic"]["gain_half"] == pytest.approx(50)
-    again = told(capsys, "--from", "study", "--no-regimes", "--combine", 1)
+    again = as_json(capsys, "--from", "study", "--no-regimes", "--combine", 1)
     assert again["methods"] == found["methods"]
 
 
-def test_disturbed_work_is_told(capsys, solver, tmp_path):
+def test_disturbed_work_gets_a_note(capsys, solver, tmp_path):
     assert hide("--solver", solver(), *ONCE, "--no-regimes", "--records", "study") == 0
     assert "note:" not in capsys.readouterr().out
     file = tmp_path / "study" / "2-ranks-18720-elements" / "fixed-0" / "matvec.0.npy"
@@ -140,15 +140,16 @@ def test_disturbed_work_is_told(capsys, solver, tmp_path):
     np.save(file, rows)
     assert hide("--from", "study", "--combine", 1, "--no-regimes") == 0
     assert (
-        "note: 5.6 % of the MatVecs computed more than 1.2 times as long as usual" in capsys.readouterr().out
+        "note: 5.6 % of the MatVecs computed more than 1.2 times as long as the median"
+        in capsys.readouterr().out
     )
 
 
-def test_injected_latencies_are_always_told(capsys, solver):
+def test_injected_latencies_are_always_named(capsys, solver):
     words = ("--solver", solver(injected=True), *ONCE)
     assert hide(*words, "--no-regimes", "--records", "study") == 0
     assert capsys.readouterr().out.startswith("Measured, with latencies injected: 2 ranks")
-    assert told(capsys, "--from", "study", "--combine", 1, "--no-regimes")["injected"] == "m.json"
+    assert as_json(capsys, "--from", "study", "--combine", 1, "--no-regimes")["injected"] == "m.json"
 
 
 def test_page_holds_numbers_and_plots_and_says_model(capsys, tmp_path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfield.text import counted, in_seconds
 
 if TYPE_CHECKING:
-    from perfield.analysis.hiding.model import Program
+    from perfield.studies.hiding.model.model import Program
 
 
 def scaled(program: Program, n_ranks: int, n_elements: int) -> Program:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.hiding.errors import HidingError
+from perfield.studies.hiding.model.errors import HidingError
 
 LEAST = 0.02  # of alpha: at 0 its ratio stays 0 for ever, at 1 it is infinite
 
@@ -59,6 +59,6 @@ class Splitting:
         if self.cap is not None:
             factor = np.clip(factor, 1 / self.cap, self.cap)
         ratio = factor * alpha / (1 - alpha)
-        asked = ratio / (1 + ratio)
-        moved = np.where(factor == 1, alpha, self.theta * asked + (1 - self.theta) * alpha)
+        target = ratio / (1 + ratio)
+        moved = np.where(factor == 1, alpha, self.theta * target + (1 - self.theta) * alpha)
         return np.clip(moved, *self.ends(n_elements))

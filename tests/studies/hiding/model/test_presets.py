@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfield.analysis.hiding import (
+from perfield.studies.hiding.model import (
     DYNAMIC,
     FIXED,
     TEST,
@@ -19,7 +19,7 @@ from perfield.analysis.hiding import (
     hidden_share,
     simulate,
 )
-from perfield.analysis.hiding.presets import PRESETS, preset
+from perfield.studies.hiding.model.presets import PRESETS, preset
 
 N = 2048
 # Of the reference's discrete-event prototype, whose latencies are known only in part: hidden shares of fixed,
@@ -94,6 +94,6 @@ def test_every_preset_is_judged():
     assert {*REFERENCE, *LOSING, *CONTROLS} == set(PRESETS)
 
 
-def test_unknown_preset_is_told_with_the_known_ones():
+def test_error_of_an_unknown_preset_names_the_known_ones():
     with pytest.raises(HidingError, match="'figure' is unknown; choose one of often-congested, "):
         preset("figure")

@@ -3,27 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.hiding.errors import HidingError
+from perfield.studies.hiding.cases import PAPER, Case
 from perfield.text import counted, in_list, in_percent, in_seconds
 from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from perfield.studies.hiding.model.study import Judged
 
-    from perfield.analysis.hiding.study import Judged
-
-
-PAPER = {"fixed": 0.47, "dynamic": 0.71, "test": 0.75}  # section 4.1: steps in the fast regime, on Anvil
-
-
-DISTURBED = 0.05  # of the MatVecs, from which it is told
-
+DISTURBED = 0.05  # of the MatVecs, from which on a note says so
 
 COLUMNS = """\
 hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method;
@@ -32,41 +24,11 @@ T_max: the longest T_in + T_out of any rank in a step, mean over steps;
 gain: time saved against the first method, in the fastest half of the steps, in all,
 and in the fast regime."""
 
-
 ORIGIN = {
     "model": "A discrete-event model under drawn latencies. Nothing here was measured.",
     "measured": "Measured runs of the solver.",
     "injected": "Measured runs of the solver under injected latencies: no network took these times.",
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """One setting of a study. name : for tables. sentence : what it is. studies : the repeats of each method.
-    parameters : as JSON holds them. full_name : that of a case in a sweep, with its size."""
-
-    name: str
-    sentence: str
-    studies: Mapping[str, Sequence[xr.Dataset]]
-    eps_s: float
-    parameters: Mapping[str, Any]
-    full_name: str
-
-
-def source_of(case: Case) -> str:
-    """Where the times of a case are from: "model", "measured" or "injected"."""
-    first = next(iter(case.studies.values()))[0]
-    if first.attrs.get("injected"):
-        return "injected"
-    return str(first.attrs.get("source", "measured"))
-
-
-def eps_of(study: xr.Dataset, name: str) -> float:
-    """Up to which wait a MatVec counts as hidden, s, as records say. Raises HidingError without it."""
-    told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    if not isinstance(told, (int, float)) or not told > 0:
-        raise HidingError(f"the records of {name} tell no eps; give --eps, in s.")
-    return float(told)
 
 
 def as_json(case: Case, judged: Judged) -> dict[str, Any]:
@@ -83,7 +45,7 @@ def as_json(case: Case, judged: Judged) -> dict[str, Any]:
         "parameters": dict(case.parameters),
         "methods": {name: plain(outcome) for name, outcome in judged.outcomes.items()},
         "sentences": list(sentences(case, judged)),
-        "notes": list(judged.told),
+        "notes": list(judged.notes),
     }
 
 
@@ -125,15 +87,15 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
 
 def notes(case: Case) -> Iterator[str]:
     """What makes measured times of a case doubtful, as sentences."""
-    from perfield.analysis.hiding.measured import STEADY, unsteady_share
+    from perfield.studies.hiding.model.measured import STEADY, unsteady_share
 
-    if source_of(case) == "model":
+    if case.source == "model":
         return
     share = float(np.mean([unsteady_share(each) for repeats in case.studies.values() for each in repeats]))
     if share > DISTURBED:
         yield (
-            f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as usual: other "
-            "programs used the cores, or ranks share them, so these times say little about messages."
+            f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as the median: "
+            "other programs used the cores, or ranks share them, so these times say little about messages."
         )
 
 
