@@ -59,7 +59,7 @@ def even(ranks: int, steps: int, period_s: float = 1.0, behind_s: Sequence[float
 
 
 def steps_of(stamps: Mapping[int, Sequence[tuple[float, float] | None]]) -> xr.Dataset:
-    """The Dataset of steps that `perfield.analysis.rhythm.phases` takes, without a run."""
+    """The Dataset of steps that `perfield.studies.rhythm.model.phases` takes, without a run."""
     n_steps = max(len(ends) for ends in stamps.values())
     both = np.full((2, n_steps, len(stamps)), np.nan)
     for rank, of_rank in stamps.items():

@@ -22,14 +22,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from perfield.studies import given, loaded
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from perfield.derived.observe import observe
-    from perfield.derived.oscillators import measured_model, topology_of
     from perfield.derived.providers import Provider, provided
     from perfield.derived.regimes import regimes_of_run, timings_of_run
-    from perfield.derived.rhythm import phases_of_run
     from perfield.derived.run import Run
     from perfield.measure import (
         field,
@@ -62,7 +62,6 @@ __all__ = [
     "field",
     "finalize",
     "initialize",
-    "measured_model",
     "measuring",
     "mesh_changed",
     "mesh_ghosts",
@@ -75,7 +74,6 @@ __all__ = [
     "open",
     "pause",
     "paused",
-    "phases_of_run",
     "pipeline_next",
     "provided",
     "regimes_of_run",
@@ -83,8 +81,8 @@ __all__ = [
     "resume",
     "step",
     "timings_of_run",
-    "topology_of",
     "values",
+    *given("NAMES"),
 ]
 
 
@@ -106,7 +104,10 @@ def __getattr__(name: str) -> object:
         return import_module("perfield.plots")
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
-    globals()[name] = getattr(import_module(_HOMES.get(name, "perfield.measure")), name)
+    if name in given("NAMES"):
+        globals()[name] = loaded(given("NAMES")[name])
+    else:
+        globals()[name] = getattr(import_module(_HOMES.get(name, "perfield.measure")), name)
     return globals()[name]
 
 
@@ -115,13 +116,10 @@ _HOMES = {
     "Run": "perfield.derived.run",
     "RunError": "perfield.run.errors",
     "attach": "perfield.measure.attach",
-    "measured_model": "perfield.derived.oscillators",
     "observe": "perfield.derived.observe",
-    "phases_of_run": "perfield.derived.rhythm",
     "provided": "perfield.derived.providers",
     "regimes_of_run": "perfield.derived.regimes",
     "timings_of_run": "perfield.derived.regimes",
-    "topology_of": "perfield.derived.oscillators",
 }
 
 

@@ -158,8 +158,8 @@ def note(page: Page) -> str:
 
 def _preset(name: str) -> Callable[[Path, Any], None]:
     def saved(target: Path, _: Path | None) -> None:
-        from perfield.analysis.oscillators.presets import preset
-        from perfield.plots import rhythm
+        from perfield.studies.oscillators.model.presets import preset
+        from perfield.studies.rhythm import plots as rhythm
 
         of = preset(name)
         at = {"figure_5": 50.0, "figure_6": 20.0, "figure_7": 50.0}.get(name)
@@ -170,8 +170,8 @@ def _preset(name: str) -> Callable[[Path, Any], None]:
 
 def _preset_film(name: str) -> Callable[[Path, Any], None]:
     def saved(target: Path, _: Path | None) -> None:
-        from perfield.analysis.oscillators.presets import preset
-        from perfield.plots import rhythm
+        from perfield.studies.oscillators.model.presets import preset
+        from perfield.studies.rhythm import plots as rhythm
 
         rhythm.film(preset(name).run(), target, frames=FILM_FRAMES)
 
@@ -180,25 +180,25 @@ def _preset_film(name: str) -> Callable[[Path, Any], None]:
 
 def _theory(name: str) -> Callable[[Path, Any], None]:
     def saved(target: Path, _: Path | None) -> None:
-        from perfield.plots import rhythm
+        from perfield.studies.oscillators import plots
 
-        getattr(rhythm, name)().savefig(target)
+        getattr(plots, name)().savefig(target)
 
     return saved
 
 
 def _noise(target: Path, _: Path | None) -> None:
-    from perfield.analysis.oscillators.presets import FIGURE_8_SIZES, figure_8
-    from perfield.plots import rhythm
+    from perfield.studies.oscillators.model.presets import FIGURE_8_SIZES, figure_8
+    from perfield.studies.rhythm import plots as rhythm
 
     results = {f"noise of {100 * size:g} %": figure_8(size).run() for size in FIGURE_8_SIZES}
     rhythm.sweep(results, "Order parameter over noise", figure_8().about).savefig(target)
 
 
 def _sigma(target: Path, _: Path | None) -> None:
-    from perfield.analysis.oscillators.potentials import PiecewiseSine
-    from perfield.analysis.oscillators.presets import preset
-    from perfield.plots import rhythm
+    from perfield.studies.oscillators.model.potentials import PiecewiseSine
+    from perfield.studies.oscillators.model.presets import preset
+    from perfield.studies.rhythm import plots as rhythm
 
     of = preset("figure_9")
     results = {}
@@ -210,9 +210,9 @@ def _sigma(target: Path, _: Path | None) -> None:
 
 
 def _topology(target: Path, _: Path | None) -> None:
-    from perfield.analysis.oscillators.presets import preset
-    from perfield.analysis.oscillators.topologies import all_to_all, chain, compact, ring
-    from perfield.plots import rhythm
+    from perfield.studies.oscillators.model.presets import preset
+    from perfield.studies.oscillators.model.topologies import all_to_all, chain, compact, ring
+    from perfield.studies.rhythm import plots as rhythm
 
     of = preset("figure_5")
     topologies = {
@@ -233,7 +233,7 @@ def _topology(target: Path, _: Path | None) -> None:
 
 def _run(target: Path, run_path: Path | None) -> None:
     import perfield
-    from perfield.plots import rhythm
+    from perfield.studies.rhythm import plots as rhythm
 
     words = run_path.parent.name.removeprefix("rhythm-")
     rhythm.of_run(perfield.open(run_path), words=words).savefig(target)
@@ -241,14 +241,14 @@ def _run(target: Path, run_path: Path | None) -> None:
 
 def _run_and_model(target: Path, run_path: Path | None) -> None:
     import perfield
-    from perfield.plots import rhythm
+    from perfield.studies.oscillators import plots
 
-    rhythm.run_and_model(perfield.open(run_path)).savefig(target)
+    plots.run_and_model(perfield.open(run_path)).savefig(target)
 
 
 def _run_film(target: Path, run_path: Path | None) -> None:
     import perfield
-    from perfield.plots import rhythm
+    from perfield.studies.rhythm import plots as rhythm
 
     phases, _ = rhythm.measured(perfield.open(run_path))
     rhythm.film(phases, target, frames=FILM_FRAMES)

@@ -18,7 +18,7 @@ import numpy as np
 import report
 from scipy.integrate import DOP853
 
-from perfield.analysis.oscillators import Model, initial, oscillate, potentials, topologies
+from perfield.studies.oscillators.model import Model, initial, oscillate, potentials, topologies
 
 LARGE, DENSE = 100_000, 1_000
 PERIODS = 20  # of the smaller chain
@@ -115,7 +115,7 @@ def dense(repeats: int) -> None:
 
 def others(repeats: int) -> None:
     """A period with noise, and one with delays, of the smaller chain."""
-    from perfield.analysis.oscillators import Noise
+    from perfield.studies.oscillators.model import Noise
 
     start, times = initial.disordered(DENSE), np.array([0.0, 1.0])
     for what, more in (("noise", {"noise": Noise()}), ("a delay of 0.05 s", {"delay": 0.05})):

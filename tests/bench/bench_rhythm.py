@@ -21,7 +21,7 @@ JUDGE = """
 import json, sys, time
 import numpy as np
 import xarray as xr
-from perfield.analysis.rhythm import order_parameter, phases
+from perfield.studies.rhythm.model import order_parameter, phases
 
 ranks, steps = int(sys.argv[1]), int(sys.argv[2])
 random = np.random.default_rng(14)

@@ -174,7 +174,7 @@ def make_oscillators(rng: random.Random, folder: Path) -> None:
 
 
 def read_oscillators(folder: Path) -> None:
-    from perfield.commands._model_files import read_tables
+    from perfield.studies.oscillators.model_files import read_tables
 
     named(folder / "ring.toml", lambda: read_tables(folder / "ring.toml"))
 
@@ -200,7 +200,7 @@ def make_matrix(rng: random.Random, folder: Path) -> None:
 
 
 def read_matrix(folder: Path) -> None:
-    from perfield.commands._model_files import topology_table
+    from perfield.studies.oscillators.model_files import topology_table
 
     (file,) = folder.iterdir()
     named(file, lambda: topology_table(file))
@@ -222,7 +222,7 @@ def make_result(rng: random.Random, folder: Path) -> None:
 
 
 def read_result(folder: Path) -> None:
-    from perfield.commands._model_files import read_tables
+    from perfield.studies.oscillators.model_files import read_tables
 
     named(folder / "result.nc", lambda: read_tables(folder / "result.nc"))
 

@@ -8,7 +8,6 @@ themselves. A module with a function separate() removes words from the command l
 from __future__ import annotations
 
 import argparse
-import importlib
 import shlex
 import signal
 import sys
@@ -17,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from perfield.studies import given
+from perfield.studies import given, loaded
 from perfield.text.streams import give_up, prepare_streams, say
 
 COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
-    *("compare", "scaling", "rhythm", "regimes", "oscillate", "sliders", "placement", "balance"),
+    *("compare", "scaling", "regimes", "placement", "balance"),
     *("export", "collect", "import", "env", "config", "paths", "plugin"),
     *given("COMMANDS"),
 )
@@ -52,7 +51,7 @@ class CommandError(Exception):
 
 def module_of(name: str) -> ModuleType:
     """The module of a subcommand."""
-    return importlib.import_module(given("COMMANDS").get(name, f"{__name__}.{name}"))
+    return loaded(given("COMMANDS").get(name, f"{__name__}.{name}"))
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import inspect
+import textwrap
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,33 +15,59 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, 
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
+from perfield.studies import given, loaded
 from perfield.text import printable
 
 if TYPE_CHECKING:
     from perfield.derived.run import Run
 
 HELP = "draw plots of a whole run, without ParaView"
-DESCRIPTION = """\
+# Of perfield.plots.figures, which loads matplotlib; studies give theirs by themselves.
+PLOTS = {
+    "imbalance": "compute time, slowest rank over mean, and the seconds behind it, by step",
+    "heat_map": "a field of each rank in each step, and how long the rank waits, beside it",
+    "messages": "the bytes that each rank sent to each other",
+    "regions": "where the time of a step goes, and what balancing each region would save",
+}
+MORE_PLOTS = {  # where --only names them
+    "sizes": "messages by size, and the ranks that send most tiny ones",
+    "idle_wave": "who waited, step by step, behind the longest delay that travelled",
+    "waits": "a logged step as it went: who computed, who waited, for whom and why; without --steps one of "
+    "these, in which ranks wait longest",
+    "regimes": "when and where the machine was slow: times of ranks and steps, their regimes, and what slow "
+    "steps cost",
+    "regimes_spread": "how times spread in each regime: medians, boxes, distributions of ranks",
+    "flame": "where the slowest rank's time goes, region in region, and what it spends more than the median "
+    "rank; --flame for short",
+}
+
+
+def _all(own: dict[str, str], kind: str) -> dict[str, str]:
+    """What plots show by their names, with those of studies."""
+    firsts = ((name, (loaded(place).__doc__ or "").partition(".")[0]) for name, place in given(kind).items())
+    return own | {name: f"{text[:1].lower()}{' '.join(text[1:].split())}" for name, text in firsts}
+
+
+PLOTS, MORE_PLOTS = _all(PLOTS, "FIGURES"), _all(MORE_PLOTS, "MORE_FIGURES")
+FILMS = tuple(given("FILMS"))
+
+
+def _listed(plots: dict[str, str]) -> str:
+    width = max(map(len, plots)) + 4
+    return "\n".join(
+        textwrap.fill(text, 92, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width)
+        for name, text in plots.items()
+    )
+
+
+DESCRIPTION = f"""\
 Draws plots of all steps, to RUN/pictures/plots:
 
-  imbalance   compute time, slowest rank over mean, and the seconds behind it, by step
-  heat_map    a field of each rank in each step, and how long the rank waits, beside it
-  messages    the bytes that each rank sent to each other
-  regions     where the time of a step goes, and what balancing each region would save
-  rhythm      whether ranks march in step: phases over time, and what judges them
+{_listed(PLOTS)}
 
 and with --only:
 
-  rhythm_and_model   the same beside what a model of the run's messages predicts
-  sizes              messages by size, and the ranks that send most tiny ones
-  idle_wave          who waited, step by step, behind the longest delay that travelled
-  waits              a logged step as it went: who computed, who waited, for whom and why;
-                     without --steps one of these, in which ranks wait longest
-  regimes            when and where the machine was slow: times of ranks and steps, their
-                     regimes, and what slow steps cost
-  regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks
-  flame              where the slowest rank's time goes, region in region, and what it spends
-                     more than the median rank; --flame for short
+{_listed(MORE_PLOTS)}
 
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
@@ -55,20 +83,8 @@ In a notebook: perfield.plots.heat_map(perfield.open("perfield-run"), "compute_t
 Needs the package matplotlib: pip install 'perfield[plot]'."""
 
 FORMATS = ("png", "svg")
-# of perfield.plots.figures and perfield.plots.rhythm.films, which load matplotlib
-PLOTS = ("imbalance", "heat_map", "messages", "regions", "rhythm")
-MORE_PLOTS = (
-    "rhythm_and_model",
-    "sizes",
-    "idle_wave",
-    "waits",
-    "regimes",
-    "regimes_spread",
-    "flame",
-)  # where --only names them
 FIELD = "compute_time_s"  # of the heat map
 FIELD_HELP = "of the heat map (compute_time_s), or a field or region in s for regimes (step_time_s)"
-FILMS = ("circle", "matrix")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_span(parser)
     add = parser.add_argument
-    add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS + MORE_PLOTS)}")
+    add("--only", metavar="PLOTS", help=f"only these, of {','.join([*PLOTS, *MORE_PLOTS])}")
     add("--flame", dest="only", action="store_const", const="flame", help="a flame graph: --only flame")
     add("--rank", metavar="RANK", type=int, help="of the flame graph (the one that computes longest)")
     add("--field", metavar="NAME", help=FIELD_HELP)
@@ -102,16 +118,18 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.field and "heat_map" in names:
         known_field(run, arguments.field)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
-    files = _files(arguments, run, names)
+    of_studies = {**given("FIGURES"), **given("MORE_FIGURES")}
+    draws = {name: loaded(of_studies[name]) if name in of_studies else FIGURES[name] for name in names}
+    files = _files(arguments, run, draws)
     writing = _writing(arguments, run, *files.values())
     for name, file in files.items():
         try:
             figure = new_figure()
-            more = {"order": arguments.order} if name == "rhythm" else {}
-            more |= {"rank": arguments.rank} if name == "flame" else {}
             field = arguments.field or (FIELD if name == "heat_map" else "")
+            options = {"field": field, "rank": arguments.rank, "order": arguments.order}
             chosen = None if name == "waits" and arguments.steps == "all" else steps
-            FIGURES[name](run, chosen, figure, field, **more)
+            draw = draws[name]
+            draw(run, chosen, figure, **{one: options[one] for one in options if one in _takes(draw)})
         except PlotError as error:
             if len(files) == 1:
                 raise
@@ -121,6 +139,11 @@ def execute(arguments: argparse.Namespace) -> int:
             figure.savefig(place)
         print(f"  {file}")
     return 0
+
+
+def _takes(draw: Callable[..., None]) -> Collection[str]:
+    """Names of what a figure takes."""
+    return inspect.signature(draw).parameters
 
 
 def _writing(
@@ -145,7 +168,6 @@ def _writing(
 def _film(run: Run, arguments: argparse.Namespace) -> int:
     """Makes a film and prints its file."""
     from perfield.output.steps import choose_steps
-    from perfield.plots.rhythm import film, measured
 
     if arguments.only:
         raise CommandError("--film makes a film and --only chooses plots; give one of them.")
@@ -154,13 +176,13 @@ def _film(run: Run, arguments: argparse.Namespace) -> int:
         if not frame.isdigit():
             raise CommandError(f"--frame {frame} is no rank; expected mean or a rank's number.")
         frame = int(frame)
-    phases, _ = measured(run, run.step_indexes[choose_steps(run, arguments.steps)])
+    steps = run.step_indexes[choose_steps(run, arguments.steps)]
     target = Path(arguments.output or Path(run.path, "pictures", "plots"))
     if target.is_dir() or not target.suffix:
         target = target / f"{arguments.film}.gif"
     chosen = {"frame": frame, "order": arguments.order, "frames": arguments.frames}
     with _writing(arguments, run, target)(target) as place:
-        film(phases, place, arguments.film, **chosen)
+        loaded(given("FILMS")[arguments.film])(run, steps, place, **chosen)
     print(f"  {target}")
     return 0
 
@@ -170,14 +192,17 @@ def _names(only: str | None) -> list[str]:
         return list(PLOTS)
     names = [word.replace("-", "_") for word in words(only)]
     for name in names:
-        if name not in PLOTS + MORE_PLOTS:
-            known = ",".join(PLOTS + MORE_PLOTS)
+        if name not in PLOTS | MORE_PLOTS:
+            known = ",".join(PLOTS | MORE_PLOTS)
             raise CommandError(f"--only {name} is no plot; expected some of {known}.")
     return names
 
 
-def _files(arguments: argparse.Namespace, run: Run, names: list[str]) -> dict[str, Path]:
+def _files(
+    arguments: argparse.Namespace, run: Run, draws: Mapping[str, Callable[..., None]]
+) -> dict[str, Path]:
     """The file of each plot."""
+    names = list(draws)
     target = Path(arguments.output) if arguments.output else Path(run.path, "pictures", "plots")
     ending = target.suffix[1:].lower()
     if not target.is_dir() and arguments.output and (ending in FORMATS or (ending and len(names) == 1)):
@@ -192,6 +217,8 @@ def _files(arguments: argparse.Namespace, run: Run, names: list[str]) -> dict[st
             raise CommandError(f"{target} ends in .{ending}, but --format says {arguments.format}.")
         return {names[0]: target}
     field = printable(arguments.field or "").replace("/", "_")
-    stems = {name: f"{name}_{field or FIELD}" if name == "heat_map" else name for name in names}
-    stems.update({name: f"{name}_{field}" for name in names if field and name.startswith("regimes")})
+    fields = {name: field for name in names if "field" in _takes(draws[name])}
+    if "heat_map" in fields:
+        fields["heat_map"] = field or FIELD
+    stems = {name: "_".join(filter(None, [name, fields.get(name)])) for name in names}
     return {name: target / f"{stem}.{arguments.format or 'png'}" for name, stem in stems.items()}

@@ -208,7 +208,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     import perfield
     from perfield.analysis.regimes import largest
     from perfield.derived.regimes import timings_of_run
-    from perfield.derived.rhythm_words import sharing_of
+    from perfield.topology import placement_of, sharing
 
     field, reduce = _what(arguments, saved)
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
@@ -222,7 +222,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     times = timings_of_run(
         run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
     )
-    if shared := sharing_of(run):
+    if shared := sharing(placement_of(run)).words:
         told = f"{shared}, and so do regimes"
         times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], told]))
     return times, where_and_when(run)

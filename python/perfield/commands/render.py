@@ -26,6 +26,7 @@ from perfield.commands._machine import (
 from perfield.commands._mesh import add_mesh_options, shown_mesh
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
+from perfield.studies import given, loaded
 from perfield.text import first_of, in_bytes, in_percent
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
@@ -71,13 +72,6 @@ SIZE_HELP = "width and height in pixels of images (1280x720), or of a film (1920
 CAMERA_HELP = """\
 of images and films: auto, front, side, top or iso; "position;focus;up", as in "4 3 2; 0 0 0; 0 0 1";
 topology:front is for the machine alone (auto)"""
-RHYTHM_HELP = """\
-also show, in each step, how many steps each rank is ahead of the mean (phase_steps), how many it
-is apart from those it receives from (phase_gradient_steps), and R (order_parameter)"""
-REGIMES_HELP = """\
-also show, in each step, the regime of each rank, pale where it is uncertain (regime_shade), and
-the share of its steps in the slow regime (slow_share); `perfield regimes` tells more"""
-REGIMES_OF_HELP = "what is timed for --regimes: a field in seconds, or a region (step_time_s)"
 LEAST_EXPLAINED = 0.5  # of the time in MPI calls that may wait, as for the finding "late rank"
 VIEWS = ("auto", "plain", "exploded", "dearest")
 VIEW_HELP = """\
@@ -102,9 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
-    add("--rhythm", action="store_true", help=RHYTHM_HELP)
-    add("--regimes", action="store_true", help=REGIMES_HELP)
-    add("--regimes-of", metavar="FIELD", help=REGIMES_OF_HELP)
+    for place in given("RENDERED").values():
+        loaded(place).add_arguments(parser)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--movie", metavar="FILE", help=MOVIE_HELP)
     add("--fps", metavar="RATE", type=_rate, help="frames per second of the film (4)")
@@ -186,27 +179,25 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
 
 
 def with_fields(run: Run, arguments: argparse.Namespace) -> RunView:
-    """The run with the fields that pictures take from analyses: those in --fields, those of --rhythm and
-    --regimes, of functions, and of waiting, if little enough is to be read and enough of it is explained."""
+    """The run with the fields that pictures take from analyses: those in --fields, those that options of
+    studies choose, of functions, and of waiting, if little enough is to be read and enough of it is
+    explained."""
     from perfield.derived.providers import FieldsOfRun
     from perfield.derived.providers.functions import Functions
-    from perfield.derived.providers.regimes import Regimes
-    from perfield.derived.providers.rhythm import Rhythm
     from perfield.derived.view import RunView
-    from perfield.output.telling import REGIMES, RHYTHM
 
     wanted, names = words(arguments.fields or ""), []
-    regimes = Regimes(run, arguments.regimes_of)
-    known = FieldsOfRun(run, [regimes])
-    if arguments.rhythm or set(RHYTHM).intersection(wanted):
-        known.provider(Rhythm).compute(RHYTHM, np.arange(0))  # a sentence, where there is no rhythm
-        names += RHYTHM
+    chosen = [loaded(place).chosen(run, arguments, wanted) for place in given("RENDERED").values()]
+    chosen = [provider for provider in chosen if provider is not None]
+    known = FieldsOfRun(run, chosen)
+    for provider in chosen:
+        shown = [field.name for field in provider.gives]
+        provider.compute(shown, np.arange(0))  # a sentence, where the run cannot have such fields
+        names += shown
+        for sentence in provider.notes:
+            print(f"note: {sentence}")
     names += _of_waits(run, known, arguments)
     names += known.provider(Functions).names
-    if arguments.regimes or arguments.regimes_of is not None or set(REGIMES).intersection(wanted):
-        for sentence in regimes.notes:
-            print(f"note: {sentence}")
-        names += REGIMES
     return RunView(run, [*names, *(name for name in wanted if name in known)], all_fields=known)
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from perfield.derived.providers import provider_classes
 from perfield.fields.functions import is_of_function
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, beside_computing, cost_field, waiting_of
-from perfield.output.telling import REGIMES, RHYTHM
 from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
@@ -129,7 +129,7 @@ def telling_steps(description: dict[str, Any]) -> list[int]:
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Computing and what ranks cost the others, waiting, rhythm and regimes where they were asked for, compute
+    Computing and what ranks cost the others, waiting, fields of studies that were added, compute
     times of the two regions with most to save, rank, one field of the simulation, the parts of the machine,
     and its nodes if there are several, and the switches between them. An overview has no images of parts.
     """
@@ -143,9 +143,9 @@ def default_values(description: dict[str, Any]) -> list[str]:
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
-    asked_for = [name for name in (*RHYTHM, *REGIMES[:2]) if name in known]
+    added = [name for provider in provider_classes() for name in provider.drawn if name in known]
     first = dict.fromkeys([*pair_of(description), waiting_of(known)])
-    return [*first, *asked_for, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+    return [*first, *added, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 
 def pair_of(description: dict[str, Any]) -> list[str]:

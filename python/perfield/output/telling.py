@@ -11,8 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfield.derived.providers.regimes import REGIMES
-from perfield.derived.providers.rhythm import RHYTHM
+from perfield.derived.providers import provider_classes
 from perfield.fields.waits import CAUSED, COLLECTIVE, LATE_RECEIVER, LATE_SENDER, ONE_SIDED
 from perfield.output.survey import COMPUTING, beside_computing, cost_field, waiting_of
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 REGIONS = 4  # those that balancing would help most
 WAITS = (CAUSED, LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED)
 OTHERS = (  # the most telling first
-    *RHYTHM,  # these and the next where they are asked for
-    *REGIMES,
     *WAITS,
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),
     *("resident_bytes", "io_write_bytes", "involuntary_switches", "rank"),
@@ -46,6 +43,7 @@ def telling_arrays(known: Collection[str], survey: Survey) -> list[str]:
         *pair,
         *(name for name, array in over.items() if array.base in costs and array.kind == "mean"),
         *costs,
+        *(field.name for provider in provider_classes() if provider.drawn for field in provider.gives),
         *OTHERS,
     ]
     made = {*known, *survey.over_steps, "compute_time_per_cell_s"}

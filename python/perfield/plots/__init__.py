@@ -18,12 +18,12 @@ from perfield.plots.flame import flame
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import imbalance
-from perfield.plots.phase_lag import phase_lag
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
 from perfield.plots.sizes import message_sizes, tiny_senders
 from perfield.plots.speedup import scaling
 from perfield.plots.timeline import wait_timeline
+from perfield.studies import given, loaded
 
 if find_spec("matplotlib") is None:
     raise ImportError(
@@ -39,9 +39,16 @@ __all__ = [
     "imbalance",
     "message_matrix",
     "message_sizes",
-    "phase_lag",
     "region_bars",
     "scaling",
     "tiny_senders",
     "wait_timeline",
+    *given("PLOTS"),
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Loads a plot of a study at its first use."""
+    if name not in given("PLOTS"):
+        raise AttributeError(f"module 'perfield.plots' has no attribute {name!r}")
+    return loaded(given("PLOTS")[name])

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from perfield.derived.run import Run
 
 
-def imbalance_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def imbalance_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """Imbalance of compute time, and below it the seconds behind it, by step."""
     above, below = figure.subplots(2, 1, sharex=True)
     imbalance(run, steps, above, source).set_xlabel("")
@@ -52,63 +50,30 @@ def heat_map_figure(
             image.set_clim(0.0, max(other.get_clim()[1] for other in images))
 
 
-def messages_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def messages_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """The bytes between all pairs of ranks."""
     figure.set_layout_engine("compressed")  # keeps the legend beside the square
     message_matrix(run, steps, figure.subplots(), source)
 
 
-def sizes_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def sizes_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """Messages by size, and beside them the ranks that send most tiny ones."""
     left, right = figure.subplots(1, 2)
     message_sizes(run, steps, left, source)
     tiny_senders(run, steps, right, source)
 
 
-def regions_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def regions_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """Where the time of a step goes, region by region."""
     region_bars(run, steps, figure.subplots(), source)
 
 
-def rhythm_figure(
-    run: Run,
-    steps: Steps,
-    figure: Figure,
-    field: str = "",
-    source: Source | None = None,
-    order: str | None = None,
-) -> None:
-    """Whether ranks march in step: their phases and what judges them. order : as for `plots.rhythm.page`."""
-    from perfield.plots.rhythm import of_run
-
-    of_run(run, steps, figure, order=order)
-
-
-def rhythm_and_model_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
-    """The same beside what a model of the run predicts."""
-    from perfield.plots.rhythm import run_and_model
-
-    run_and_model(run, steps, figure)
-
-
-def idle_wave_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def idle_wave_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """How long ranks waited behind the longest delay that travelled through them."""
     idle_wave(run, axes=figure.subplots(), source=source)
 
 
-def waits_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
+def waits_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:
     """A logged step, rank by rank: computing, MPI calls, and who waited for whom. steps : None chooses."""
     figure.set_figheight(1.9 + 0.42 * min(max(run.n_ranks, 3), MOST_LANES))
     wait_timeline(run, steps, figure.subplots(), source)
@@ -136,7 +101,6 @@ def flame_figure(
     run: Run,
     steps: Steps,
     figure: Figure,
-    field: str = "",
     source: Source | None = None,
     rank: int | None = None,
 ) -> None:
@@ -158,8 +122,6 @@ FIGURES: dict[str, Callable[..., None]] = {
     "heat_map": heat_map_figure,
     "messages": messages_figure,
     "regions": regions_figure,
-    "rhythm": rhythm_figure,
-    "rhythm_and_model": rhythm_and_model_figure,
     "sizes": sizes_figure,
     "idle_wave": idle_wave_figure,
     "waits": waits_figure,

@@ -26,7 +26,7 @@ from perfield.text import in_number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfield.analysis.rhythm.idle_waves import Front, IdleWave
+    from perfield.analysis.idle_waves import Front, IdleWave
     from perfield.derived.run import Run
 
 LEAST_BESIDE = 4  # steps before and behind the wave
@@ -42,7 +42,7 @@ def idle_wave(
 ) -> Axes:
     """Draws how long ranks waited in the steps around an idle wave, and lines along its fronts.
 
-    wave : of `perfield.analysis.rhythm.idle_waves`, with the run's ranks and steps; None: the one with the
+    wave : of `perfield.analysis.idle_waves`, with the run's ranks and steps; None: the one with the
     longest delay. axes, source : as `perfield.plots` says.
     Raises PlotError if no delay travelled.
     """

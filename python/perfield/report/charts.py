@@ -8,12 +8,14 @@ import importlib.util
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfield.analysis.findings import idle_wave
 from perfield.report.contents import Report
+from perfield.studies import given, loaded
 from perfield.text import start
 
 if TYPE_CHECKING:
@@ -85,10 +87,10 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     known = report.observed.has
 
     def region_bars() -> Image:
-        figure = _figure(4.9)
+        figure = page_figure(4.9)
         newest = steps[-report.region_sums.n_frames :]
         regions_figure(run, newest, figure, source=source)
-        return _image(
+        return image(
             figure,
             "region_bars",
             (("region_bars", ""),),
@@ -98,9 +100,9 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         )
 
     def imbalance() -> Image:
-        figure = _figure(5.2)
+        figure = page_figure(5.2)
         imbalance_figure(run, steps, figure, source=source)
-        return _image(
+        return image(
             figure,
             "imbalance",
             (("imbalance", ""),),
@@ -113,7 +115,7 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     def heat_map(field: str) -> Image:
         from perfield.plots import heat_map as plot
 
-        figure, shows = _figure(5.2), [("heat_map", field)]
+        figure, shows = page_figure(5.2), [("heat_map", field)]
         beside, caption = "", ONE_FIELD
         if field == PAIR[0]:
             heat_map_figure(run, steps, figure, field, source)
@@ -122,7 +124,7 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         else:
             plot(run, field, steps, figure.subplots(), source)
         means = f" Each value is the mean of {source.joined} steps." if source.joined > 1 else ""
-        return _image(
+        return image(
             figure,
             f"heat_map-{field}",
             tuple(shows),
@@ -134,12 +136,12 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         from perfield.catalyst_scripts.palette import regime_colours
         from perfield.plots.regimes import cost_of_slow_steps, regimes_map, times_map
 
-        found, figure = report.regimes, _figure(9.0)
+        found, figure = report.regimes, page_figure(9.0)
         above, middle, below = figure.subplots(3, 1, height_ratios=(1, 1, 0.9))
         times_map(found.times, above)
         regimes_map(found.times, middle)
         cost_of_slow_steps(found.longest, below)
-        return _image(
+        return image(
             figure,
             "regimes",
             (("regimes", ""),),
@@ -153,9 +155,9 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     def wave() -> Image:
         from perfield.plots import idle_wave as plot
 
-        figure = _figure(5.2)
+        figure = page_figure(5.2)
         plot(run, idle_wave.worth_reporting(report.observed)[0], figure.subplots(), source)
-        return _image(
+        return image(
             figure,
             "idle_wave",
             (("idle_wave", PAIR[1]),),
@@ -165,24 +167,10 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             "the steeper the line, the faster the delay travels.",
         )
 
-    def lag() -> Image:
-        from perfield.plots import phase_lag as plot
-
-        figure = _figure(4.6)
-        plot(run, steps, figure.subplots())
-        return _image(
-            figure,
-            "phase_lag",
-            (("phase_lag", ""),),
-            "Heat map of phases: a row for each rank, over time, coloured by how many steps it is behind the "
-            "foremost one.",
-            "In a wavefront the colour changes evenly from rank to rank, and stays so.",
-        )
-
     def matrix() -> Image:
-        figure = _figure(5.6)
+        figure = page_figure(5.6)
         messages_figure(run, steps, figure, source=source)
-        return _image(
+        return image(
             figure,
             "message_matrix",
             (("message_matrix", ""),),
@@ -206,8 +194,9 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         yield regimes
     if any(finding.picture.kind == "idle_wave" for finding in report.findings):
         yield wave
-    if any(finding.picture.kind == "phase_lag" for finding in report.findings):
-        yield lag
+    for kind, place in given("FINDING_IMAGES").items():
+        if any(finding.picture.kind == kind for finding in report.findings):
+            yield partial(loaded(place), report)
     if len(report.observed.messages):
         yield matrix
 
@@ -260,13 +249,14 @@ def read_source(report: Report) -> Source:
     return Read(report.run)
 
 
-def _figure(height: float) -> Figure:
+def page_figure(height: float) -> Figure:
+    """An empty figure as wide as the page. height : inches."""
     from perfield.plots.style import new_figure
 
     return new_figure((WIDTH, height))
 
 
-def _image(
+def image(
     figure: Figure,
     name: str,
     shows: tuple,

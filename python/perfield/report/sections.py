@@ -12,6 +12,7 @@ from perfield.analysis.regimes.words import tables
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
 from perfield.report.contents import Report, Setting
+from perfield.studies import given
 from perfield.text import (
     Table,
     begin_of_list,
@@ -228,7 +229,8 @@ def _regions(report: Report) -> Section:
 
 
 def _heat_maps(report: Report) -> Section:
-    return Section("ranks", "Each rank in each step", images=("heat_map", "idle_wave", "phase_lag"))
+    images = ("heat_map", "idle_wave", *given("FINDING_IMAGES"))
+    return Section("ranks", "Each rank in each step", images=images)
 
 
 def _regimes(report: Report) -> Section | None:

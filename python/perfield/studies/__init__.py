@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Studies of a run that the rest of perfield does not know by name: each folder beside this file is one.
 
-The `__init__.py` of a study says what it gives, as tables from names to places in the study:
+The `__init__.py` of a study says what it gives, as tables from names to places in the study ("module" or
+"module:name"). Nothing of a study is loaded before it is used.
 
-COMMANDS : subcommands of `perfield`; each place is a module as in `perfield.commands`.
-
-Nothing of a study is loaded before it is used.
+NAMES : of `perfield`, as `perfield.phases_of_run`. PLOTS : of `perfield.plots`.
+COMMANDS : subcommands; each place is a module as in `perfield.commands`.
+PROVIDERS : of fields; modules as in `perfield.derived.providers`.
+FINDINGS : modules as in `perfield.analysis.findings`.
+FIGURES, MORE_FIGURES : of `perfield plot`, by default and with --only; functions as in `plots/figures.py`
+whose first sentence says what they show; each takes what it needs of field, rank and order.
+FILMS : of `perfield plot --film`; functions of run, steps, path, frame, order and frames.
+RENDERED : options of `perfield render` that show fields; modules with add_arguments(parser) and
+chosen(run, arguments, fields), the provider to show or None.
+FINDING_IMAGES : of the report, by kind of a finding's picture; functions of a Report that return an Image.
+RHYTHM_MODELS : of `perfield rhythm --model`; a module as `oscillators/beside.py`.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import iter_modules, resolve_name
 from types import ModuleType
+from typing import Any
 
 
 @cache
@@ -22,10 +32,17 @@ def studies() -> tuple[ModuleType, ...]:
     return tuple(import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
 
 
+@cache
 def given(what: str) -> dict[str, str]:
-    """What the studies give of one kind, such as COMMANDS: by its name, the full name of its module."""
+    """What the studies give of one kind, such as COMMANDS: by its name, the place that `loaded` takes."""
     return {
         name: f"{study.__name__}.{place}"
         for study in studies()
         for name, place in getattr(study, what, {}).items()
     }
+
+
+def loaded(place: str) -> Any:
+    """The module "perfield.studies.rhythm.fields", or what "perfield.studies.rhythm.of_run:phases_of_run"
+    names in one."""
+    return resolve_name(place)

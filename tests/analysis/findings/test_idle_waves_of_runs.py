@@ -12,9 +12,10 @@ import rhythm_runs
 from simulated_waves import T_COMP, chain, simulated
 
 import perfield
-from perfield.analysis.findings import answers, idle_wave, wavefront
-from perfield.analysis.rhythm import order_parameter, phases, spread
+from perfield.analysis.findings import answers, idle_wave
 from perfield.derived.observe import observe
+from perfield.studies.rhythm import finding as wavefront
+from perfield.studies.rhythm.model import order_parameter, phases, spread
 
 DELAY = 2, 11, 60  # rank, step counted from 1, periods: as in delayed_run
 DELAY_S = 1.2

@@ -4,7 +4,7 @@
 Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
 fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
 find(), which yields findings. It may have lacks(), which says what else it would have needed to say no. To
-add one, write a module and add it to QUESTIONS.
+add one, write a module and add it to QUESTIONS; studies give theirs by themselves.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from perfield.analysis.findings import (
     tiny_messages,
     wait_causes,
     waited_for,
-    wavefront,
 )
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
+from perfield.studies import given, loaded
 
 __all__ = [
     "OF_PLACEMENT",
@@ -88,8 +88,8 @@ QUESTIONS: tuple[ModuleType, ...] = (
     *OF_PLACEMENT,
     steps_get_slower,
     memory_growth,
-    wavefront,
     noise,
+    *map(loaded, given("FINDINGS").values()),
 )
 LATE = ("rank that all wait for", "late rank")
 # Ranks that are slow for one of the causes are reported once.

@@ -14,7 +14,7 @@ from perfield.analysis.steps import output_steps
 from perfield.text import counted, in_number, in_percent, in_seconds, start
 
 if TYPE_CHECKING:
-    from perfield.analysis.rhythm.idle_waves import Front, IdleWave
+    from perfield.analysis.idle_waves import Front, IdleWave
 
 QUESTION = "Does a delay of one rank travel through the others?"
 KINDS = ("idle wave",)
@@ -34,7 +34,7 @@ def waves(observed: Observed) -> tuple[IdleWave, ...]:
     or more often. Where frames become longer, only those as short as the first are looked at, as a delay
     travels from step to step.
     """
-    from perfield.analysis.rhythm.idle_waves import idle_waves  # brings xarray
+    from perfield.analysis.idle_waves import idle_waves  # brings xarray
 
     if not all(map(observed.has, NEEDS)):
         return ()

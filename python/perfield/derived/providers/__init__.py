@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from importlib import import_module, metadata
+from importlib import metadata
 from pkgutil import iter_modules
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.fields.table import Field
+from perfield.studies import given, loaded
 from perfield.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,11 +35,13 @@ class Provider:
 
     gives : the fields that a run may have; `<region>` in a name stands for each of its regions.
     whole : it computes all frames together, so each new step of a running program changes all values. Such
-    fields are found by name alone.
+    fields are found by name alone. drawn : of its fields, those that images show by default, where pictures
+    hold them.
     """
 
     gives: Sequence[Field] = ()
     whole = False
+    drawn: Sequence[str] = ()
 
     def __init__(self, run: RunDirectory):
         self.run = run
@@ -75,6 +78,11 @@ class Provider:
     def in_words(self, name: str) -> Mapping[int, str]:
         """What the values of a field stand for, where it is a category."""
         return {}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences on how the fields of this run were computed."""
+        return ()
 
     def telling(self) -> Sequence[int]:
         """Positions of the frames that show the fields best."""
@@ -237,9 +245,11 @@ class FieldsOfRun:
 
 @cache
 def provider_classes() -> tuple[type[Provider], ...]:
-    """perfield's own providers, the kernel first, then those that are installed as entry points."""
+    """perfield's own providers, the kernel first, those of studies, and those that are installed as entry
+    points."""
     names = sorted((one.name for one in iter_modules(__path__)), key=lambda name: (name != "kernel", name))
-    classes = [import_module(f"{__name__}.{name}").PROVIDER for name in names]
+    classes = [loaded(f"{__name__}.{name}").PROVIDER for name in names]
+    classes += [loaded(place).PROVIDER for place in given("PROVIDERS").values()]
     for point in entry_points():
         try:
             classes.append(point.load())

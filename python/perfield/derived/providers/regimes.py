@@ -38,6 +38,7 @@ class Regimes(Provider):
     """
 
     whole = True
+    drawn = REGIMES[:2]
     gives = tuple(
         Field(
             name,

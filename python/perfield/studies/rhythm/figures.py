@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `perfield plot` and the report draw of rhythm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfield.derived.run import Run
+    from perfield.plots.style import Steps
+    from perfield.report.charts import Image
+    from perfield.report.contents import Report
+
+
+def rhythm(run: Run, steps: Steps, figure: Figure, *, order: str | None = None) -> None:
+    """Whether ranks march in step: phases over time, and what judges them. order : as for `plots.page`."""
+    from perfield.studies.rhythm.plots import of_run
+
+    of_run(run, steps, figure, order=order)
+
+
+def circle(run: Run, steps: Steps, path: Path, **chosen: Any) -> None:
+    """A film of phases on a circle. chosen : frame, order and frames of `plots.film`."""
+    from perfield.studies.rhythm.plots import film, measured
+
+    film(measured(run, steps)[0], path, "circle", **chosen)
+
+
+def matrix(run: Run, steps: Steps, path: Path, **chosen: Any) -> None:
+    """A film of the differences of all pairs of ranks; as `circle`."""
+    from perfield.studies.rhythm.plots import film, measured
+
+    film(measured(run, steps)[0], path, "matrix", **chosen)
+
+
+def lag_image(report: Report) -> Image:
+    """How far ranks are behind the foremost one, for the report."""
+    from perfield.report.charts import image, page_figure
+    from perfield.studies.rhythm.plots.phase_lag import phase_lag
+
+    figure = page_figure(4.6)
+    phase_lag(report.run, report.observed.index, figure.subplots())
+    return image(
+        figure,
+        "phase_lag",
+        (("phase_lag", ""),),
+        "Heat map of phases: a row for each rank, over time, coloured by how many steps it is behind the "
+        "foremost one.",
+        "In a wavefront the colour changes evenly from rank to rank, and stays so.",
+    )
