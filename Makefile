@@ -118,6 +118,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
+TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 .PHONY: demo demo-openfoam gallery test test-long hunt bench faults fuzz overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
@@ -135,11 +136,16 @@ demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodi
 gallery: gallery-packages .venv/installed ## show figures of the dissertation, of rhythm and of regimes, from runs of its own (GALLERY_ARGS=7.1)
 	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
+# One process of pytest per core, then the tests that need the machine alone. 5: no test was chosen.
 test: test-packages .venv/installed ## run the tests
-	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)
+	@status=0; \
+	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadfile -m "not long and not alone" --budget $(PYTEST_ARGS) \
+	  || [ $$? = 5 ] || status=1; \
+	$(BIN)/python -m pytest -q -m "alone and not long" $(PYTEST_ARGS) || [ $$? = 5 ] || status=1; \
+	exit $$status
 
 test-long: long-packages .venv/installed ## run the tests that take minutes
-	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m long --budget $(PYTEST_ARGS)
 
 SEED = 1
 PROBLEM =
