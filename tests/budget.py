@@ -71,7 +71,7 @@ class Budget:
         self.taken.update(getattr(node, "workeroutput", {}).get("cpu_s", {}))
 
     def pytest_terminal_summary(self, terminalreporter, config) -> None:
-        if not config.option.budget:
+        if not config.option.budget or hasattr(config, "workerinput"):
             return
         folders: Counter[str] = Counter()
         for file, seconds in self.taken.items():
