@@ -118,7 +118,8 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam gallery test test-long hunt bench faults fuzz overhead docs
+TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+.PHONY: demo demo-openfoam gallery check test test-long hunt bench faults fuzz overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -135,11 +136,22 @@ demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodi
 gallery: gallery-packages .venv/installed ## show figures of the dissertation, of rhythm and of regimes, from runs of its own (GALLERY_ARGS=7.1)
 	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
+# The tests that start no program, in about a minute with the style: for each commit.
+PURE_TESTS = tests/analysis tests/studies tests/text tests/topology tests/test_house.py tests/test_rooms.py
+check: lint .venv/installed ## check the style and run the tests that start no program, in about a minute
+	@$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) -m "not long" $(wildcard $(PURE_TESTS)) $(PYTEST_ARGS)
+
+# One process of pytest per core, then the tests that need the machine alone. 5: no test was chosen.
+ALONE = $(if $(PYTEST_ARGS),,$$(grep -rl 'pytest\.mark\.alone' --include='test_*.py' tests))
 test: test-packages .venv/installed ## run the tests
-	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)
+	@status=0; \
+	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadfile -m "not long and not alone" --budget \
+	  $(PYTEST_ARGS) || [ $$? = 5 ] || status=1; \
+	$(BIN)/python -m pytest -q -m "alone and not long" $(PYTEST_ARGS) $(ALONE) || [ $$? = 5 ] || status=1; \
+	exit $$status
 
 test-long: long-packages .venv/installed ## run the tests that take minutes
-	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m long --budget $(PYTEST_ARGS)
 
 SEED = 1
 PROBLEM =

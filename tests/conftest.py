@@ -8,7 +8,6 @@ run without the caller's PERFIELD_* variables.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shlex
 import shutil
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from built import built, compiler_state, state_of
 
 try:
     from hypothesis import settings
@@ -30,6 +30,7 @@ else:
     settings.register_profile("perfield", deadline=None, print_blob=True)
     settings.load_profile("perfield")
 
+pytest_plugins = ["budget"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
@@ -164,6 +165,33 @@ def mpi(request, bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Mpi
     return installed_mpi(request.param, tmp_path_factory)
 
 
+# MPICH's ranks poll without a pause, so that four on two cores wait for one another's time slices.
+YIELDING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+unsigned ucp_worker_progress(void* worker) {
+  static unsigned (*next)(void*);
+  static __thread unsigned idle;
+  if (!next) next = (unsigned (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_progress");
+  const unsigned done = next(worker);
+  idle = done ? 0 : idle + 1;
+  if (idle > 50) sched_yield();
+  return done;
+}
+"""
+
+
+def yielding() -> Path:
+    """A library to preload that lets a rank of MPICH give its core away while it polls (UCX)."""
+
+    def compile_in(folder: Path) -> None:
+        words = ["gcc", "-O1", "-shared", "-fPIC", "-x", "c", "-", "-o", folder / "libyielding.so"]
+        subprocess.run(words, input=YIELDING, text=True, check=True)
+
+    return built("yielding", (YIELDING, compiler_state("gcc")), compile_in) / "libyielding.so"
+
+
 def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The MPI "openmpi" or "mpich"; Debian can have both installed."""
     options = ["--oversubscribe"] if name == "openmpi" else []
@@ -171,6 +199,7 @@ def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
 
     def run(n: int, *argv: object, env=None, cwd: Path | None = None, timeout: float = 120) -> Completed:
         folder = cwd or tmp_path_factory.mktemp(name)
+        env = {"LD_PRELOAD": str(yielding()), **(env or {})} if name == "mpich" else env
         return run_command([f"mpirun.{name}", *options, "-n", n, *argv], env, folder, timeout)
 
     return Mpi(name, f"mpicc.{name}", f"mpicxx.{name}", f"mpif90.{name}", run)
@@ -235,10 +264,9 @@ def build_c(
     source : the Path of a file, or its text. name : the program's name; if it (or the file's) ends with
     ".cpp" or ".cc", the source is C++. flags : more words for the compiler; add `-lperfield` here if needed.
     by : the Mpi whose compilers to use; default Open MPI. Returns the program's Path; equal calls compile
-    only once.
+    only once, whatever process makes them (tests/built.py).
     """
-    built: dict[str, Path] = {}
-    root = tmp_path_factory.mktemp("programs")
+    of_this_run = str(tmp_path_factory.getbasetemp())
 
     def build(
         source: Path | str, *flags: str, name: str | None = None, mpi: bool = True, by: Mpi | None = None
@@ -249,20 +277,25 @@ def build_c(
         compiler = ("mpicxx" if mpi else "g++") if is_cpp else ("mpicc" if mpi else "gcc")
         if by:
             compiler = by.cxx if is_cpp else by.cc
+        beside = source.parent if isinstance(source, Path) else None
         words = [compiler, "-O1", "-g", "-Wall", "-std=c++17" if is_cpp else "-std=gnu11"]
-        key = hashlib.sha256(repr((text, flags, name, compiler)).encode()).hexdigest()[:16]
-        if key not in built:
-            folder = root / key
-            folder.mkdir()
+        words += [f"-I{beside}"] if beside else []
+        cflags = perfield_flags("--cflags")
+
+        def compile_in(folder: Path) -> None:
             file = folder / f"source{'.cpp' if is_cpp else '.c'}"
             file.write_text(text)
-            program = folder / Path(name).stem
-            beside = [f"-I{source.parent}"] if isinstance(source, Path) else []
-            cflags = perfield_flags("--cflags")
-            result = run_command([*words, *beside, *cflags, file, "-o", program, *flags], None, folder, 300)
+            command = [*words, *cflags, file, "-o", folder / Path(name).stem, *flags]
+            result = run_command(command, None, folder, 300)
             assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stderr}"
-            built[key] = program
-        return built[key]
+
+        headers = [state_of(Path(flag[2:])) for flag in cflags if flag.startswith("-I")]
+        headers += [state_of(beside, "*.h*")] if beside else []
+        used = [state_of(file.parent, file.name) for file in map(Path, flags) if file.is_file()]
+        key = text, words, cflags, flags, used, headers, compiler_state(compiler)
+        if any(of_this_run in str(flag) for flag in flags):
+            key = key, of_this_run
+        return built(Path(name).stem, key, compile_in) / Path(name).stem
 
     return build
 
@@ -285,41 +318,44 @@ def with_scorep(tmp_path_factory) -> Callable[..., Path]:
     return build
 
 
-def build_testcase(name: str, include: str, build: Path, *options: str) -> Path:
-    """Builds testcase/<name> in the folder `build`, as users do, against the headers in `include`.
+def build_testcase(name: str, include: str, *options: str) -> Path:
+    """The folder in which testcase/<name> is built, as users build it, against the headers in `include`.
 
     options : more words for CMake.
     """
     source = REPOSITORY / "testcase" / name
-    for argv in (
-        ["cmake", "-S", source, "-B", build, f"-DPERFIELD_INCLUDE={include}", *options],
-        ["cmake", "--build", build, "--parallel", "2"],
-    ):
-        result = run_command(argv, None, build, 600)
-        assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stdout}\n{result.stderr}"
-    return build
+
+    def build_in(folder: Path) -> None:
+        for argv in (
+            ["cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DPERFIELD_INCLUDE={include}", *options],
+            ["cmake", "--build", folder],
+        ):
+            result = run_command(argv, None, folder, 600)
+            assert result.returncode == 0, (
+                f"{' '.join(result.args)} failed:\n{result.stdout}\n{result.stderr}"
+            )
+
+    key = str(source), state_of(source), include, state_of(Path(include)), options
+    return built(name, key, build_in)
 
 
 @pytest.fixture(scope="session")
-def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def heat3d(perfield_flags: Callable[[str], list[str]]) -> Path:
     """The heat case, built as users build it, against the installed package."""
-    include = perfield_flags("--include")[0]
-    return build_testcase("heat3d", include, tmp_path_factory.mktemp("heat3d")) / "heat3d"
+    return build_testcase("heat3d", perfield_flags("--include")[0]) / "heat3d"
 
 
 @pytest.fixture(scope="session")
-def rhythm_programs(perfield_flags, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs of testcase/rhythm, built once."""
-    include = perfield_flags("--include")[0]
-    return build_testcase("rhythm", include, tmp_path_factory.mktemp("rhythm-programs"))
+def rhythm_programs(perfield_flags) -> Path:
+    """The folder of the programs of testcase/rhythm."""
+    return build_testcase("rhythm", perfield_flags("--include")[0])
 
 
 @pytest.fixture(scope="session")
-def poisson(perfield_flags, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The solver of testcase/poisson, built once, in half the time: its files as one, little optimised."""
+def poisson(perfield_flags) -> Path:
+    """The solver of testcase/poisson, built in half the time: its files as one, little optimised."""
     quick = "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
-    build = tmp_path_factory.mktemp("poisson")
-    return build_testcase("poisson", perfield_flags("--include")[0], build, *quick) / "poisson"
+    return build_testcase("poisson", perfield_flags("--include")[0], *quick) / "poisson"
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from c_programs import mpi_program
 
 import perfield
 
+pytestmark = pytest.mark.alone
+
 # Rank 0 computes 200 ms in `flux`. The others compute 20 ms, and then wait for its message.
 LATE_SENDER = mpi_program("""
   int word = 0;

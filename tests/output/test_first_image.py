@@ -16,6 +16,8 @@ import perfield
 from perfield.output.image_plan import plan_images
 from perfield.output.survey import survey
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def rendered(planted_run, perfield_cli, tmp_path):

@@ -3,35 +3,28 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import build_testcase
 
-CASES = Path(__file__).resolve().parents[2] / "testcase"
+
+def pytest_collection_modifyitems(items) -> None:
+    """Programs of testcase/ run with Open MPI; with MPICH in `make test-long`.
+
+    tests/bridge has what each MPI does differently.
+    """
+    for item in items:
+        of_mpich = getattr(item, "callspec", None) and item.callspec.params.get("mpi") == "mpich"
+        if of_mpich and item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")
-def build_case(mpi, perfield_flags, tmp_path_factory) -> Callable[..., Path]:
-    """build_case(name, *options): builds testcase/<name> with this MPI, once per name; returns its folder."""
-    built: dict[tuple, Path] = {}
-
-    def build(name: str, *options: str) -> Path:
-        if (name, options) not in built:
-            folder = tmp_path_factory.mktemp(f"{name}-{mpi.name}")
-            compilers = [
-                f"-DMPI_{language}_COMPILER={compiler}"
-                for language, compiler in (("C", mpi.cc), ("CXX", mpi.cxx), ("Fortran", mpi.fc))
-            ]
-            include = f"-DPERFIELD_INCLUDE={perfield_flags('--include')[0]}"
-            for argv in (
-                ["cmake", "-S", CASES / name, "-B", folder, "-G", "Ninja", *compilers, include, *options],
-                ["cmake", "--build", folder],
-            ):
-                result = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600)
-                assert result.returncode == 0, f"{argv} failed:\n{result.stdout}\n{result.stderr}"
-            built[name, options] = folder
-        return built[name, options]
-
-    return build
+def build_case(mpi, perfield_flags) -> Callable[..., Path]:
+    """build_case(name, *options): the folder in which testcase/<name> is built with this MPI."""
+    compilers = [
+        f"-DMPI_{of}_COMPILER={name}" for of, name in (("C", mpi.cc), ("CXX", mpi.cxx), ("Fortran", mpi.fc))
+    ]
+    return lambda name, *options: build_testcase(name, perfield_flags("--include")[0], *compilers, *options)

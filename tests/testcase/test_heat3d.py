@@ -53,6 +53,7 @@ def slow_heat(points, walls, internal, spacing, dt, steps):
     return t, np.array(changes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_27_ranks_agree_with_an_independent_solver(solve, exchange):
     text = solve(27, INPUT, "--exchange", exchange)
@@ -63,6 +64,7 @@ def test_27_ranks_agree_with_an_independent_solver(solve, exchange):
     np.testing.assert_allclose(number(text, "centre temperature"), t[5, 5, 5], rtol=1e-12)
 
 
+@pytest.mark.long
 def test_every_exchange_and_division_gives_equal_bits(solve):
     points = ("--points", 12, 12, 12)
     results = {
@@ -81,12 +83,14 @@ def verify(solve, n, dt, steps):
     return number(text, "largest error")
 
 
+@pytest.mark.long
 def test_error_is_second_order_in_space(solve):
     end, coarse, fine = 100.0, 9, 19  # distances 0.1 and 0.05 m, and a quarter of the time step
     ratio = verify(solve, coarse, 1.0, int(end)) / verify(solve, fine, 0.25, int(4 * end))
     assert ratio == pytest.approx(4, rel=0.02)
 
 
+@pytest.mark.long
 def test_error_matches_theory(solve):
     n, dt, steps = 11, 1.0, 60
     d = 1 / (n + 1)
@@ -97,6 +101,7 @@ def test_error_matches_theory(solve):
     assert verify(solve, n, dt, steps) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.long
 def test_run_stops_at_convergence(solve):
     text = solve(1, "--minds", 1, 1, 1, "--check-convergence", "--precision-T", 10)
     changes = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
@@ -130,6 +135,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", REFUSALS)
 def test_bad_input_is_refused_with_a_remedy(heat3d, mpirun, what):
     options, sentence = REFUSALS[what]
@@ -139,12 +145,14 @@ def test_bad_input_is_refused_with_a_remedy(heat3d, mpirun, what):
     assert result.stdout == ""
 
 
+@pytest.mark.long
 def test_largest_stable_time_step_is_accepted(solve):
     text = solve(1, "--minds", 1, 1, 1, "--dt", 1.975, "--steps", 300)
     changes = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
     assert changes[-1] < 0.01 * changes[0]
 
 
+@pytest.mark.long
 def test_bad_input_line_is_named_by_number(heat3d, mpirun, tmp_path):
     (tmp_path / "bad.input").write_text("# a comment\ndt = 0.5\ninternal_T 200\ndtt = 1\n")
     result = mpirun(1, heat3d, tmp_path / "bad.input")
@@ -152,6 +160,7 @@ def test_bad_input_line_is_named_by_number(heat3d, mpirun, tmp_path):
     assert "bad.input:4: unknown key 'dtt'" in result.stderr
 
 
+@pytest.mark.long
 def test_hot_spot_visits_every_rank(solve):
     text = solve(8, *EIGHT_RANKS, "--hot-spot", 0.1, "--print-hot-spot", "--steps", 16, "--print-log", 0)
     assert set(re.findall(r"hot spot on rank (\d+)", text)) == set("01234567")

@@ -65,6 +65,7 @@ def numbers(text: str) -> list[tuple[str, float]]:
     return checksum + [(name, float(number)) for name, number in found]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_numbers_equal_the_cpp_case_to_the_bit(heat3d, heat3d_fortran, solve, exchange):
     options = (*FOUR_RANKS, "--exchange", exchange, "--hot-spot", 0.1, "--print-hot-spot", "--steps", 5)
@@ -73,6 +74,7 @@ def test_numbers_equal_the_cpp_case_to_the_bit(heat3d, heat3d_fortran, solve, ex
     assert len(numbers(texts[0])) == 1 + 5 * 3 + 2
 
 
+@pytest.mark.long
 def test_error_equals_the_cpp_case(heat3d, heat3d_fortran, solve):
     options = ("--minds", 1, 1, 1, "--verify", "--print-log", 0, "--steps", 7)
     texts = [solve(program, 1, *options) for program in (heat3d, heat3d_fortran)]
@@ -80,6 +82,7 @@ def test_error_equals_the_cpp_case(heat3d, heat3d_fortran, solve):
     assert numbers(texts[1]) == numbers(texts[0])
 
 
+@pytest.mark.long
 def test_options_override_the_cpp_input_file(heat3d_fortran, heat3d, solve):
     options = (INPUT, "--minds", 1, 1, 1, "--check-convergence", "--precision-T", 10)
     texts = [solve(program, 1, *options) for program in (heat3d, heat3d_fortran)]
@@ -99,6 +102,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", REFUSALS)
 def test_bad_input_is_refused_with_a_remedy(mpi, heat3d_fortran, what):
     if mpi.name == "mpich":
@@ -153,6 +157,7 @@ def test_mesh_and_temperature_equal_the_cpp_case(measure, heat3d, heat3d_fortran
         assert (0, "change") in run.fields(rank, 0)
 
 
+@pytest.mark.long
 def test_measuring_does_not_change_output(measure, solve, heat3d_fortran):
     options = (*FOUR_RANKS, "--steps", 3)
     assert measure(heat3d_fortran, 4, *options)[0] == solve(heat3d_fortran, 4, *options)

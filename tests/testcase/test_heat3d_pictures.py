@@ -98,6 +98,7 @@ def test_render_writes_both_series(measured, perfield_cli):
         assert (run.path / f"pictures/{name}.pvd").read_text().count("timestep=") >= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_error_is_second_order_in_space(mpi, build_case, case):
     errors = []

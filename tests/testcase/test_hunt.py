@@ -115,6 +115,7 @@ def test_seeds_of_the_command_line(hunt):
         seeds("all")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("seed", [CELLS_IN_STENCIL, OUTPUT_IN_PLATE, SERIAL_IN_PARTICLES])
 def test_report_names_what_is_planted(seed, hunt, programs, tmp_path):
     found = hunt["hunt"].hunted(hunt["plant"].drawn(seed), programs, tmp_path, tries=2)

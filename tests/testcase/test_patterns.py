@@ -156,6 +156,7 @@ def test_pieces_fill_the_cube_without_gap_or_overlap(measure, pattern):
     np.testing.assert_array_equal(cells, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pattern", "n"), [("multigrid", 8), ("multipartition", 9)])
 def test_closed_form_holds_on_other_numbers_of_ranks(mpi, measure, pattern, n):
     if mpi.name == "mpich":

@@ -13,6 +13,8 @@ import pytest
 import perfield
 from perfield.report import report
 
+pytestmark = pytest.mark.alone
+
 SOURCE = Path(__file__).resolve().parents[2] / "testcase/planted/planted.cpp"
 RATIOS = {  # of the ranks' compute times, in multiples of rank 3's
     "cells": [1, 2, 1, 1],

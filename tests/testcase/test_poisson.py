@@ -113,10 +113,12 @@ def twin() -> np.ndarray:
     return whole + np.diag(~inner.ravel() * 1.0)
 
 
+@pytest.mark.long
 def test_the_matrix_is_that_of_trilinear_elements_with_a_jump(matrix):
     np.testing.assert_allclose(matrix(1), twin(), atol=1e-14)  # rounding of numbers up to 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_ranks", [2, pytest.param(6, id="6, of which some own nothing")], ids=str)
 def test_the_matrix_is_symmetric_positive_definite_and_the_same_on_any_ranks(n_ranks, matrix):
     found = matrix(n_ranks, *(("--ranks", 6, 1, 1) if n_ranks == 6 else ()))
@@ -126,16 +128,19 @@ def test_the_matrix_is_symmetric_positive_definite_and_the_same_on_any_ranks(n_r
     np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(twin()), rtol=1e-12)
 
 
+@pytest.mark.long
 def test_all_methods_multiply_alike_to_the_last_bit(matrix):
     found = [matrix(3, *options) for options in METHODS.values()]
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
+@pytest.mark.long
 def test_the_error_falls_by_four_when_edges_are_halved(solve):
     errors = [error(solve(1, "--elements", n, n, n, "--preconditioner", "jacobi")) for n in (8, 16, 32)]
     np.testing.assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), 2, atol=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_ranks", [5, 8])
 def test_any_number_of_ranks_finds_the_same_solution(n_ranks, solve):
     words = "--elements", 8, 10, 6, "--preconditioner", "jacobi"
@@ -143,16 +148,19 @@ def test_any_number_of_ranks_finds_the_same_solution(n_ranks, solve):
     assert error(solve(n_ranks, *words)) == error(solve(1, *words))  # six digits are printed
 
 
+@pytest.mark.long
 def test_ranks_that_own_nothing_solve_with_the_others(solve):
     words = "--elements", 3, 4, 4
     assert error(solve(5, *words, "--ranks", 5, 1, 1)) == error(solve(1, *words))
 
 
+@pytest.mark.long
 def test_pipelined_conjugate_gradients_find_the_same_solution(solve):
     words = "--elements", 8, 8, 8, "--preconditioner", "jacobi"
     assert error(solve(2, *words, "--solver", "pipelined")) == error(solve(2, *words))
 
 
+@pytest.mark.long
 def test_the_gather_scatter_solver_finds_the_same_solution(solve):
     words = "--elements", 8, 8, 8, "--preconditioner", "jacobi"
     found = solve(3, *words, "--method", "gather-scatter")
@@ -180,23 +188,27 @@ def test_each_matvec_is_recorded_with_its_times_and_counts(record):
         assert np.all(one["t_start"][1:] >= ends[:-1])
 
 
+@pytest.mark.long
 def test_one_rank_alone_has_neither_mirror_elements_nor_partners(record):
     [one], _study = record(1, "--elements", 4, 4, 4)
     assert set(one["n_mirror"]) == set(one["n_partners"]) == {0}
     assert set(one["n_inner1"] + one["n_inner2"]) == {64}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_ranks", "elements"), [(1, (8, 8, 8)), (1, (32, 32, 32)), (3, (24, 16, 12))])
 def test_multigrid_needs_as_many_iterations_on_any_mesh(n_ranks, elements, solve):
     found = solve(n_ranks, "--elements", *elements, *MULTIGRID, "--jump", 1e6)
     assert 6 <= iterations(found) <= 8
 
 
+@pytest.mark.long
 def test_multigrid_finds_the_same_solution(solve):
     words = "--elements", 8, 8, 8
     assert error(solve(2, *words, *MULTIGRID)) == error(solve(2, *words, "--preconditioner", "jacobi"))
 
 
+@pytest.mark.long
 def test_multigrid_works_with_ranks_that_own_nothing(solve):
     words = "--elements", 8, 8, 8, *MULTIGRID
     found = solve(3, *words, "--ranks", 3, 1, 1, "--levels", 3)  # two elements along x on the coarsest
@@ -217,6 +229,7 @@ def test_the_record_tells_level_and_phase(record):
     assert study["matvecs"] == np.sum(ranks[0]["level"] == 0)  # of all phases together
 
 
+@pytest.mark.long
 def test_times_are_printed_for_each_level_and_phase(solve):
     words = "--elements", 8, 8, 8, *MULTIGRID, "--levels", 2
     text = solve(2, *words)
@@ -227,6 +240,7 @@ def test_times_are_printed_for_each_level_and_phase(solve):
     assert "level 1" not in text  # the coarsest one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "preconditioner"), [(0.5, "none"), (0, "none"), (1, "none"), (0.5, "multigrid")]
 )
@@ -266,6 +280,7 @@ def test_dynamic_alpha_follows_the_waits_and_leaves_its_ends(first, precondition
     assert len(places) == 2 if preconditioner == "none" else len(places) > 8
 
 
+@pytest.mark.long
 def test_test_ends_e1_at_a_poll_and_infers_alpha(record):
     ranks, _study = record(2, "--elements", 8, 8, 8, "--method", "test", "--poll-every", 5)
     for one in ranks:
@@ -276,6 +291,7 @@ def test_test_ends_e1_at_a_poll_and_infers_alpha(record):
     assert any(np.any(one["n_inner2"] > 0) for one in ranks)  # some input arrived before the last element
 
 
+@pytest.mark.long
 def test_polled_polls_but_keeps_alpha(record):
     ranks, _study = record(2, "--elements", 8, 8, 8, "--method", "polled", "--poll-every", 16)
     for one in ranks:
@@ -283,6 +299,7 @@ def test_polled_polls_but_keeps_alpha(record):
         assert np.all((one["n_polls"] >= 1) & (one["n_polls"] <= 6))
 
 
+@pytest.mark.long
 def test_solves_go_on_until_enough_matvecs_are_recorded(record):
     ranks, study = record(2, "--elements", 6, 6, 6, "--matvecs", 150)
     assert study["matvecs"] == 150
@@ -290,6 +307,7 @@ def test_solves_go_on_until_enough_matvecs_are_recorded(record):
     assert study["solves"] == ranks[0]["solve"][-1] + 1 > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "trace", "told"),
     [
@@ -334,6 +352,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
     assert sum(block.GetNumberOfCells() for block in blocks) == 64
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -365,12 +384,14 @@ def test_a_wrong_command_is_told_in_a_sentence(words, told, poisson, tmp_path):
     assert result.stderr.startswith("poisson: ") and result.stderr.endswith(".\n")
 
 
+@pytest.mark.long
 def test_a_solve_that_does_not_converge_fails(poisson):
     result = alone(poisson, "--elements", 8, 8, 8, "--max-iterations", 3)
     assert result.returncode == 1
     assert "3 iterations (it reached --max-iterations)" in result.stdout
 
 
+@pytest.mark.long
 def test_help_names_each_option_that_is_read(poisson):
     source = Path(__file__).resolve().parents[2] / "testcase/poisson/options.cpp"
     options = set(re.findall(r'option == "(--\w[\w-]*)"', source.read_text())) - {"--help"}

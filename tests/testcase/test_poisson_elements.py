@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre, polynomial
 
+pytestmark = pytest.mark.long  # of the solver alone
+
 HERE = Path(__file__).resolve().parent
 CASE = HERE.parents[1] / "testcase" / "poisson"
 ORDERS = range(1, 9)

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.long  # of the solver alone
+
 HERE = Path(__file__).resolve().parent
 CASE = HERE.parents[1] / "testcase" / "poisson"
 ADAPTED = [(2, 4, 1, "ball"), (1, 3, 4, "plane")]  # coarsest and finest level, order, where kappa jumps

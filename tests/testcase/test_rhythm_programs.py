@@ -62,6 +62,7 @@ def programs(mpi, rhythm_programs, build_case) -> Path:
 in_mpich = pytest.mark.parametrize("mpi", ["mpich"], indirect=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", SMALL)
 def test_numbers_are_those_of_the_closed_form(program, mpi, programs):
     # The program compares them itself, and exits with 1 if they are wrong.
@@ -69,6 +70,7 @@ def test_numbers_are_those_of_the_closed_form(program, mpi, programs):
     assert "messages: 10 arrived, 0 of them from the wrong rank or step" in text
 
 
+@pytest.mark.long
 @in_mpich
 def test_pisolver_is_off_pi_by_the_midpoint_rules_error(mpi, programs):
     text = printed(mpi.run, programs / "pisolver", 4, "--steps", 3, "--size", 1000)
@@ -76,6 +78,7 @@ def test_pisolver_is_off_pi_by_the_midpoint_rules_error(mpi, programs):
     np.testing.assert_allclose(pi - np.pi, 1 / 4000**2 / 12, rtol=0.01)  # width^2 / 12
 
 
+@pytest.mark.long
 @in_mpich
 def test_gauss_seidel_reduces_the_residual(mpi, programs):
     text = printed(mpi.run, programs / "gauss_seidel", 3, "--steps", 60, *SMALL["gauss_seidel"])
@@ -83,6 +86,7 @@ def test_gauss_seidel_reduces_the_residual(mpi, programs):
     assert float(last) < 1e-10 * float(first)
 
 
+@pytest.mark.long
 @in_mpich
 @pytest.mark.parametrize(("program", "words"), [("jacobi", ["--send-to", "1,-1"]), ("gauss_seidel", [])])
 def test_a_solver_has_the_same_bits_on_any_number_of_ranks(program, words, mpi, programs):
@@ -94,6 +98,7 @@ def test_a_solver_has_the_same_bits_on_any_number_of_ranks(program, words, mpi, 
     assert len(checksums) == 1
 
 
+@pytest.mark.long
 @in_mpich
 @pytest.mark.parametrize(
     "words",
@@ -128,6 +133,7 @@ def test_messages_are_those_of_the_closed_form(topology, offsets, calls_in_rank_
     assert run.steps.mpi_call_count.values[:, 2].tolist() == [calls_in_rank_2] * 2  # and one MPI_Waitall
 
 
+@pytest.mark.long
 def test_waits_waits_for_each_request(rhythm_run):
     words = ["--size", 1000, "--steps", 2, "--send-to", "1,-1", "--waits"]
     steps = perfield.open(rhythm_run(3, "pisolver", *words)).steps
@@ -223,6 +229,7 @@ def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):
     assert (after > (number + 1 + rank) * SLEEP_S).all()  # each rank is a step behind the one before it
 
 
+@pytest.mark.long
 @in_mpich
 @pytest.mark.parametrize(
     ("program", "words", "sentence"),

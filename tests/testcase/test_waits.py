@@ -12,6 +12,8 @@ from waits_truth import LONG_NS, Wait, long_waits, read_logs, waits_of
 
 import perfield
 
+pytestmark = pytest.mark.alone
+
 DELAY_MS = 60
 # Ranks that wait keep the cores busy with MPICH, and delay the late one further.
 RANKS = {"openmpi": 11, "mpich": 7}

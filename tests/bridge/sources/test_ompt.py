@@ -77,15 +77,15 @@ def test_times_of_threads_fit_into_the_step(openmp):
         step_s = of_rank(run, "step_time_s", rank)
         computes, waits = (of_threads(run, kind, rank) for kind in ("parallel", "barrier"))
         idle = of_rank(run, "omp_idle_time_s", rank)
-        assert (computes + waits <= step_s[:, None] + MS).all()
+        # A thread without a core ends its wait in a later step, never before it is over.
+        assert ((computes + waits).cumsum(axis=0) <= step_s.cumsum()[:, None] + MS).all()
         np.testing.assert_allclose(computes.sum(axis=1), of_rank(run, "omp_parallel_time_s", rank))
         np.testing.assert_allclose(waits.sum(axis=1), of_rank(run, "omp_barrier_time_s", rank))
         np.testing.assert_allclose(computes.max(axis=1), of_rank(run, "omp_longest_parallel_time_s", rank))
         alone = step_s - computes[:, 0] - waits[:, 0]  # the first thread, outside of regions
         assert (alone >= 9 * MS).all()
-        np.testing.assert_allclose(
-            computes.sum(axis=1) + waits.sum(axis=1) + idle + alone, 4 * step_s, rtol=0.02, atol=2 * MS
-        )
+        of_all = (computes + waits).sum() + idle.sum() + alone.sum()
+        np.testing.assert_allclose(of_all, 4 * step_s.sum(), atol=step_s.max())
         assert (of_rank(run, "omp_threads", rank) == 4).all()
 
 

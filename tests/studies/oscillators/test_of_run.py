@@ -168,7 +168,14 @@ def test_t_comp_is_of_each_rank_and_t_comm_without_its_waiting(exchange):
 
 def test_each_parameter_is_printed_with_its_source(exchange):
     names = [sentence.split(" = ")[0] for sentence in parameters_of(exchange(64, "-", 1)).sentences]
-    assert names == ["t_comp", "t_comm", "omega", "beta", "kappa", "v_p"]
+    assert names[:6] == [
+        "t_comp",
+        "t_comm",
+        "omega",
+        "beta",
+        "kappa",
+        "v_p",
+    ]  # then remarks, on a busy machine
 
 
 def test_a_model_of_a_run_can_be_integrated(exchange):
@@ -189,9 +196,8 @@ def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
     known: dict = {}
     exec(text.split("```python")[1].split("```")[0], known)
     printed = capsys.readouterr().out
-    assert [line.split(" = ")[0] for line in printed.splitlines()] == [
-        line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line
-    ]
+    shown = [line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line]
+    assert [line.split(" = ")[0] for line in printed.splitlines()][: len(shown)] == shown
     phase = known["phases"].phase
     assert phase[1, 0] == -4 * np.pi
     # tanh is saturated, so rank 1 gains v_p / P on rank 0 (eq. 2), beside its own frequency
@@ -250,15 +256,15 @@ def test_a_program_of_one_stage_has_constant_parameters(exchange):
 
 
 def test_collectives_are_told(exchange):
-    (note,) = parameters_of(exchange(64, "c", 1)).remarks
-    assert "ranks also meet in collectives (barrier 1 per step)" in note
+    remarks = parameters_of(exchange(64, "c", 1)).remarks
+    assert any("ranks also meet in collectives (barrier 1 per step)" in remark for remark in remarks)
 
 
 def test_an_isolated_rank_is_told(exchange):
     run = exchange(64, "i", 1)
     assert topology_of(run).isolated.tolist() == [RANKS - 1]
-    (note,) = parameters_of(run).remarks
-    assert f"no edge begins or ends at rank {RANKS - 1} (of {RANKS})" in note
+    remarks = parameters_of(run).remarks
+    assert any(f"no edge begins or ends at rank {RANKS - 1} (of {RANKS})" in remark for remark in remarks)
 
 
 def test_a_run_without_messages_is_refused(exchange):
