@@ -21,6 +21,7 @@ void bind_regimes(py::module_& module);
 void bind_waits(py::module_& module);
 void bind_arrivals(py::module_& module);
 void bind_signals(py::module_& module);
+void bind_steps(py::module_& module);
 
 namespace {
 
@@ -48,6 +49,7 @@ PYBIND11_MODULE(_bridge, module) {
   bind_waits(module);
   bind_arrivals(module);
   bind_signals(module);
+  bind_steps(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

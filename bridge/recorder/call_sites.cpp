@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "recorder/thread_profile.hpp"
 
@@ -110,12 +111,14 @@ CallSites::~CallSites() {
   if (tables_) munmap(static_cast<void*>(tables_), sizeof *tables_);
 }
 
-void CallSites::start(const StepCall& step) noexcept {
+void CallSites::start(const StepCall& step, bool finds) noexcept {
   void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   tables_ = static_cast<Tables*>(memory);
+  new (&tables_->finder) StepFinder;
   step_ = step;
+  finds_.store(finds, relaxed);
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 
@@ -176,12 +179,14 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     if (tables_->sites[i].identity == identity) return i;
   if (n == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames) return kNoRoom;
   CallSite& site = tables_->sites[n];
-  site = {identity, n_frames_, 0, call};
+  site = {identity, n_frames_, 0, call, StepFinder::kNone, false};
   for (int i = found.first; i < found.end; ++i) {
     const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
     if (module == kNoModule) continue;
     tables_->frames[n_frames_++] = {module, found.offset[i]};
     ++site.n_frames;
+    const char* const name = base_name(found.path[i]);
+    site.is_in_language |= !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
   }
   if (step_.is_of(call, identity)) step_site_.store(n, relaxed);
   size_.store(n + 1, std::memory_order_release);
@@ -203,6 +208,39 @@ bool CallSites::counts_for_step(ThreadProfile& s, uint32_t site) noexcept {
     keep_only(s, [site](uint32_t i) { return i == site; });
   }
   return hits % step_.every == 0;
+}
+
+// --- steps that are found
+
+// Threads may take turns in another order on each rank, so only a single one is followed.
+uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
+  if (!finds_.load(relaxed)) return 0;
+  const uint32_t number = s.sites.newest;
+  if (number >= size() || n_threads_.load(relaxed) != 1 || tables_->sites[number].is_in_language) {
+    finds_.store(false, relaxed);
+    return has_found() && stop_finding() ? kRestartSteps : 0;
+  }
+  CallSite& site = tables_->sites[number];
+  StepFinder& finder = tables_->finder;
+  if (site.in_finder == StepFinder::kNone)
+    site.in_finder = finder.number_of(site.identity, site.n_frames);
+  switch (finder.met(site.in_finder)) {
+    case StepFinder::Answer::nothing:
+      return 0;
+    case StepFinder::Answer::restarts:
+      return kRestartSteps;
+    case StepFinder::Answer::closes:
+      found_.store(true, relaxed);
+      return kCloseStep;
+    case StepFinder::Answer::restarts_and_closes:
+      return kRestartSteps | kCloseStep;
+  }
+  return 0;
+}
+
+bool CallSites::stop_finding() noexcept {
+  finds_.store(false, relaxed);
+  return found_.exchange(false, relaxed);
 }
 
 // --- room

@@ -14,11 +14,16 @@
 #include "configuration/step_call.hpp"
 #include "format/calls.h"
 #include "recorder/activity.hpp"
+#include "recorder/step_finder.hpp"
 
 namespace perfield {
 
 inline constexpr uint32_t kMostSites = 3072;
 inline constexpr int kMostSiteFrames = 32;
+
+// What perfield_call_after must do.
+// kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
+enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2, kRestartSteps = 4, kAskOfAll = 8 };
 
 // One caller: an address relative to the file of its module.
 struct SiteFrame {
@@ -30,6 +35,9 @@ struct CallSite {
   uint32_t first_frame;
   uint16_t n_frames;  // innermost first
   uint16_t call;
+  uint8_t in_finder;  // its number there; StepFinder::kNone: not known
+  bool
+      is_in_language;  // called by an interpreter, whose frames do not tell lines of a script apart
 };
 
 class ThreadProfile;
@@ -43,8 +51,8 @@ class CallSites {
   ~CallSites();
 
   // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
-  // names close steps.
-  void start(const StepCall& step) noexcept;
+  // names close steps. finds: where steps end is found while the program runs.
+  void start(const StepCall& step, bool finds) noexcept;
   // Stops following, for good.
   void stop() noexcept {
     if (following())
@@ -74,6 +82,21 @@ class CallSites {
   bool closes_step(ThreadProfile& s, uint32_t site) noexcept {
     return site == step_site_.load(std::memory_order_relaxed) && counts_for_step(s, site);
   }
+
+  // Whether a call of this kind may belong to the sequence from which steps are found.
+  bool finds_steps(uint16_t call) const noexcept {
+    return finds_.load(std::memory_order_relaxed) && call >= PERFIELD_CALL_barrier &&
+           call <= PERFIELD_CALL_exscan;
+  }
+  // A collective operation of all ranks returned at the thread's newest site. Returns what is to be
+  // done: AfterCall.
+  uint64_t met_by_all(ThreadProfile& s) noexcept;
+  // Finds no more steps, and takes back those that were closed. Returns whether there are any.
+  bool stop_finding() noexcept;
+  // Whether steps were found and closed; and whether they hold when the program ends.
+  bool has_found() const noexcept { return found_.load(std::memory_order_relaxed); }
+  bool found_is_right() noexcept { return has_found() && tables_->finder.is_right_at_end(); }
+  const StepFinder& finder() const noexcept { return tables_->finder; }
 
   // --- to read them. Nobody gives up sites while it is locked.
   std::mutex& mutex() noexcept { return mutex_; }
@@ -135,6 +158,7 @@ class CallSites {
     SiteFrame frames[kMostFrames];
     char modules[kMostModules][kLongestPath];
     std::atomic<uint64_t> places[kPlaceBits / 64];  // without room, by a hash
+    StepFinder finder;
   };
   struct Backtrace;
 
@@ -155,11 +179,13 @@ class CallSites {
   uint32_t module_number(const char* path) noexcept;
 
   Activity& activity_;
+  std::atomic<bool> finds_{false}, found_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;
   std::mutex mutex_;
-  int n_threads_ = 0, cleanings_ = 0;
+  std::atomic<int> n_threads_{0};
+  int cleanings_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;
   Tables* tables_ = nullptr;
 };

@@ -310,6 +310,12 @@ uint64_t perfield_msg_recv_complete(const perfield_msg_recv* received) noexcept 
   return wait_end;
 }
 
+uint64_t perfield_call_of_all() noexcept {
+  static_assert(PERFIELD_AFTER_ASKS == perfield::kAskOfAll);
+  ThreadProfile* s = this_profile;
+  return s ? perfield::the_recorder->sites.met_by_all(*s) : 0;
+}
+
 uint64_t perfield_collective_done(const perfield_collective* done) noexcept {
   ThreadProfile* s = this_profile;
   if (!s || !s->activity->counts_messages()) return done->wait_end;

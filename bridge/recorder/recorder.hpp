@@ -29,9 +29,6 @@ namespace perfield {
 extern __thread ThreadProfile* this_profile
     __attribute__((tls_model("initial-exec")));  // a plain load
 
-// What perfield_call_after must do.
-enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
-
 class Recorder {
   Activity& activity_ = Activity::create();
 
@@ -212,7 +209,9 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
     const uint64_t hits = s.sites.count(site, now);
     if ((hits & (hits - 1)) == 0 && hits >= first_note) after |= kNoteSites;
     if (sites.closes_step(s, site)) after |= kCloseStep;
+    if (sites.finds_steps(call)) after |= kAskOfAll;
   }
+  s.sites.newest = site;
   if (__builtin_expect(is_new, 0)) now = clock.ticks();
   return after;
 }

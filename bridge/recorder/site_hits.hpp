@@ -26,6 +26,7 @@ class SiteHits {
     return levels_[0][site].beats.get();
   }
   uint32_t n_calls = 0;  // of the thread while sites are followed
+  uint32_t newest = 0;   // site that it hit, or none
   // The hits of site `from` become those of `to`; nobody else may read them meanwhile.
   void move(uint32_t from, uint32_t to) noexcept;
   void forget(uint32_t from, uint32_t until) noexcept;

@@ -183,6 +183,10 @@ struct perfield_collective {
 };
 // Returns wait_end.
 uint64_t perfield_collective_done(const struct perfield_collective* done) noexcept;
+// The call at this thread's newest call site was a collective operation of all ranks of the world.
+// Returns what is to be done after it, for perfield_call_after. For calls whose `after` asks.
+enum : uint64_t { PERFIELD_AFTER_ASKS = 8 };
+uint64_t perfield_call_of_all(void) noexcept;
 // A synchronisation of one-sided transfers, or a probe that has found a message.
 // perfield_call_exit counts the call and its time; this counts whom the rank may have waited for in
 // it. Locks count in logged steps only.

@@ -13,7 +13,8 @@ bool ConfiguredSteps::start(const Config& config, const std::string& run,
                             Windows::Close close_window) {
   std::string complaint;  // stays empty: the configuration has been checked
   call_ = read_step_call(config.step_call, &complaint);
-  recorder().sites.start(call_);
+  recorder().sites.start(call_, config.find_steps && !call_.call && !(config.step_seconds > 0) &&
+                                    config.step_region.empty());
   by_clock_ = config.step_seconds > 0;
   if (!by_clock_) return false;
   RunFacts facts;

@@ -149,6 +149,7 @@ std::string Session::first_closing_in_words() const {
   if (configured_steps_.call()) return "the call site " + config_.step_call;
   if (clock_.windowed()) return "the clock (step_seconds)";
   if (!config_.step_region.empty()) return "the region " + config_.step_region;
+  if (recorder().sites.has_found()) return "a loop that perfield found (find_steps)";
   return "the first perfield_step, or a hook that closes steps";
 }
 
@@ -156,11 +157,12 @@ std::string Session::first_closing_in_words() const {
 
 void Session::setup_done() noexcept {
   in_process_.steps_begin();
+  if (recorder().sites.stop_finding()) restart_steps();  // the program says itself where steps end
   while_measuring([this](uint64_t now) {
     if (!clock_.in_setup()) return;
     try {
       clock_.cut(now);
-      write_step(StepKind::setup, 0, 0, NAN, now);
+      write_step(StepKind::setup, clock_.step(), 0, NAN, now);
     } catch (const std::exception& e) {
       return give_up(e.what());
     }
@@ -188,7 +190,9 @@ void Session::step_offered(int64_t label, double time) noexcept {
 }
 
 void Session::close_program_step(int64_t label, double time) noexcept {
-  recorder().sites.stop();  // they are followed for those who know of no steps
+  CallSites& sites = recorder().sites;
+  if (sites.stop_finding()) restart_steps();
+  sites.stop();  // they are followed for those who know of no steps
   if (ThreadProfile* s = this_profile; s && s->is_inside_call()) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
     s->forget_call();
@@ -205,7 +209,20 @@ void Session::close_program_step(int64_t label, double time) noexcept {
 }
 
 void Session::close_step_of_call() noexcept {
-  while_measuring([this](uint64_t now) { close(int64_t(clock_.step()), NAN, now); });
+  const CallSites& sites = recorder().sites;
+  while_measuring([&](uint64_t now) {
+    // Of found steps, those in which perfield learned the loop count, too.
+    const uint64_t step = sites.has_found() ? sites.finder().steps() - 1 : clock_.step();
+    close(int64_t(step), NAN, now);
+  });
+}
+
+void Session::restart_steps() noexcept {
+  while_measuring([this](uint64_t) {
+    rank_log().line("setup      goes on: the steps up to " + std::to_string(clock_.step()) +
+                    " were found in another loop");
+    clock_.restart_setup();
+  });
 }
 
 // Runs on the windows' thread, which has no profile: nothing is counted there.
@@ -236,7 +253,7 @@ void Session::close_and_write(int64_t label, double time, uint64_t now) {
   clock_.cut(now);
   const EventLog::Taken events = recorder().take_log();
   if (clock_.in_setup()) {  // nobody marked the end of setup, so it ends here
-    write_step(StepKind::setup, 0, label, time, now);
+    write_step(StepKind::setup, clock_.step(), label, time, now);
     clock_.end_setup();
     rank_log().line("setup      ended by " + first_closing_in_words());
     return;
@@ -404,8 +421,9 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   is_ending_ = true;
   clock_.stop(now);
   r.take_log();  // of a step that never closed; its messages belong to teardown
+  if (r.sites.has_found() && !r.sites.found_is_right()) clock_.restart_setup();
   if (clock_.in_setup()) {
-    write_step(StepKind::setup, 0, 0, NAN, now);
+    write_step(StepKind::setup, clock_.step(), 0, NAN, now);
   } else {
     if (clock_.span() > 0) {  // the last, shorter group of steps
       write_step(StepKind::step, clock_.step() - 1, clock_.last_label(), NAN, now);
@@ -584,5 +602,6 @@ int Session::world_size() noexcept {
 
 extern "C" void perfield_call_after(uint64_t after) noexcept {
   if (after & perfield::kNoteSites) perfield::session().note_sites();
+  if (after & perfield::kRestartSteps) perfield::session().restart_steps();
   if (after & perfield::kCloseStep) perfield::session().close_step_of_call();
 }

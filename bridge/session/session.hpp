@@ -47,6 +47,8 @@ class Session {
   void step_offered(int64_t label, double time) noexcept;
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
+  // Steps that perfield found are none: setup goes on.
+  void restart_steps() noexcept;
   void close_window(uint64_t number) noexcept;
   // Writes the known call sites, once a second at most.
   void note_sites() noexcept;

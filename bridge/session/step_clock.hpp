@@ -84,6 +84,8 @@ class StepClock {
   bool windowed() const noexcept { return windowed_; }
   bool in_setup() const noexcept { return in_setup_; }
   void end_setup() noexcept;
+  // The steps so far were none: setup goes on.
+  void restart_setup() noexcept { in_setup_ = true; }
 
   // --- counting
   // Resumes counting, if the open step is measured and nobody has paused.

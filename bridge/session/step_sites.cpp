@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -169,6 +170,13 @@ std::string sites_json(Recorder& r, const std::string& step_call) {
   for (uint32_t m = 0; m < n_modules; ++m) modules.push_back(path_of(all_sites.module(m)));
   JsonObject json;
   json.text("step_call", step_call).natural("once", once);
+  if (all_sites.has_found()) {
+    const StepFinder& finder = all_sites.finder();
+    char found[17];
+    snprintf(found, sizeof found, "%016" PRIx64, finder.identity(finder.chosen()));
+    json.text("found", found).natural("found_steps", finder.steps());
+    json.natural("found_in_setup", finder.first_steps());
+  }
   json.natural("first_ns", r.clock.since_start_ns(all_sites.first_hit()));
   json.natural("last_ns", last ? r.clock.since_start_ns(last) : 0);
   json.natural("given_up", all_sites.given_up()).natural("not_followed", all_sites.overflowed());

@@ -228,7 +228,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     arrivals.add_communicator(uint32_t(header.index), header.rank,
                               std::string(reinterpret_cast<const char*>(body), header.body_bytes));
   } else if (type == EntryType::events) {
-    arrivals.add_log(header.rank, int64_t(header.index), body, header.body_bytes);
+    if (header.index >= restarted[header.rank])
+      arrivals.add_log(header.rank, int64_t(header.index), body, header.body_bytes);
   } else if (type == EntryType::region || type == EntryType::quantity) {
     define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
   } else if (type == EntryType::definition) {
@@ -254,7 +255,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
     if (json_text(text, "reason") != "abort")
-      closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
+      closed_at_end[header.rank] = uint64_t(
+          std::max<int64_t>(0, json_integer(text, "steps", 0) - int64_t(restarted[header.rank])));
     n_missing += uint64_t(json_integer(text, "missing", 0));
     n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
     n_unsafe += json_value(text, "synced") == "false";
@@ -263,7 +265,14 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
     overflowed += step->fixed.overflowed;
-    const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step);
+    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index) {
+      uint64_t& first = restarted[header.rank];
+      is_to_be_read_again |= first < header.index;
+      first = std::max<uint64_t>(first, header.index);
+    }
+    const auto first = restarted.find(header.rank);
+    const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
+                        (first == restarted.end() || header.index >= first->second);
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);
@@ -383,7 +392,9 @@ std::string why_no_streams(const std::string& run_path) {
 
 }  // namespace
 
-std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
+namespace {
+
+std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
   constexpr size_t kMostBytes = size_t{1} << 24;  // of a run.json
   std::string text;
   read_regular(run_path + "/run.json", kMostBytes, &text, run_path.c_str());
@@ -459,10 +470,23 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;
   }
+  if (totals->is_to_be_read_again) return "";
   totals->define_lost();
   if (totals->arrivals.any()) totals->take_waiting();
   totals->steps.join();
   return "";
+}
+
+}  // namespace
+
+std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
+  for (;;) {
+    const std::string error = read_once(run_path, max_bytes, totals);
+    if (!totals->is_to_be_read_again) return error;
+    RunTotals again;
+    again.restarted = totals->restarted;
+    *totals = std::move(again);
+  }
 }
 
 }  // namespace perfield

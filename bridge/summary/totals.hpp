@@ -186,8 +186,11 @@ struct RunTotals {
   DelayRegions delays;   // and in which regions it began
   LongestSpan longest_span;
   SelectionSeen seen;
-  std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest
-  std::map<int32_t, uint64_t> group;          // by rank: number of its group
+  std::map<int32_t, uint64_t> memory;  // perfield's own, by rank, newest
+  std::map<int32_t, uint64_t> group;   // by rank: number of its group
+  // By rank: its steps below this one are of setup, see StepKind::setup in docs/stream.md.
+  std::map<int32_t, uint64_t> restarted;
+  bool is_to_be_read_again = false;           // as such steps have been added
   std::map<int32_t, uint64_t> closed;         // by rank: steps closed
   std::map<int32_t, uint64_t> closed_at_end;  // the same, by ranks that ended well
   std::string injected;                       // what run.json holds of latencies, or ""

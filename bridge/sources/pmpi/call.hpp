@@ -42,6 +42,12 @@ class Call {
     if (entered) perfield_call_unanswered(kind, entered);
     entered = 0;
   }
+  // Whether perfield looks for steps among the collective operations of all ranks of the world; and
+  // that this is one.
+  bool asks_of_all() const noexcept {
+    return __builtin_expect((after_ & PERFIELD_AFTER_ASKS) != 0, 0);
+  }
+  void is_of_all() noexcept { after_ |= perfield_call_of_all(); }
   // Since when the program has waited for what this test or probe has found; 0: not measured.
   uint64_t polled_since() const noexcept { return entered ? entered - perfield_polled() : 0; }
 
@@ -79,7 +85,7 @@ class Call {
   }
   [[gnu::always_inline]] Call(perfield_call kind, perfield_entered begun) noexcept
       : entered(begun.stamp), kind(kind), after_(begun.after) {}
-  const uint64_t after_;
+  uint64_t after_;
 };
 
 // The functions of the program's MPI, which a call has found: once started they are known.

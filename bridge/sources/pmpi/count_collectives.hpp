@@ -206,6 +206,7 @@ inline uint32_t next_number(std::atomic<uint32_t>& n) noexcept {
 
 // The program waits for it in this call.
 inline void count_collective(Call& call, Peers& peers, uint32_t flags) {
+  if (call.asks_of_all() && peers.is_of_world()) call.is_of_all();
   const uint32_t number = next_number(peers.n_collectives);
   if (!call.entered) return;
   perfield_collective done{};

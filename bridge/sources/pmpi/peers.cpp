@@ -121,6 +121,8 @@ Peers* Peers::create(MPI_Group group) noexcept {
   return peers;
 }
 
+bool Peers::is_of_world() const noexcept { return !inter && size == world_size; }
+
 Peers* Peers::duplicate() noexcept {
   void* memory = malloc(sizeof(Peers));
   if (!memory) return nullptr;

@@ -81,6 +81,8 @@ class Peers {
   Peers* duplicate() noexcept;
   // The world ranks of these ranks; false if one of them belongs to another world.
   bool world_ranks(int n, const int* ranks, int32_t* found) const noexcept;
+  // Whether they are all ranks of the world.
+  bool is_of_world() const noexcept;
   // Whether world rank = first + stride * rank.
   bool in_line() const noexcept { return stride_ != 0; }
   int32_t first() const noexcept { return first_; }

@@ -241,11 +241,14 @@ def close(
 
 
 def step_proposal(path: Path) -> str:
-    """A sentence on how to get time steps; "" if the run has some, or if a setting says how to."""
+    """A sentence on the steps that perfield found, or on how to get some; "" if the program closed steps, or
+    if a setting says how to."""
     import perfield
-    from perfield.commands.steps import proposal
+    from perfield.commands.steps import found_steps, proposal
 
     run = perfield.open(path)
+    if said := found_steps(run):
+        return said
     was_set = any(body.get("step_call") for body in run.sites.values())
     if run.steps_closed.any() or was_set or run.state == "running":
         return ""

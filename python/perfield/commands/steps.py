@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfield.commands._newest import add_run, run_path
-from perfield.text import counted, in_list, in_seconds, print_table
+from perfield.text import counted, in_list, in_seconds, print_table, start
 
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Candidate, Site
@@ -32,8 +32,10 @@ even, the share of the steps that made between half and twice as many MPI calls
 as the step before; where, the line or function that makes the call.
 
 perfield records sites in programs that do not close steps themselves
-(perfield_step, step_region), and if step_call or step_seconds is set."""
+(perfield_step, step_region), and if step_call or step_seconds is set. Where it
+found the steps itself (find_steps), it prints at which call."""
 
+MOST_OTHERS = 2  # readings of a run beside the steps that were found
 NO_SITES = "no MPI call site could close steps: all ranks hit none of them equally often and more than once"
 ELSE = (
     "step_seconds (PERFIELD_STEP_SECONDS=0.5 perfield run ...) closes steps by the clock, step_region at the "
@@ -73,13 +75,45 @@ def execute(arguments: argparse.Namespace) -> int:
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(source lines are not known; {cure})")
     best = found[0]
-    if run.steps_closed.any():
+    if said := found_steps(run):
+        print(f"\n{start(said)}.")
+    elif run.steps_closed.any():
         print(f"\n{_why_none(run)}.")
     elif best.is_regular:
         print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
     else:
         print(f"\nNone of them recurs regularly; {ELSE}.")
     return 0
+
+
+def found_steps(run: Run) -> str:
+    """A sentence on the steps that perfield found while the program ran, and on other readings of the run;
+    "" if it found none."""
+    from perfield.call_sites import candidates
+
+    body = next((body for _, body in sorted(run.sites.items()) if body.get("found")), None)
+    if body is None or not run.steps_closed.any():
+        return ""
+    found = candidates.candidates(run)
+    ends = next((each for each in found if each.site.hash == body["found"]), None)
+    closed = int(run.steps_closed.max())
+    said = f"found {counted(closed, 'time step')}"
+    if ends is None:
+        return f"{said}, in a loop whose call site not all ranks have in common"
+    others: dict[int, Candidate] = {}  # by number of steps
+    for each in found:
+        if each.is_regular and each.steps != ends.steps and len(others) < MOST_OTHERS:
+            others.setdefault(each.steps, each)
+    shown = [ends, *others.values()]
+    lines = _lines(shown)
+    named = _settings(run, shown, lines)
+    before = counted(body.get("found_in_setup", 0), "step")
+    said += f": each return of {named[ends.site]} ({where(ends.site, lines)})"
+    said += f"; {before} before them are part of setup"
+    if others:
+        choices = (f"{named[each.site]} ({each.steps})" for each in others.values())
+        said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
+    return said
 
 
 def proposal(run: Run) -> str:

@@ -152,7 +152,7 @@ class RunDirectory:
     @property
     def steps_closed(self) -> np.ndarray:
         """(n_ranks,) int, how many steps each rank closed so far, measured or not."""
-        return self._last_index + 1
+        return np.maximum(self._last_index + 1 - self._restarted, 0)
 
     def __len__(self) -> int:
         return len(self._frame_index) or int(self.is_whole)
@@ -584,7 +584,9 @@ class RunDirectory:
 
         kinds = streams.places["kind"][steps]
         self._kind_rows = {kind: _newest(streams, steps[kinds == kind]) for kind in (_SETUP, _TEARDOWN)}
+        self._take_back(steps[kinds == _STEP], size)
         closed = steps[kinds == _STEP]
+        closed = closed[streams.places["index"][closed] >= self._restarted[streams.places["rank"][closed]]]
         self._last_index = np.full(size, -1, dtype=np.int64)
         indexes = streams.places["index"][closed].astype(np.int64)
         np.maximum.at(self._last_index, streams.places["rank"][closed], indexes)
@@ -602,6 +604,8 @@ class RunDirectory:
         self._tells_arrivals = np.isin(np.arange(size), told)
         logs = streams.of_type("events")
         logs = logs[(streams.places["rank"][logs] >= 0) & (streams.places["rank"][logs] < size)]
+        before = streams.places["index"][logs] < self._restarted[streams.places["rank"][logs]]
+        logs = logs[~before]
         self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]
         self._log_steps = streams.places["index"][self._logs].astype(np.int64)
 
@@ -627,6 +631,18 @@ class RunDirectory:
             self._regions,
             streams.several_threads(),
         )
+
+    def _take_back(self, closed: np.ndarray, size: int) -> None:
+        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
+        below the index of its newest setup entry."""
+        places, setup = self._streams.places, self._kind_rows[_SETUP]
+        self._restarted = np.zeros(size, dtype=np.int64)
+        np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
+        before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
+        if len(before):
+            rows = np.concatenate((setup, _newest(self._streams, before)))
+            order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
+            self._kind_rows[_SETUP] = rows[order]
 
     def _may_close(self) -> np.ndarray:
         """(n_ranks,) whether a frame may wait for a rank: none that has ended, or never will come."""
@@ -670,7 +686,7 @@ class RunDirectory:
         closed = np.full(len(self.rank_entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
             if rank < len(closed) and end.get("reason") != "abort" and not by_clock:
-                closed[rank] = end.get("steps", 0)
+                closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
         unknown = np.unique(self._group[closed < 0])
         closed[np.isin(self._group, unknown)] = -1
         return closed

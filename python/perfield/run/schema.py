@@ -100,13 +100,14 @@ FIELDS: dict[str, Kind] = {
     **_row(
         "program group host host_long boot_id pid_namespace time_namespace cpuset clock mpi perfield name "
         "file unit scope over_steps over_threads help reason method start working_directory sync_error token "
-        "topology_addr topology_pattern label step_call",
+        "topology_addr topology_pattern label step_call found",
         TEXT,
     ),
     **_row(
         "rank size pid realtime_ns monotonic_ns realtime_error_ns sum_every id line block steps "
         "dropped_messages dropped_regions bytes_written perfield_ns perfield_bytes missing missing_of_mesh "
-        "start_ns reference_rank once first_ns last_ns not_followed places_not_followed",
+        "start_ns reference_rank once first_ns last_ns not_followed places_not_followed found_steps "
+        "found_in_setup",
         WHOLE,
     ),
     "armed_at": Kind("a whole number of 64 bits", _is_of_64_bits),

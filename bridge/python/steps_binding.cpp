@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// steps_binding.cpp - what the finder of steps does with a sequence of call sites, for tests.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "recorder/step_finder.hpp"
+
+namespace py = pybind11;
+using perfield::StepFinder;
+
+void bind_steps(py::module_& module) {
+  module.def(
+      "found_steps",
+      [](const std::vector<std::pair<uint64_t, uint16_t>>& met) {
+        const auto finder = std::make_unique<StepFinder>();
+        std::vector<size_t> closed;
+        for (size_t at = 0; at < met.size(); ++at) {
+          const auto answer = finder->met(finder->number_of(met[at].first, met[at].second));
+          if (answer == StepFinder::Answer::restarts ||
+              answer == StepFinder::Answer::restarts_and_closes) {
+            closed.clear();
+          }
+          if (answer == StepFinder::Answer::closes ||
+              answer == StepFinder::Answer::restarts_and_closes)
+            closed.push_back(at);
+        }
+        return finder->is_right_at_end() ? closed : std::vector<size_t>();
+      },
+      py::arg("met"),
+      "Where a program closes steps that reports none: the positions of these operations.\n\n"
+      "met : collective operations of all ranks in their order, each as the identity of its call "
+      "site\n"
+      "and the depth of its callers. The first position ends setup. Empty if no steps are found.");
+}

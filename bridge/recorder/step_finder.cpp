@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_finder.cpp - see step_finder.hpp.
+#include "recorder/step_finder.hpp"
+
+#include <algorithm>
+
+namespace perfield {
+namespace {
+
+constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
+constexpr uint64_t kFewestSteps = 3;  // at the end
+constexpr uint32_t kAlike_percent = 70, kAlike = 3;
+constexpr uint32_t kEachTime = 32;  // so long, the sequence is judged each time
+
+}  // namespace
+
+uint8_t StepFinder::number_of(uint64_t identity, uint16_t depth) noexcept {
+  for (uint8_t site = 0; site < n_sites_; ++site)
+    if (sites_[site].identity == identity) return site;
+  if (n_sites_ == kMostSites) return kNone;
+  sites_[n_sites_] = {identity, 0, depth, false};
+  return n_sites_++;
+}
+
+StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
+  if (site >= n_sites_) return Answer::nothing;
+  ++sites_[site].hits;
+  bool restarts = false;
+  if (length_ == kLongest) make_room();
+  if (!sites_[site].ignored) {
+    sequence_[length_++] = site;
+    const uint8_t found = is_due() ? choose() : kNone;
+    if (found != kNone && found != chosen_ && may_replace(found)) {
+      restarts = chosen_ != kNone;
+      chosen_ = found;
+      first_hits_ = sites_[found].hits + (found != site);
+    }
+  }
+  const bool closes = site == chosen_;
+  if (restarts) return closes ? Answer::restarts_and_closes : Answer::restarts;
+  return closes ? Answer::closes : Answer::nothing;
+}
+
+bool StepFinder::is_right_at_end() noexcept {
+  if (chosen_ == kNone || sites_[chosen_].hits < first_hits_ + kFewestSteps) return false;
+  const uint8_t found = choose();
+  if (found != kNone) return found == chosen_ || !may_replace(found);
+  if (sites_[chosen_].ignored) return true;
+  uint32_t first = length_, last = 0;  // what follows the loop may be long, but not longer
+  for (uint32_t at = 0; at < length_; ++at) {
+    if (sequence_[at] != chosen_) continue;
+    first = std::min(first, at);
+    last = at;
+  }
+  return first < last && 2 * (last - first) >= length_;
+}
+
+// Each time at first, then sixteen times in each doubling of the sequence.
+bool StepFinder::is_due() const noexcept {
+  if (length_ < kEachTime) return true;
+  const uint32_t apart = 1u << (31 - __builtin_clz(length_) - 4);
+  return length_ % apart == 0;
+}
+
+// Even: most gaps are between a third and three times the one before. They cover the time from
+// `start` to now, up to two gaps.
+bool StepFinder::Hits::are_even(uint32_t length) const noexcept {
+  if (n < kFewestHits) return false;
+  const uint32_t most = 2 * std::max(mean_gap(), 1u);
+  return first - start <= most && length - 1 - last <= most &&
+         100 * alike >= kAlike_percent * (n - 2);
+}
+
+void StepFinder::count_hits() noexcept {
+  for (uint8_t site = 0; site < n_sites_; ++site) hits_[site] = {length_ / 2, 0, 0, 0, 0, 0};
+  for (uint32_t at = length_; at-- > 0;) {  // at least the newest three hits count
+    Hits& h = hits_[sequence_[at]];
+    if (h.n < kFewestHits && ++h.n == kFewestHits) h.start = std::min(h.start, at);
+  }
+  for (uint8_t site = 0; site < n_sites_; ++site) hits_[site].n = 0;
+  for (uint32_t at = 0; at < length_; ++at) {
+    Hits& h = hits_[sequence_[at]];
+    if (at < h.start) continue;
+    const uint32_t gap = at - h.last;
+    if (h.n == 0) h.first = at;
+    if (h.n > 1 && gap <= kAlike * h.gap && kAlike * gap >= h.gap) ++h.alike;
+    if (h.n > 0) h.gap = gap;
+    h.last = at;
+    ++h.n;
+  }
+}
+
+// The even site with the shortest gaps beyond this one; of several the one that ends steps now,
+// else the one nearest to main. kNone: no other.
+uint8_t StepFinder::next_beyond(uint32_t gap) const noexcept {
+  uint8_t next = kNone;
+  const auto rank = [this](uint8_t site) {
+    return uint64_t(hits_[site].mean_gap()) << 32 | (site != chosen_) << 16 | sites_[site].depth;
+  };
+  for (uint8_t site = 0; site < n_sites_; ++site)
+    if (!sites_[site].ignored && hits_[site].are_even(length_) && hits_[site].mean_gap() > gap &&
+        (next == kNone || rank(site) < rank(next)))
+      next = site;
+  return next;
+}
+
+// From the innermost loop outwards.
+uint8_t StepFinder::choose() noexcept {
+  count_hits();
+  uint8_t best = kNone;
+  for (uint8_t next = next_beyond(0); next != kNone; next = next_beyond(hits_[next].mean_gap())) {
+    const Relation found = best == kNone ? Relation::outer : relation(best, next);
+    if (found == Relation::outer || (found == Relation::same && next == chosen_)) best = next;
+  }
+  return best;
+}
+
+// Whether a loop takes back what another one has closed. After many steps only a loop around that
+// one does: the program may go on with another phase.
+bool StepFinder::may_replace(uint8_t found) const noexcept {
+  constexpr uint64_t kMany = 32;
+  if (chosen_ == kNone) return true;
+  if (sites_[chosen_].ignored) return sites_[found].depth <= sites_[chosen_].depth;
+  if (sites_[chosen_].hits < first_hits_ + kMany) return true;
+  const uint8_t* const from = sequence_ + hits_[found].first;
+  return std::count(from, sequence_ + hits_[found].last, chosen_) > 0;
+}
+
+// Whether `other` ends the steps in which `to` is an iteration. Nobody can tell, from their order
+// alone, three iterations and a sum from three steps and output. So: numbers of iterations that
+// differ are those of a solver that converges. Calls deeper in the program than the inner ones are
+// output, or a refinement of the mesh, as are calls at each fifth, tenth, ... hit, and those at
+// each second one that are no nearer to main.
+StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
+  uint32_t least = ~0u, most = 0, n = 0;
+  bool any = false;
+  for (uint32_t at = hits_[other].first; at <= hits_[other].last; ++at) {
+    n += sequence_[at] == to;
+    if (sequence_[at] != other) continue;
+    if (any) {
+      least = std::min(least, n);
+      most = std::max(most, n);
+    }
+    any = true;
+    n = 0;
+  }
+  const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
+  if (most <= 1) return Relation::same;
+  if (depth > inside) return Relation::inner;
+  if (least != most) return Relation::outer;
+  if (most % 5 == 0) return Relation::inner;
+  return depth < inside || most > 2 ? Relation::outer : Relation::inner;
+}
+
+// Takes the hits of the innermost loop out of the sequence.
+void StepFinder::make_room() noexcept {
+  uint32_t n[kMostSites] = {};
+  for (uint32_t at = 0; at < length_; ++at) ++n[sequence_[at]];
+  const uint8_t most = uint8_t(std::max_element(n, n + n_sites_) - n);
+  sites_[most].ignored = true;
+  length_ = uint32_t(std::remove(sequence_, sequence_ + length_, most) - sequence_);
+}
+
+}  // namespace perfield

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_finder.hpp - finds the time steps of a program that reports none, while it runs. Collective
+// operations of all ranks happen equally often and in the same order on every rank. So each rank
+// takes the same decisions from the sequence of its own call sites, and asks no other. Only the
+// order of sites counts, neither their names nor time. One thread at a time; allocates nothing.
+//
+// A site ends steps if its hits come evenly, to the newest one, and cover half of the sequence so
+// far. Of several the outermost loop does, except where its extra calls look like output or
+// refinement of every nth step (see relation). A later decision for another loop takes the earlier
+// one back: what was closed until then belongs to setup.
+#pragma once
+
+#include <cstdint>
+
+#include "format/calls.h"
+
+namespace perfield {
+
+class StepFinder {
+ public:
+  static constexpr uint8_t kMostSites = 64, kNone = kMostSites;
+  static constexpr uint32_t kLongest = 4096;  // of the sequence
+  enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
+
+  // The number of a call site, which is new or not; kNone if there are too many. depth: of its
+  // chain of callers.
+  uint8_t number_of(uint64_t identity, uint16_t depth) noexcept;
+  // A collective operation of all ranks returned at this site.
+  Answer met(uint8_t site) noexcept;
+  // The program ends. Returns whether the steps that were closed are time steps: enough of them, of
+  // the loop that the whole sequence shows.
+  bool is_right_at_end() noexcept;
+
+  uint8_t chosen() const noexcept { return chosen_; }  // kNone: no site ends steps
+  uint64_t identity(uint8_t site) const noexcept { return sites_[site].identity; }
+  uint64_t hits(uint8_t site) const noexcept { return sites_[site].hits; }
+  // Steps of the program, and those of them until the first closing. Call them with a chosen site.
+  uint64_t steps() const noexcept { return sites_[chosen_].hits; }
+  uint64_t first_steps() const noexcept { return first_hits_; }
+
+ private:
+  struct Site {
+    uint64_t identity, hits;
+    uint16_t depth;
+    bool ignored;  // its hits would fill the sequence
+  };
+  // The hits of a site since `start`, in positions of the sequence.
+  struct Hits {
+    uint32_t start, n, first, last, gap, alike;
+    bool are_even(uint32_t length) const noexcept;
+    uint32_t mean_gap() const noexcept { return (last - first) / (n - 1); }
+  };
+
+  enum class Relation : uint8_t { same, inner, outer };
+
+  bool is_due() const noexcept;
+  uint8_t choose() noexcept;
+  bool may_replace(uint8_t found) const noexcept;
+  void count_hits() noexcept;
+  uint8_t next_beyond(uint32_t gap) const noexcept;
+  Relation relation(uint8_t to, uint8_t other) const noexcept;
+  void make_room() noexcept;
+
+  Site sites_[kMostSites];
+  Hits hits_[kMostSites];
+  uint8_t sequence_[kLongest];
+  uint32_t length_ = 0;
+  uint8_t n_sites_ = 0, chosen_ = kNone;
+  uint64_t first_hits_ = 0;
+};
+
+}  // namespace perfield

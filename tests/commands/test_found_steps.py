@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that report no steps: the first run has them, found in their collective operations."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from c_programs import mpi_program
+
+import perfield
+
+HALO = """
+static int me, ranks, in, out;
+static volatile int iterations = 3; /* so that no loop is unrolled */
+static __attribute__((noinline)) void halo(void) {
+  int left = me ? me - 1 : MPI_PROC_NULL, right = me + 1 < ranks ? me + 1 : MPI_PROC_NULL;
+  MPI_Sendrecv(&out, 1, MPI_INT, left, 0, &in, 1, MPI_INT, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static __attribute__((noinline)) void sum(void) {
+  MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); __asm__("");
+}
+static __attribute__((noinline)) void residual(void) {
+  MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); __asm__("");
+}
+"""
+BEGIN = "MPI_Comm_rank(MPI_COMM_WORLD, &me); MPI_Comm_size(MPI_COMM_WORLD, &ranks);"
+STEPS = "for (int step = 0; step < 20; ++step) {{ {body} usleep(1000); sum(); }}"
+INNER = "for (int i = 0; i < iterations; ++i) {{ halo(); {more} }}"
+
+
+@pytest.fixture
+def first_run(mpi, build_c, perfield_cli, tmp_path):
+    """first_run(body, **settings): (run, stderr) of a program's first run, on three ranks."""
+
+    def run(body: str, *words: str, before: str = HALO):
+        source = mpi_program(BEGIN * (before is HALO) + body, before="#include <unistd.h>\n" + before)
+        program = build_c(source, "-g", "-O1", *words, by=mpi)
+        launch = ["--launcher", f"mpirun.{mpi.name}", "--set", "find_steps=true", "-n", 3, "--"]
+        result = perfield_cli("run", *launch, program, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        return perfield.open(tmp_path / "perfield-run"), result.stderr
+
+    return run
+
+
+def sent(run) -> list[list[float]]:
+    return [frame.values["sent_count"].tolist() for frame in run.frames()]
+
+
+def test_first_run_has_the_time_steps_of_the_outer_loop(first_run, perfield_cli):
+    run, said = first_run(STEPS.format(body=INNER.format(more="")))
+    assert run.steps_closed.tolist() == [17] * 3  # the first three taught perfield the loop
+    assert [frame.label for frame in run.frames()] == list(range(3, 20))
+    assert sent(run) == [[0, 3, 3]] * 17
+    assert run.setup.values["sent_count"].tolist() == [0, 9, 9]
+    assert re.search(r"(?m)^steps +17 on 3 ranks", said), said
+    found = re.search(r"perfield: found 17 time steps: each return of (Allreduce@sum-[0-9a-f]{4}) ", said)
+    assert found and "; 3 steps before them are part of setup" in said, said
+    assert "would close others" not in said  # the exchanges come three to a step
+    table = perfield_cli("steps", run.path).stdout
+    assert f"Found 17 time steps: each return of {found[1]}" in table
+
+
+def test_steps_of_an_inner_loop_are_taken_back(first_run):
+    more = "residual();"
+    body = "for (int i = 0; i < 8; ++i) residual();" + STEPS.format(body=INNER.format(more=more))
+    run, said = first_run(body)
+    assert 10 <= run.steps_closed.max() <= 17
+    assert sent(run) == [[0, 3, 3]] * len(run)
+    assert run.steps_closed.tolist() == [len(run)] * 3
+    parts = [run.setup, *run.frames(), run.teardown]
+    assert sum(part.values["sent_count"][1] for part in parts) == 60  # nothing is lost
+    assert re.search(rf"(?m)^steps +{len(run)} on 3 ranks", said), said
+    assert f"found {len(run)} time steps: each return of Allreduce@sum-" in said
+
+
+def test_a_program_without_a_regular_loop_is_one_frame(first_run):
+    run, said = first_run("sum(); residual(); sum(); halo(); sum(); residual(); residual();")
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+    assert "found" not in said and "marked no time steps" in said
+
+
+def test_steps_that_do_not_hold_at_the_end_leave_one_frame(first_run):
+    other = "".join(f"MPI_Bcast(&in, 1, MPI_INT, {rank}, MPI_COMM_WORLD);" for rank in (0, 1, 2) * 9)
+    run, said = first_run("for (int i = 0; i < 12; ++i) residual();" + other)
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+    assert "steps      none closed" in said and "marked no time steps" in said
+
+
+def test_a_root_with_a_call_site_of_its_own_closes_the_same_steps(first_run):
+    body = "if (me == 0) MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);"
+    body += "else MPI_Bcast(&out, 1, MPI_INT, 0, MPI_COMM_WORLD); halo();"
+    run, _ = first_run(STEPS.format(body=body))
+    assert run.steps_closed.tolist() == [17] * 3 and sent(run) == [[0, 1, 1]] * 17
+
+
+def test_calls_of_some_ranks_end_no_step(first_run):
+    body = "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, me == 0, me, &half);"
+    some = "if (me) for (int i = 0; i < 4; ++i) MPI_Barrier(half); halo();"
+    run, _ = first_run(body + STEPS.format(body=some))
+    assert run.steps_closed.tolist() == [17] * 3 and sent(run) == [[0, 1, 1]] * 17
