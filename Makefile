@@ -56,8 +56,14 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test export meshio page perfetto placement sliders $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build page $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
+	@touch $@
+
+.venv/test-ready: .venv/ready
+	@echo "perfield: adding to .venv what the tests need"
+	@$(BIN)/python .ci/requirements.py test export meshio perfetto placement sliders > .venv/test-requirements.txt
+	@$(PIP) install -r .venv/test-requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 
 .venv/lint-ready: pyproject.toml .ci/requirements.py | base-packages
@@ -133,44 +139,44 @@ demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodi
 	@mkdir -p demo
 	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 
-gallery: gallery-packages .venv/installed ## show figures of the dissertation, of rhythm and of regimes, from runs of its own (GALLERY_ARGS=7.1)
+gallery: gallery-packages .venv/test-ready .venv/installed ## show figures of the dissertation, of rhythm and of regimes, from runs of its own (GALLERY_ARGS=7.1)
 	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
 # The tests that start no program, in about a minute with the style: for each commit.
 PURE_TESTS = tests/analysis tests/studies tests/text tests/topology tests/test_house.py tests/test_rooms.py
-check: lint .venv/installed ## check the style and run the tests that start no program, in about a minute
+check: lint .venv/test-ready .venv/installed ## check the style and run the tests that start no program, in about a minute
 	@$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) -m "not long" $(wildcard $(PURE_TESTS)) $(PYTEST_ARGS)
 
 # One process of pytest per core, then the tests that need the machine alone. 5: no test was chosen.
 ALONE = $(if $(PYTEST_ARGS),,$$(grep -rl 'pytest\.mark\.alone' --include='test_*.py' tests))
-test: test-packages .venv/installed ## run the tests
+test: test-packages .venv/test-ready .venv/installed ## run the tests
 	@status=0; \
 	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadfile -m "not long and not alone" --budget \
 	  $(PYTEST_ARGS) || [ $$? = 5 ] || status=1; \
 	$(BIN)/python -m pytest -q -m "alone and not long" $(PYTEST_ARGS) $(ALONE) || [ $$? = 5 ] || status=1; \
 	exit $$status
 
-test-long: long-packages .venv/installed ## run the tests that take minutes
+test-long: long-packages .venv/test-ready .venv/installed ## run the tests that take minutes
 	@$(BIN)/python -m pytest -q -m long --budget $(PYTEST_ARGS)
 
 SEED = 1
 PROBLEM =
-hunt: test-packages .venv/installed ## plant problems, and judge whether the report names them (SEED=1-60 PROBLEM=none)
+hunt: test-packages .venv/test-ready .venv/installed ## plant problems, and judge whether the report names them (SEED=1-60 PROBLEM=none)
 	@$(BIN)/python testcase/hunt/hunt.py $(SEED) $(if $(PROBLEM),--problem $(PROBLEM)) $(HUNT_ARGS)
 
-bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
+bench: bench-packages .venv/test-ready build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
 
-faults: test-packages .venv/installed ## break disks, ranks, clocks and files, and print what was lost
+faults: test-packages .venv/test-ready .venv/installed ## break disks, ranks, clocks and files, and print what was lost
 	@$(BIN)/python tests/faults/run_all.py $(FAULTS_ARGS)
 
-fuzz: test-packages .venv/installed ## read absurd runs with every command, damaged files, and random bytes with C++ (FUZZ_ARGS="--only info")
+fuzz: test-packages .venv/test-ready .venv/installed ## read absurd runs with every command, damaged files, and random bytes with C++ (FUZZ_ARGS="--only info")
 	@$(BIN)/python tests/fuzz/fuzz_bytes.py
 	@$(BIN)/python tests/fuzz/fuzz_files.py
 	@$(BIN)/python tests/fuzz/fuzz_runs.py $(FUZZ_ARGS)
 
 NPB =
-overhead: bench-packages .venv/installed ## compare bare and measured programs (NPB=folder for MG and BT)
+overhead: bench-packages .venv/test-ready .venv/installed ## compare bare and measured programs (NPB=folder for MG and BT)
 	@cd tests && ../$(BIN)/python -m overhead $(if $(NPB),--npb "$(abspath $(NPB))") $(OVERHEAD_ARGS)
 
 docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
