@@ -196,8 +196,13 @@ PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t place) {
   }
 }
 
-PERFIELD_EXPORT void perfield_pause(void) { session().pause(); }
-PERFIELD_EXPORT void perfield_resume(void) { session().resume(); }
+PERFIELD_EXPORT void perfield_pause(void) {
+  session().while_measuring([](uint64_t now) { session().step_clock().pause(now); });
+}
+
+PERFIELD_EXPORT void perfield_resume(void) {
+  session().while_measuring([](uint64_t now) { session().step_clock().resume(now); });
+}
 
 PERFIELD_EXPORT void perfield_mesh_image(int block, const int64_t extent[6], const double origin[3],
                                          const double spacing[3]) {
@@ -268,4 +273,8 @@ PERFIELD_EXPORT int perfield_message_values(int capacity, perfield_message_value
   return hand_out(session().message_values(), capacity, rows);
 }
 
-PERFIELD_EXPORT int perfield_world_size(void) { return session().world_size(); }
+PERFIELD_EXPORT int perfield_world_size(void) {
+  int size = 0;
+  session().while_measuring([&](uint64_t) { size = session().world_size(); });
+  return size;
+}

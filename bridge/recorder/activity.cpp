@@ -3,9 +3,9 @@
 // activity.cpp - see activity.hpp.
 #include "recorder/activity.hpp"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include "platform/pages.hpp"
 
 namespace perfield {
 namespace {
@@ -15,9 +15,8 @@ Activity shared;  // by recorders that found no memory, so that they fail elsewh
 }  // namespace
 
 Activity& Activity::create() noexcept {
-  void* const memory =
-      mmap(nullptr, sizeof(Activity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return shared;
+  void* const memory = map_pages(sizeof(Activity));
+  if (!memory) return shared;
   madvise(memory, sizeof(Activity), MADV_WIPEONFORK);
   return *new (memory) Activity;
 }

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// arena.hpp - memory for tables: one mapping, of which each table takes its arrays. Fresh pages are
-// zero and cost nothing until they are written.
+// arena.hpp - memory for tables: one mapping, of which each table takes its arrays.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
-#include <cstdint>
+
+#include "platform/pages.hpp"
 
 namespace perfield {
-
-inline constexpr uint64_t bytes_of_pages(uint64_t bytes) noexcept {
-  return (bytes + 4095) / 4096 * 4096;
-}
 
 class Arena {
  public:
@@ -41,12 +35,6 @@ class Arena {
     return reinterpret_cast<T*>(at);
   }
   explicit operator bool() const noexcept { return memory_; }
-
-  static char* map_pages(size_t bytes) noexcept {
-    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
-  }
 
  private:
   char* memory_ = nullptr;

@@ -5,13 +5,13 @@
 #include "recorder/call_sites.hpp"
 
 #include <link.h>
-#include <sys/mman.h>
 #include <unwind.h>
 
 #include <cstdint>
 #include <cstring>
 #include <new>
 
+#include "platform/pages.hpp"
 #include "recorder/thread_profile.hpp"
 
 namespace perfield {
@@ -112,9 +112,8 @@ CallSites::~CallSites() {
 }
 
 void CallSites::start(const StepCall& step, bool finds) noexcept {
-  void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
+  void* const memory = map_pages(sizeof(Tables));
+  if (!memory) return;
   tables_ = static_cast<Tables*>(memory);
   new (&tables_->finder) StepFinder;
   step_ = step;

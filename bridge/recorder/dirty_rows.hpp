@@ -19,6 +19,12 @@
 
 namespace perfield {
 
+// Calls visit(first + bit) for each bit that is set, in their order.
+template <class Visit>
+void for_each_bit(uint64_t bits, Visit visit, uint32_t first = 0) {
+  for (; bits; bits &= bits - 1) visit(first + uint32_t(__builtin_ctzll(bits)));
+}
+
 // --- marks: one byte for each row, set by one thread and taken by another -----------------------
 
 inline constexpr uint32_t kDirtyRowsInChunk = 64;  // arrays of marks have whole chunks, aligned
@@ -82,7 +88,7 @@ void for_each_dirty(unsigned char* marks, uint32_t rows, Visit visit) noexcept {
       if (!__atomic_load_n(eights + i, __ATOMIC_RELAXED)) continue;
       uint64_t set = after == Marks::taken ? __atomic_exchange_n(eights + i, 0, __ATOMIC_ACQ_REL)
                                            : __atomic_load_n(eights + i, __ATOMIC_ACQUIRE);
-      for (; set; set &= set - 1) visit(chunk + i * 8 + uint32_t(__builtin_ctzll(set)) / 8);
+      for_each_bit(set, [&](uint32_t bit) { visit(chunk + i * 8 + bit / 8); });
     }
   }
 }
@@ -123,13 +129,13 @@ class Bits {
   // Calls visit(row) for the rows of the set below `rows`, in their order. It may remove its row.
   template <class Visit>
   void for_each(uint32_t rows, Visit visit) const {
-    for_each_word(rows, [&](uint32_t word) { for_each_bit(word, words_[word], visit); });
+    for_each_word(rows, [&](uint32_t word) { for_each_bit(words_[word], visit, word * 64); });
   }
   // The same for those that the other set does not have. It may add its row there.
   template <class Visit>
   void for_each_beside(const Bits& other, uint32_t rows, Visit visit) const {
     for_each_word(rows, [&](uint32_t word) {
-      for_each_bit(word, words_[word] & ~other.words_[word], visit);
+      for_each_bit(words_[word] & ~other.words_[word], visit, word * 64);
     });
   }
   // The same where visit(row) says whether its row stays in the set.
@@ -137,8 +143,8 @@ class Bits {
   void filter(uint32_t rows, Visit visit) {
     for_each_word(rows, [&](uint32_t word) {
       uint64_t kept = 0;
-      for_each_bit(word, words_[word],
-                   [&](uint32_t row) { kept |= uint64_t{visit(row)} << row % 64; });
+      for_each_bit(
+          words_[word], [&](uint32_t row) { kept |= uint64_t{visit(row)} << row % 64; }, word * 64);
       words_[word] = kept;
       if (!kept) used_[word / 64] &= ~bit_of(word);
     });
@@ -148,15 +154,15 @@ class Bits {
   static constexpr size_t n_words(size_t rows) noexcept { return (rows + 63) / 64; }
   static constexpr uint64_t bit_of(uint32_t row) noexcept { return uint64_t(1) << row % 64; }
   template <class Visit>
-  static void for_each_bit(uint32_t word, uint64_t bits, Visit visit) {
-    for (; bits; bits &= bits - 1) visit(word * 64 + uint32_t(__builtin_ctzll(bits)));
-  }
-  template <class Visit>
   void for_each_word(uint32_t rows, Visit visit) const {
     const auto end = uint32_t(n_words(rows));
     for (uint32_t first = 0; first < end; first += 64)
-      for (uint64_t bits = used_[first / 64]; bits; bits &= bits - 1)
-        if (const uint32_t word = first + uint32_t(__builtin_ctzll(bits)); word < end) visit(word);
+      for_each_bit(
+          used_[first / 64],
+          [&](uint32_t word) {
+            if (word < end) visit(word);
+          },
+          first);
   }
 
   uint64_t *words_ = nullptr, *used_ = nullptr;

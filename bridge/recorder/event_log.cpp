@@ -3,10 +3,9 @@
 // event_log.cpp - see event_log.hpp.
 #include "recorder/event_log.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
+#include "platform/pages.hpp"
 #include "recorder/thread_profile.hpp"
 
 namespace perfield {
@@ -70,9 +69,8 @@ bool EventLog::end_send(ThreadProfile& profile, uint32_t token, uint64_t wait_be
 void EventLog::begin(uint64_t step) noexcept {
   if (is_of(step)) return;
   if (!events_) {
-    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return;
+    void* const memory = map_pages(kBytes);
+    if (!memory) return;
     events_ = static_cast<LoggedEvent*>(memory);
   }
   step_ = step;

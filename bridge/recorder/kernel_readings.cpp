@@ -3,16 +3,15 @@
 // kernel_readings.cpp - see kernel_readings.hpp.
 #include "recorder/kernel_readings.hpp"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include "platform/pages.hpp"
 
 namespace perfield {
 
 KernelReadings* KernelReadings::create(uint64_t period) noexcept {
-  void* memory = mmap(nullptr, sizeof(KernelReadings), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  void* const memory = map_pages(sizeof(KernelReadings));
+  if (!memory) return nullptr;
   auto* readings = new (memory) KernelReadings;
   readings->base_period_.set(period);  // open regions already count from here on
   return readings;

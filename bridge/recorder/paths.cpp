@@ -3,9 +3,9 @@
 // paths.cpp - see paths.hpp.
 #include "recorder/paths.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+
+#include "platform/pages.hpp"
 
 namespace perfield {
 namespace {
@@ -24,11 +24,8 @@ bool Paths::start(uint32_t max_regions) noexcept {
   while (n_slots < 2 * capacity_) n_slots *= 2;
   const size_t keys = capacity_ * sizeof *keys_, slots = n_slots * sizeof *slots_;
   memory_bytes_ = keys + slots + capacity_;
-  // Fresh pages are zero and cost nothing until touched.
-  void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  char* const at = static_cast<char*>(memory);
+  char* const at = map_pages(memory_bytes_);
+  if (!at) return false;
   max_regions_ = max_regions;
   slot_mask_ = n_slots - 1;
   slots_ = reinterpret_cast<std::atomic<uint32_t>*>(at + keys);
@@ -46,10 +43,9 @@ uint32_t Paths::size() const noexcept {
 }
 
 uint64_t Paths::bytes() const noexcept {
-  const auto pages = [](uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
   const uint64_t n = size();
-  return keys_ ? pages(n * sizeof *keys_) + pages(n) +
-                     std::min(pages((slot_mask_ + 1) * sizeof *slots_), n * 4096)
+  return keys_ ? bytes_of_pages(n * sizeof *keys_) + bytes_of_pages(n) +
+                     std::min(bytes_of_pages((slot_mask_ + 1) * sizeof *slots_), n * 4096)
                : 0;
 }
 

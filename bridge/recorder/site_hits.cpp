@@ -3,12 +3,10 @@
 // site_hits.cpp - see site_hits.hpp.
 #include "recorder/site_hits.hpp"
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <new>
 
-#include "recorder/arena.hpp"
+#include "platform/pages.hpp"
 #include "recorder/call_sites.hpp"
 
 namespace perfield {
@@ -19,7 +17,7 @@ constexpr size_t kBytes = kRhythmLevels * kMostSites * sizeof(Rhythm);
 }  // namespace
 
 bool SiteHits::start() noexcept {
-  char* const memory = Arena::map_pages(kBytes);
+  char* const memory = map_pages(kBytes);
   if (!memory) return false;
   for (int level = 0; level < kRhythmLevels; ++level)
     levels_[level] = reinterpret_cast<Rhythm*>(memory) + level * kMostSites;

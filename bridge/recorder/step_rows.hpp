@@ -15,11 +15,6 @@ namespace perfield {
 
 class Recorder;
 
-template <class Visit>
-void for_each_bit(uint64_t bits, Visit visit) noexcept {
-  for (; bits; bits &= bits - 1) visit(uint32_t(__builtin_ctzll(bits)));
-}
-
 // Sums of stamps of messages or operations, in ticks modulo 2^64.
 struct Stamps {
   uint64_t begun, wait_begin, wait_end;

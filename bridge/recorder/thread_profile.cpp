@@ -4,10 +4,9 @@
 // says who may touch what.
 #include "recorder/thread_profile.hpp"
 
-#include <sys/mman.h>
-
 #include <new>
 
+#include "platform/pages.hpp"
 #include "recorder/kernel_readings.hpp"
 #include "recorder/pending.hpp"
 
@@ -21,7 +20,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 ThreadProfile* ThreadProfile::create(const Activity& activity, const Quantities& quantities,
                                      Paths& known_paths, uint32_t max_regions,
                                      uint32_t max_peers) noexcept {
-  void* const memory = Arena::map_pages(sizeof(ThreadProfile));
+  void* const memory = map_pages(sizeof(ThreadProfile));
   if (!memory) return nullptr;
   auto* const s = new (memory) ThreadProfile(activity);
   const bool has_memory = s->memory_.map([&](Arena& arena) {

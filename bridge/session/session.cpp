@@ -125,7 +125,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (configured_steps_.start(config_, writer_.run_path(),
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
-  for (auto* function : on_start_) function();
+  for (auto* function : hooks.on_start) function();
   return true;
 }
 
@@ -325,32 +325,20 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   clock_.entry_written();
 }
 
-void Session::pause() noexcept {
-  while_measuring([this](uint64_t now) { clock_.pause(now); });
-}
-
-void Session::resume() noexcept {
-  while_measuring([this](uint64_t now) { clock_.resume(now); });
-}
-
-void Session::control(bool measures) noexcept {
-  while_measuring([=](uint64_t now) { clock_.control(now, measures); });
-}
-
 // --- pictures inside the program, behind a step and in none --------------------------------------
 
 template <typename F>
 void Session::between_steps(F action) noexcept {
   OwnWork own;
   const uint64_t before = recorder().clock.ticks();
-  through_gate([&] {
+  under_lock([&] {
     if (phase_ != Phase::measuring) return;
     clock_.stop(before);
     writer_.flush();  // for anyone who reads all ranks now
     in_process_.describe_sources(sources_);
   });
   action();
-  through_gate([&] {
+  under_lock([&] {
     if (phase_ != Phase::measuring) return;
     const uint64_t after = recorder().clock.ticks();
     clock_.add_own(before, after);
@@ -361,7 +349,7 @@ void Session::between_steps(F action) noexcept {
 
 void Session::exclude_begin() noexcept {
   perfield_own_begin();
-  through_gate([&] {
+  under_lock([&] {
     if (phase_ != Phase::measuring) return;
     excluded_ = {recorder().clock.ticks(), clock_.counts()};
     clock_.stop(excluded_.since);
@@ -369,7 +357,7 @@ void Session::exclude_begin() noexcept {
 }
 
 void Session::exclude_end() noexcept {
-  through_gate([&] {
+  under_lock([&] {
     if (phase_ != Phase::measuring || !excluded_.since) return;
     clock_.add_own(excluded_.since, recorder().clock.ticks());
     if (excluded_.counted && !clock_.counts())
@@ -382,23 +370,6 @@ void Session::exclude_end() noexcept {
 void Session::show_in_process() noexcept {
   if (!in_process_.is_due(clock_.configured())) return;
   between_steps([this] { in_process_.show(is_started() ? &writer_.mesh().fields() : nullptr); });
-}
-
-// --- clocks of other nodes -----------------------------------------------------------------------
-
-void Session::compared(const perfield_clock& clock) noexcept {
-  while_measuring([&](uint64_t) {
-    writer_.clock(clock);
-    writer_.flush();
-  });
-}
-
-void Session::communicator(const perfield_communicator& communicator) noexcept {
-  while_measuring([&](uint64_t) { writer_.communicator(communicator); });
-}
-
-void Session::before_end(int (*function)(perfield_clock*)) noexcept {
-  through_gate([&] { before_end_ = function; });
 }
 
 // --- end -----------------------------------------------------------------------------------------
@@ -432,7 +403,7 @@ void Session::write_end(const std::string& reason, uint64_t now) {
     write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
   }
   writer_.sites(true);
-  if (perfield_clock clock; before_end_ && reason == "finalize" && before_end_(&clock))
+  if (perfield_clock clock; hooks.before_end && reason == "finalize" && hooks.before_end(&clock))
     writer_.clock(clock);
   JsonObject entry;
   entry.text("reason", reason).natural("steps", clock_.step()).texts("sources", sources_);
@@ -497,66 +468,13 @@ bool Session::has(const char* source) const noexcept {
 }
 
 void Session::present(const char* source) noexcept {
-  through_gate([&] {
+  under_lock([&] {
     if (has(source)) return;
     sources_.push_back(source);
     rank_log().line(std::string("source     ") + source + " is present");
     if (phase_ == Phase::measuring)  // the rank's entry is written already
       writer_.place(JsonObject().texts("sources", sources_));
   });
-}
-
-bool Session::has_source(const char* name) noexcept {
-  bool found = false;
-  through_gate([&] { found = has(name); });
-  return found;
-}
-
-bool Session::has_mesh() noexcept {
-  bool found = false;
-  through_gate([&] { found = !config_.mesh_path.empty() || writer_.mesh().described() > 0; });
-  return found;
-}
-
-namespace {
-
-std::string in_words(const std::string& value) { return value; }
-std::string in_words(bool value) { return value ? "true" : "false"; }
-template <class Number>
-std::string in_words(Number value) {
-  return std::to_string(value);
-}
-std::string in_words(const std::vector<std::string>& values) {
-  std::string all;
-  for (const std::string& value : values) all += (all.empty() ? "" : ",") + value;
-  return all;
-}
-
-}  // namespace
-
-// Takes no lock: a source may ask while a step closes. Settings do not change after waking.
-void Session::setting(const char* key, char* value, size_t room) noexcept {
-  if (!room) return;
-  value[0] = 0;
-  if (!is_started()) return;
-  try {
-    std::string found;
-#define PERFIELD_KEY(name, type, default_value, unit, help) \
-  if (!strcmp(key, #name)) found = in_words(config_.name);
-#include "configuration/keys.def"
-#undef PERFIELD_KEY
-    snprintf(value, room, "%s", found.c_str());
-  } catch (...) {
-    value[0] = 0;
-  }
-}
-
-void Session::on_start(void (*function)()) noexcept {
-  through_gate([&] { on_start_.push_back(function); });
-}
-
-void Session::before_close(void (*function)()) noexcept {
-  through_gate([&] { clock_.before_close(function); });
 }
 
 void Session::between_closes(void (*function)()) noexcept {
@@ -576,7 +494,7 @@ void Session::hand_in_between_closes() noexcept {
 }
 
 void Session::fault(const char* kind) noexcept {
-  note([&](Notices& notices) { notices.fault(kind); });
+  under_lock([&] { notices_.fault(kind); });
 }
 
 void Session::note_sites() noexcept {
@@ -588,14 +506,6 @@ void Session::note_sites() noexcept {
     writer_.flush();
     check_writing();
   });
-}
-
-int Session::world_size() noexcept {
-  int size = 0;
-  through_gate([&] {
-    if (phase_ == Phase::measuring) size = size_;
-  });
-  return size;
 }
 
 }  // namespace perfield

@@ -54,41 +54,19 @@ class Session {
   void note_sites() noexcept;
   // Shows the step just closed inside the program: where every rank closes it by an explicit call.
   void show_in_process() noexcept;
-  // What a source learned about this node's clock; and whom to ask again at the end.
-  void compared(const perfield_clock& clock) noexcept;
-  void before_end(int (*function)(perfield_clock*)) noexcept;
-  void pause() noexcept;
-  void resume() noexcept;
-  void control(bool measures) noexcept;
   void end(const std::string& reason) noexcept;
   void print_summary() noexcept;
 
   bool is_started() const noexcept { return recorder().state() != Activity::inactive; }
 
   void present(const char* source) noexcept;
-  bool has_source(const char* name) noexcept;
-  void setting(const char* key, char* value, size_t room) noexcept;
-  void before_close(void (*function)()) noexcept;
-  void on_start(void (*function)()) noexcept;
-  // Called while waking, under the lock.
+  bool has(const char* source) const noexcept;  // call it under the lock
+  // Calls the function, under the lock, where no step has closed for some time.
   void between_closes(void (*function)()) noexcept;
-  // What sources hand in while a step closes, under the lock that is held then.
-  perfield_samples_answer samples(const perfield_samples& taken) noexcept {
-    return writer_.samples(taken);
-  }
-  void modules(const char* json) noexcept { writer_.modules(json); }
-  bool is_ending() const noexcept { return is_ending_; }
-  bool has_mesh() noexcept;
+  bool is_ending() const noexcept { return is_ending_; }  // the last step closes
   // A source works for long in the middle of a step, which goes on afterwards.
   void exclude_begin() noexcept;
   void exclude_end() noexcept;
-  // Describes a communicator; see perfield_source_communicator.
-  void communicator(const perfield_communicator& communicator) noexcept;
-  // Reports something to the session's notices, under the lock.
-  template <typename F>
-  void note(F what) noexcept {
-    through_gate([&] { what(notices_); });
-  }
   void fault(const char* kind) noexcept;  // counted, reported at the end
 
   // The values of a step for perfield.h's functions; none while nothing is measured.
@@ -96,19 +74,14 @@ class Session {
   std::vector<perfield_value> closed_values() noexcept;  // of the step that closed last
   std::vector<perfield_region_value> region_values() noexcept;
   std::vector<perfield_message_value> message_values() noexcept;
-  int world_size() noexcept;
-
   // Describes the mesh under the session's lock: passes this rank's mesh to `describe`.
   template <typename F>
   void with_mesh(F describe) noexcept;
 
- private:
-  enum class Phase { inactive, measuring, ended };
-
   // Runs a small action under the lock. Does nothing without memory, or if the lock refuses the
   // thread.
   template <typename F>
-  void through_gate(F action) noexcept {
+  void under_lock(F action) noexcept {
     try {
       Gate::Pass pass(gate_);
       if (pass) action();
@@ -121,15 +94,29 @@ class Session {
     if (!is_started()) return;
     const uint64_t now = recorder().clock.ticks();
     OwnWork own;
-    through_gate([&] {
+    under_lock([&] {
       if (phase_ == Phase::measuring) action(now);
     });
   }
+  // Its parts, for functions of source.h and perfield.h that concern one alone. Use them under the
+  // lock, which is also held while a step closes.
+  const Config& config() const noexcept { return config_; }
+  StepClock& step_clock() noexcept { return clock_; }
+  StepWriter& writer() noexcept { return writer_; }
+  Notices& notices() noexcept { return notices_; }
+  int world_size() const noexcept { return size_; }
+  // What sources want to be called for.
+  struct {
+    std::vector<void (*)()> on_start;
+    int (*before_end)(perfield_clock*) = nullptr;  // learns more about this node's clock
+  } hooks;
+
+ private:
+  enum class Phase { inactive, measuring, ended };
 
   bool start_run(int size, const std::string& mpi);
   void log_start(const std::string& mpi, const std::vector<ConfigOrigin>& keys);
   std::string first_closing_in_words() const;
-  bool has(const char* source) const noexcept;  // call it under the lock
   void close_program_step(int64_t label, double time) noexcept;
   void hand_in_between_closes() noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
@@ -171,12 +158,10 @@ class Session {
   StepWriter writer_{config_, in_process_, spans_};
   StepValues values_;
   MeshQuantities mesh_quantities_;
-  int (*before_end_)(perfield_clock*) = nullptr;
   bool summary_due_ = false;
-  std::vector<void (*)()> on_start_;
   void (*between_closes_)() = nullptr;
   Windows between_closes_ticks_;
-  bool is_ending_ = false;  // the last step closes
+  bool is_ending_ = false;
 };
 
 // The session of this process; never destroyed.

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+import perfield
 import twin
 from perfield.commands import main
 
@@ -34,6 +35,15 @@ def test_condition_that_holds_exits_with_1_and_says_the_value(path, capsys):
         "perfield report: fails: ranks is 4, so 'ranks == 4' holds",
         "perfield report: fails: steps is 5, so 'steps < 10' holds",
     ]
+
+
+def test_fields_have_a_mean_per_step_and_rank_and_that_of_the_largest_rank(path, capsys):
+    values = perfield.open(path).values(["solve_time_s"])[:, 0].mean(axis=0)
+    words = ["--fail-if", "solve_time_s > 0", "--fail-if", "solve_time_s.max > 0ms", "--fail-if", "rank > 9"]
+    assert main(["report", path, "--json", *words]) == 1
+    mean, largest = (float(line.split(" is ")[1].split()[0]) for line in capsys.readouterr().err.splitlines())
+    assert values.max() > values.mean()
+    assert (mean, largest) == (pytest.approx(values.mean()), pytest.approx(values.max()))
 
 
 def test_conditions_that_do_not_hold_exit_with_0(path, capsys):

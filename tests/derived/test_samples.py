@@ -35,8 +35,8 @@ def named(monkeypatch):
 
 def times_in(run, rank, frame, n=1):
     """n moments in a frame of a rank, on CLOCK_MONOTONIC."""
-    position, ranks, fixed = run.entries([frame])
-    mine = fixed[(ranks == rank) & (position == 0)][0]
+    read = run.read([frame])
+    mine = read["fixed"][read["rank"] == rank][0]
     return [
         MONOTONIC_NS + int(mine["begin_ns"] + (k + MIDDLE) * (mine["end_ns"] - mine["begin_ns"]) / n)
         for k in range(n)

@@ -41,7 +41,8 @@ def main() -> int:
                 missing += len(lost)
                 wrong += bad
             spent = np.array([frame.values["step_time_s"] for frame in found.frames()])
-            realtime = np.array([int(found.told(i)["realtime_ns"]) for i in range(len(found))]) * 1e-9
+            read = found.read(range(len(found)))
+            realtime = read["fixed"]["realtime_ns"][read["rank"] == read["rank"].min()] * 1e-9
             is_right = bool((spent > 0).all() and (spent.sum(axis=0) < took).all())
             unharmed = (result.stdout, result.returncode) == ("the answer is 42\n", 7)
             verdict(

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from simulated_waits import compute, irecv, isend, simulate, step, wait
+from waiting_runs import write_waiting_run
 
 import perfield
 import twin
+from perfield.derived.providers import waits
+from perfield.fields.waits import CAUSED
 from perfield.follow.frames import NewFrames
 from perfield.follow.status import in_words
 
@@ -116,3 +121,26 @@ def test_a_run_without_steps_is_one_frame_once_it_has_ended(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=0)
     frames = NewFrames(perfield.open(path))
     assert [frame.kind for frame in iter(frames.take, None)] == ["whole"] and frames.have_ended
+
+
+def test_waiting_is_read_once_for_all_frames_that_wait(tmp_path, monkeypatch):
+    def program(rank: int) -> list:
+        exchange = [isend((rank + 1) % 3, "s"), irecv((rank - 1) % 3, "r"), wait("s", "r")]
+        return [compute((1 + rank) * 1_000_000), *exchange, step()] * 5
+
+    run = perfield.open(write_waiting_run(tmp_path / "run", simulate([program(rank) for rank in range(3)])))
+    expected = run.values([CAUSED])[:, 0]
+    read, of_steps = [], waits.waits_of_steps
+
+    def counted(run, positions, *more):
+        read.append(positions.tolist())
+        return of_steps(run, positions, *more)
+
+    monkeypatch.setattr(waits, "waits_of_steps", counted)
+    frames = NewFrames(run, fields=[CAUSED, "step_time_s", "nothing"])
+    found = []
+    for frame in iter(frames.take, None):
+        found.append(frame.values[CAUSED])
+        frames.refresh()
+    np.testing.assert_allclose(found, expected)
+    assert read == [[0, 1, 2, 3, 4]]

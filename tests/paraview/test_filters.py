@@ -176,7 +176,7 @@ def test_layout_moves_a_machine_and_keeps_its_values(run_path):
 @pytest.mark.parametrize(
     ("make", "parameters", "text"),
     [
-        (statistics.make, {"array": "solve_tim_s"}, "no field solve_tim_s; did you mean solve_time_s"),
+        (statistics.make, {"array": "solve_tim_s"}, "no field 'solve_tim_s'; did you mean solve_time_s"),
         (statistics_table.make, {"array": " "}, "Array is empty"),
         (rank.make, {"rank": 6}, "no rank 6; it has ranks 0 to 5"),
         (difference.make, {}, "got 1 input, but needs two"),

@@ -139,11 +139,11 @@ def test_whole_run_questions_agree_with_one_span(tmp_path):
 def test_other_processes_read_frames_without_opening_the_run(tmp_path):
     run = opened(tmp_path / "run", hosts=("a", "b"))
     names, positions = run.columns.names, np.arange(2)
-    expected = Snapshot(run).run.read(positions, names)
+    expected = Snapshot(run).run.read(positions, names, with_tables=True)
     sent = pickle.dumps(Snapshot(run))
     (tmp_path / "run" / "run.json").unlink()  # so the run cannot be opened
     received = pickle.loads(sent)
-    for name, values in received.run.read(positions, names).items():
+    for name, values in received.run.read(positions, names, with_tables=True).items():
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
     assert received.told(positions, "span").tolist() == [4, 4]
     assert (received.stamps(positions, "end_s") == Snapshot(run).stamps(positions, "end_s")).all()

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "sources/adaptors/conduit.hpp"
-#include "sources/adaptors/rows.hpp"
 #include "sources/adaptors/wanted.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::adaptors {
 

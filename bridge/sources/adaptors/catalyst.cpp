@@ -12,9 +12,9 @@
 #include "sources/adaptors/call.hpp"
 #include "sources/adaptors/conduit.hpp"
 #include "sources/adaptors/passed_on.hpp"
-#include "sources/adaptors/rows.hpp"
 #include "sources/adaptors/wanted.hpp"
 #include "sources/next.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::adaptors {
 namespace {

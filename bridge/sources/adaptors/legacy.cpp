@@ -15,10 +15,10 @@
 #include "include/perfield_constant.hpp"
 #include "recorder/source.h"
 #include "sources/adaptors/call.hpp"
-#include "sources/adaptors/rows.hpp"
 #include "sources/adaptors/vtk.hpp"
 #include "sources/adaptors/wanted.hpp"
 #include "sources/next.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::adaptors {
 

@@ -6,7 +6,7 @@
 
 #include "sources/adaptors/blueprint.hpp"
 #include "sources/adaptors/conduit.hpp"
-#include "sources/adaptors/rows.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::adaptors {
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "include/perfield.h"
-#include "sources/adaptors/rows.hpp"
 #include "sources/adaptors/words.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::adaptors {
 

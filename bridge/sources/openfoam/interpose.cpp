@@ -18,45 +18,33 @@
 #include "platform/imports.hpp"
 #include "recorder/source.h"
 #include "sources/next.hpp"
+#include "sources/rows.hpp"
 
 namespace perfield::openfoam {
 
 namespace {
 
-// An array that grows; what finds no memory is left out.
-template <class Row>
-struct Rows {
-  Row* rows = nullptr;
-  size_t size = 0, room = 0;
-
-  Row* add(const Row& row) noexcept {
-    if (size == room) {
-      const size_t wanted = room ? 2 * room : 1024;
-      void* const grown = realloc(static_cast<void*>(rows), wanted * sizeof(Row));
-      if (!grown) return nullptr;
-      rows = static_cast<Row*>(grown);
-      room = wanted;
-    }
-    rows[size] = row;
-    return &rows[size++];
-  }
-  Row* begin() const noexcept { return rows; }
-  Row* end() const noexcept { return rows + size; }
-};
-
 // A function that is measured. Kept for good: libraries that are loaded later may call it, too.
 struct Function {
   char* symbol;
-  void *real, *replacement;  // nullptr: not replaced
+  void* real;               // nullptr: not found
+  Replacement replacement;  // without function: not replaced
+
+  // Whether the library that has the real function may have been unloaded.
+  bool is_lost() const noexcept {
+    Dl_info found;
+    return real && !(dladdr(real, &found) && found.dli_sname && !strcmp(found.dli_sname, symbol));
+  }
 };
-Rows<Function> functions;
+Forever<Rows<Function>> known;
+Rows<Function>& functions = known.it;
 
 // The functions by their symbols. Also knows symbols of no use for as long as their names stay in
 // memory, which is one look.
 class Symbols {
  public:
   Symbols() noexcept {
-    for (size_t i = 0; i < functions.size; ++i) *row_of(functions.rows[i].symbol) = int32_t(i + 1);
+    for (size_t i = 0; i < functions.size(); ++i) *row_of(functions[i].symbol) = int32_t(i + 1);
   }
   // The function's number, or -1. object: the memory that takes it from elsewhere.
   int find(const char* symbol, void* object) noexcept {
@@ -66,42 +54,52 @@ class Symbols {
     if (found < 0) last = symbol;
     return found;
   }
-  // Finds the real functions of those that find() has met for the first time.
+  // A library was unloaded: find() notes known functions, too, since another one may have them now.
+  bool was_unloaded = false;
+  // Finds the real functions of those that find() has noted.
   void resolve() noexcept {
-    for (const New& row : new_) {
-      Function& function = functions.rows[row.function];
+    for (Noted& noted : noted_) {
+      Function& function = functions[noted.function];
       // The program's own definition goes first for all libraries, and for this one, too.
-      if (!program_defines(function.symbol)) function.real = find_real(function.symbol, row.object);
-      if (function.real)
-        function.replacement = make_replacement(row.name.region, row.name.returns, function.real);
-      if (!function.replacement) free(row.name.region);
+      void* const real =
+          program_defines(function.symbol) ? nullptr : find_real(function.symbol, noted.object);
+      if (noted.name.region) {
+        if (real) function.replacement = make_replacement(noted.name.region, noted.name.returns);
+        if (!function.replacement.function) free(noted.name.region);
+      } else if (real == function.real || !function.is_lost()) {
+        continue;
+      }
+      function.real = real;
+      if (real && function.replacement.function) *function.replacement.real = real;
     }
-    free(new_.rows);
-    new_ = {};
     dlerror();  // hides failed look-ups from the program
   }
 
  private:
   static constexpr size_t kRows = 1 << 13;  // a power of two, above the number of replacements
-  struct New {
+  struct Noted {
     size_t function;
-    ScopeName name;
+    ScopeName name;  // of a new one
     void* object;
   };
 
   int look(const char* symbol, void* object) noexcept {
     int32_t* const row = row_of(symbol);
-    if (*row) return *row - 1;
+    if (*row) {
+      if (was_unloaded && !is_noted_[*row - 1])
+        is_noted_[*row - 1] = noted_.push({size_t(*row - 1), {}, object});
+      return *row - 1;
+    }
     const ScopeName name = find_scope_name(symbol);
     if (!name.region) return -1;
-    char* const copy = functions.size < kRows / 2 ? strdup(symbol) : nullptr;
-    if (!copy || !functions.add({copy, nullptr, nullptr})) {
+    char* const copy = functions.size() < kRows / 2 ? strdup(symbol) : nullptr;
+    if (!copy || !functions.push({copy, nullptr, {}})) {
       free(copy);
       free(name.region);
       return -1;
     }
-    *row = int32_t(functions.size);
-    if (!new_.add({functions.size - 1, name, object})) free(name.region);
+    *row = int32_t(functions.size());
+    if (!noted_.push({functions.size() - 1, name, object})) free(name.region);
     return *row - 1;
   }
   int32_t* row_of(const char* symbol) noexcept {
@@ -109,7 +107,7 @@ class Symbols {
     for (const char* at = symbol; *at; ++at) hash = (hash ^ uint8_t(*at)) * 16777619u;
     for (;; ++hash) {
       int32_t* const row = &numbers_[hash % kRows];
-      if (!*row || !strcmp(functions.rows[*row - 1].symbol, symbol)) return row;
+      if (!*row || !strcmp(functions[*row - 1].symbol, symbol)) return row;
     }
   }
   // In libraries that a host has loaded for itself alone, the function is looked for from the one
@@ -127,7 +125,8 @@ class Symbols {
 
   int32_t numbers_[kRows] = {};
   const char* useless_[kRows] = {};
-  Rows<New> new_;
+  bool is_noted_[kRows / 2] = {};
+  Rows<Noted> noted_;
 };
 
 // A word of memory, or a copy of a table of virtual functions, that an object binds to others.
@@ -158,15 +157,19 @@ int is_new(dl_phdr_info* object, size_t, void*) noexcept {
 int note_slots(dl_phdr_info* object, size_t, void* data) noexcept {
   auto* const look = static_cast<Look*>(data);
   seen.loaded = object->dlpi_adds;
-  if (seen.unloaded != object->dlpi_subs) look->skip = 0;
+  if (seen.unloaded != object->dlpi_subs) {
+    look->skip = 0;
+    look->symbols.was_unloaded = true;
+  }
   seen.unloaded = object->dlpi_subs;
   if (look->n_seen++ < look->skip) return 0;
   look_at_imports(*object, [&](const Import& import) {
     if (import.is_copy() && !strncmp(import.name, "_ZTVN4Foam", 10))
-      look->slots.add({object->dlpi_addr, import.slot, import.symbol->st_size / sizeof(void*), -1});
+      look->slots.push(
+          {object->dlpi_addr, import.slot, import.symbol->st_size / sizeof(void*), -1});
     else if (import.is_address()) {
       const int function = look->symbols.find(import.name, import.slot);
-      if (function >= 0) look->slots.add({object->dlpi_addr, import.slot, 1, function});
+      if (function >= 0) look->slots.push({object->dlpi_addr, import.slot, 1, function});
     }
     return false;
   });
@@ -175,12 +178,12 @@ int note_slots(dl_phdr_info* object, size_t, void* data) noexcept {
 
 void fill(const Slot& slot) noexcept {
   for (size_t i = 0; i < slot.size; ++i) {
-    const Function* function = slot.function < 0 ? nullptr : &functions.rows[slot.function];
+    const Function* function = slot.function < 0 ? nullptr : &functions[slot.function];
     if (!function && slot.words[i])
       for (const Function& any : functions)
         if (any.real == slot.words[i]) function = &any;
-    if (function && function->replacement)
-      __atomic_store_n(&slot.words[i], function->replacement, __ATOMIC_RELEASE);
+    if (function && function->real && function->replacement.function)
+      __atomic_store_n(&slot.words[i], function->replacement.function, __ATOMIC_RELEASE);
   }
 }
 
@@ -215,9 +218,12 @@ struct Protected {
   }
 };
 
+// If a library was unloaded since the slots were noted, another one may lie at its address. So
+// nothing is written now; the next call of interpose() notes all slots again.
 int fill_slots(dl_phdr_info* object, size_t, void* data) noexcept {
+  if (object->dlpi_subs != seen.unloaded) return 1;
   Protected memory(*object);
-  for (const Slot& slot : static_cast<const Look*>(data)->slots)
+  for (const Slot& slot : static_cast<Look*>(data)->slots)
     if (slot.object == object->dlpi_addr && memory.may_fill(slot)) fill(slot);
   return 0;
 }
@@ -230,8 +236,8 @@ void look_and_fill() noexcept {
   dl_iterate_phdr(note_slots, look);
   seen.objects = look->n_seen;
   look->symbols.resolve();
-  if (look->slots.size) dl_iterate_phdr(fill_slots, look);
-  free(look->slots.rows);
+  if (look->slots.size()) dl_iterate_phdr(fill_slots, look);
+  look->~Look();
   free(memory);
 }
 

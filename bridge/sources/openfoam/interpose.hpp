@@ -10,6 +10,8 @@
 // the same calls as an exported name would.
 #pragma once
 
+#include <atomic>
+
 #include "sources/openfoam/scope_names.hpp"
 
 namespace perfield::openfoam {
@@ -19,8 +21,13 @@ namespace perfield::openfoam {
 // loaded, else tens of milliseconds. A second thread that calls it meanwhile does nothing.
 void interpose() noexcept;
 
-// For interpose(). Returns the replacement of a function, which enters the region and calls `real`;
-// nullptr if there are too many. region: kept.
-void* make_replacement(char* region, Returns returns, void* real) noexcept;
+// A function that enters a region and calls the real one.
+struct Replacement {
+  void* function = nullptr;
+  std::atomic<void*>* real = nullptr;
+};
+
+// For interpose(). A replacement without function if there are too many. region: kept.
+Replacement make_replacement(char* region, Returns returns) noexcept;
 
 }  // namespace perfield::openfoam

@@ -19,7 +19,7 @@ namespace {
 // A function that is measured: its region, defined at the first call, and the real function.
 struct Scope {
   const char* name;
-  void* real;
+  std::atomic<void*> real;
   std::atomic<perfield_region> region;
 
   perfield_region get_region() noexcept {
@@ -122,8 +122,8 @@ Returned replacement(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Wor
                      double v, double w, double x, double y, double z) {
   Scope& scope = scopes[kScope];
   const Inside inside(scope.get_region());
-  return reinterpret_cast<Function<Returned>*>(scope.real)(a, b, c, d, e, f, g, h, i, j, k, l, m, n,
-                                                           o, p, s, t, u, v, w, x, y, z);
+  return reinterpret_cast<Function<Returned>*>(scope.real.load(std::memory_order_relaxed))(
+      a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, s, t, u, v, w, x, y, z);
 }
 
 template <class Returned, size_t... kScopes>
@@ -134,21 +134,21 @@ void* replacement_of(int scope, std::index_sequence<kScopes...>) noexcept {
 
 }  // namespace
 
-void* make_replacement(char* region, Returns returns, void* real) noexcept {
+Replacement make_replacement(char* region, Returns returns) noexcept {
   if (n_scopes == kMost) {
     perfield_warn_once_per_node(
         "openfoam scopes",
         "perfield measures 2048 functions of OpenFOAM as regions; this program "
         "uses more, and the rest is not measured");
-    return nullptr;
+    return {};
   }
   const int i = n_scopes++;
   scopes[i].name = region;
-  scopes[i].real = real;
   constexpr std::make_index_sequence<kMost> all;
-  if (returns == Returns::OBJECT) return replacement_of<ObjectReturned>(i, all);
-  if (returns == Returns::NUMBER) return replacement_of<NumberReturned>(i, all);
-  return replacement_of<WordReturned>(i, all);
+  void* const function = returns == Returns::OBJECT   ? replacement_of<ObjectReturned>(i, all)
+                         : returns == Returns::NUMBER ? replacement_of<NumberReturned>(i, all)
+                                                      : replacement_of<WordReturned>(i, all);
+  return {function, &scopes[i].real};
 }
 
 }  // namespace perfield::openfoam

@@ -76,7 +76,7 @@ def measure(
 
 
 def _even(run: Run, positions: np.ndarray) -> np.ndarray:
-    return positions[~run.uneven(positions)] if len(positions) else positions
+    return positions[~run.read(positions)["uneven"]] if len(positions) else positions
 
 
 def _read(run: Run, positions: np.ndarray, names: list[str]) -> np.ndarray:

@@ -15,6 +15,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from perfield.catalyst.conditions import check_mpi, mpi_is_running
+
 _adaptor: Any = None
 _tell: Callable[[str, str], None] | None = None
 
@@ -52,8 +54,6 @@ def _prepare(
     settings: dict[str, Any], tell: Callable[[str, str], None], finish: Callable[[], None] | None
 ) -> None:
     global _adaptor
-    from perfield.catalyst.conditions import check_mpi, mpi_is_running
-
     check_mpi(settings["mpi"])
     settings["ends_mpi"] = finish is None and not mpi_is_running(settings["mpi"])
     from perfield.catalyst.adaptor import Adaptor  # loads mpi4py, and with it an MPI

@@ -14,6 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from perfield import _bridge
+from perfield.catalyst.conditions import check_paraview
 from perfield.catalyst.errors import PicturesEnded
 from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
 from perfield.catalyst.newest_entries import NewestEntries
@@ -46,7 +47,6 @@ class Adaptor:
         def lead() -> Leader | None:
             if not leads:
                 return None
-            from perfield.catalyst.conditions import check_paraview
 
             world.together("finding ParaView", check_paraview, leaders)
             from perfield.catalyst.leader import Leader  # loads VTK

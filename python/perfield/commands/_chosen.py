@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import perfield
 from perfield.commands import CommandError, words
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def add_span(parser: argparse.ArgumentParser) -> None:
 
 def opened(path: Path, span: str | None) -> Run:
     """The run, with frames of --span. Raises CommandError."""
-    import perfield
-
     run = perfield.open(path)
     if span is None:
         return run

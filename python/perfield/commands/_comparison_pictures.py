@@ -13,6 +13,7 @@ import numpy as np
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands._mesh import mesh_of
 from perfield.text import first_of
+from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
@@ -112,7 +113,6 @@ def _mesh(
 def _is_on_one_machine(before: Side, after: Side, notes: list[str]) -> bool:
     """Whether the ranks of both sides sat alike; adds a note where they did not."""
     from perfield.pictures.compared import other_places
-    from perfield.topology import placement_of
 
     sizes = before.run.n_ranks, after.run.n_ranks
     if sizes[0] != sizes[1]:

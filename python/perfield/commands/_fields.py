@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError, words
 from perfield.commands._mesh import shown_mesh
+from perfield.configuration import focus_ranks
+from perfield.text import did_you_mean
 
 if TYPE_CHECKING:
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -21,7 +23,6 @@ def check_fields(run: AnyRun, arguments: argparse.Namespace) -> None:
     Raises CommandError with the nearest known names, StepsError for wrong --steps.
     """
     from perfield.output.steps import choose_steps
-    from perfield.text import did_you_mean
 
     names = words(arguments.fields or "")
     if not names:
@@ -62,8 +63,6 @@ def _known_names(run: AnyRun, steps: Sequence[int], arguments: argparse.Namespac
 
 def _focus(run: AnyRun, arguments: argparse.Namespace) -> list[int]:
     """The focus ranks of the picture; wrong ones are left to render."""
-    from perfield.configuration import focus_ranks
-
     if not arguments.focus:
         return list(focus_ranks(run)[0])
     words = arguments.focus.split(",")

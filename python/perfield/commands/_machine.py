@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError, words
 from perfield.commands._mesh import mesh_of
+from perfield.topology import placement_of, select
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,8 +79,6 @@ class MachineChoice:
 
 def choose_machine(run: AnyRun, arguments: argparse.Namespace) -> MachineChoice:
     """Finds what the options mean in a run. Raises CommandError or SelectionError for unknown names."""
-    from perfield.topology import placement_of, select
-
     placement = placement_of(run)
     zoom = tuple(arguments.zoom or ())
     chosen = select(placement, zoom)
@@ -125,7 +124,6 @@ def _lines(run: AnyRun, arguments: argparse.Namespace, placement: Placement) -> 
     """Which messages become lines, without the choice of a zoom."""
     from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.lines import DRAWN
-    from perfield.topology import select
 
     said, apart, left_out = [], [], None
     senders, receivers = (

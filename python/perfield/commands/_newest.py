@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from perfield.commands import CommandError
+from perfield.configuration import in_force
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,6 @@ def run_path(named: str | None) -> Path:
     """
     if named is not None:
         return Path(named)
-    from perfield.configuration import in_force
 
     wanted = Path(in_force("run_directory"))
     every = runs_of(wanted)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 
+import perfield
 from perfield.analysis.comparing.regime_words import as_json, in_words, left_out, other_ranks
 from perfield.commands import CommandError
 from perfield.commands._chosen import first_to_last, number_of_regimes, short_names
@@ -14,7 +15,6 @@ from perfield.text.as_json import plain
 
 def compare_by_regimes(arguments: argparse.Namespace) -> int:
     """Prints how much faster the second side is in each regime."""
-    import perfield
     from perfield.analysis.comparing.regimes import compare_regimes
     from perfield.derived.matching import check, differences
     from perfield.derived.regimes import timings_of_run

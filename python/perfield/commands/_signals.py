@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from perfield._bridge import catch_signals, release_signals
+
 ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
 # The others are faults of this process, or belong to job control.
 FORWARDED = frozenset(signal.valid_signals()) - {
@@ -48,8 +50,6 @@ def completed(
     the command's process id while it runs, and again after the seconds that it returns, until that is None.
     Raises OSError if the command cannot be started.
     """
-    from perfield._bridge import catch_signals, release_signals
-
     ignored = {number for number in FORWARDED if signal.getsignal(number) is signal.SIG_IGN}
     ignored.discard(signal.SIGXFSZ)  # by Python itself
     # nohup: the user wants no end by a hang-up, which Open MPI's mpirun would be.

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import perfield
 from perfield.commands import CommandError
 from perfield.text import in_list
 
@@ -76,7 +77,6 @@ def _instead_of_number(step_call: str, asked: re.Match[str], earlier: list[Path]
 
 def _newest(earlier: list[Path]) -> Run | None:
     """The newest run that noted call sites."""
-    import perfield
     from perfield.run import RunError
 
     for path in reversed(earlier):

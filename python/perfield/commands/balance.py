@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import perfield
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._mesh import add_mesh_options, mesh_of, mesh_words
@@ -72,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the costs and writes what was asked for."""
-    import perfield
     from perfield.analysis.cell_costs import imbalance
     from perfield.balance import measure
     from perfield.output.steps import choose_steps

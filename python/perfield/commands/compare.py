@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import perfield
+from perfield.analysis.comparing import compare
 from perfield.analysis.comparing.words import as_json, in_words
 from perfield.commands import CommandError
 from perfield.commands._chosen import AUTO, short_names
@@ -67,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the comparison, and writes its pictures."""
-    from perfield.analysis.comparing import compare
-
     if arguments.regimes is not None:
         return compare_by_regimes(arguments)
     if arguments.images:
@@ -109,7 +109,6 @@ def _sides(
 
     Raises CommandError, RunError or StepsError.
     """
-    import perfield
     from perfield.derived.comparing import measured
     from perfield.derived.matching import check, differences
 
@@ -193,7 +192,7 @@ def _only(side: Measured, positions: list[int], name: str) -> Measured:
 
 def _step_name(run: Run, positions: list[int]) -> str:
     """A step, or several, in words: the program's own numbers, and the frames where these differ."""
-    labels = [int(run.told(end)["label"]) for end in (positions[0], positions[-1])]
+    labels = run.told([positions[0], positions[-1]])["label"].tolist()
     one = len(positions) == 1
     frames = f"{positions[0]}" if one else f"{positions[0]} to {positions[-1]}"
     numbers = f"{labels[0]}" if one else f"{labels[0]} to {labels[1]}"

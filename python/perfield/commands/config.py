@@ -7,6 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from perfield._bridge import load_config
+
 HELP = "print each setting, where its value came from and what it means"
 DESCRIPTION = """\
 Prints the configuration that a program would get if it started here and now:
@@ -106,8 +108,6 @@ def execute(arguments: argparse.Namespace) -> int:
         text, errors = converted(arguments.original)
         notices: list[str] = []
     else:
-        from perfield._bridge import load_config
-
         keys, errors, notices = load_config()
         text = markdown(keys) if arguments.markdown else listing(keys)
     print(text, end="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+import perfield
 from perfield.text import print_table
 
 HELP = "list the fields: what perfield measures per rank and step"
@@ -122,8 +123,6 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     shown = [field for kind in provider_classes() for field in kind.gives]
     if arguments.run:
-        import perfield
-
         shown = perfield.open(arguments.run).all_fields.all_kinds.values()
     print_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown])
     return 0

@@ -20,6 +20,7 @@ from perfield.child_python import run_module
 from perfield.commands import CommandError
 from perfield.commands._looks import add_looks
 from perfield.commands._newest import runs_of
+from perfield.configuration import in_force
 
 HELP = "show a running program in ParaView as its steps come, from beside it"
 DESCRIPTION = """\
@@ -67,8 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Starts the process that shows the run, and ends it on Ctrl-C; returns its exit code."""
-    from perfield.configuration import in_force
-
     path = Path(arguments.run or in_force("run_directory"))
     if arguments.run is None and (runs := runs_of(path)):
         path = runs[-1]
@@ -81,8 +80,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _may_draw(arguments: argparse.Namespace) -> bool:
     """Whether the options or the settings here ask for images, or name pipelines."""
-    from perfield.configuration import in_force
-
     keys = "catalyst_images", "catalyst_scripts"
     return bool(arguments.images or arguments.script or any(map(in_force, keys)))
 

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from perfield.commands import words
+from perfield.commands.paths import own_command
 from perfield.text import counted
 from perfield.text.terminal import Progress
 
@@ -65,8 +66,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _tell(imported: Imported) -> None:
-    from perfield.commands.paths import own_command
-
     shown = imported.notes[:_MOST_NOTES]
     more = len(imported.notes) - len(shown)
     for note in shown + [f"and {more} more such notes"] * bool(more):

@@ -8,10 +8,12 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from perfield import _bridge
 from perfield.commands import words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._mesh import add_mesh_options, mesh_line
 from perfield.commands._newest import add_run, run_path
+from perfield.commands.paths import own_command
 from perfield.text import counted, in_whole_percent, print_table
 from perfield.text.terminal import print_labelled
 
@@ -108,9 +110,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def summary_of(path: str | PathLike[str]) -> list[str]:
     """The lines of a run's summary: the slowest ranks and why, steps, waiting, messages, own cost, look."""
-    from perfield import _bridge
-    from perfield.commands.paths import own_command
-
     begin = "look       perfield "
     return [
         f"look       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.catalyst_scripts.x_display import has_display
-from perfield.commands import CommandError
+from perfield.commands import CommandError, render
 from perfield.commands._mesh import add_mesh_options, mesh_words
 from perfield.commands._newest import add_run, run_path
 
@@ -125,8 +125,6 @@ def pictures_of(directory: Path) -> list[str]:
 
 
 def _write(arguments: argparse.Namespace) -> None:
-    from perfield.commands import render
-
     parser = argparse.ArgumentParser()
     render.add_arguments(parser)
     output = ["-o", arguments.output] if arguments.output else []

@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import perfield
 from perfield.commands import CommandError
 
 HELP = "print where headers, libraries and build files are"
@@ -51,8 +52,6 @@ def package_root() -> Path:
 
     Raises CommandError if there is none.
     """
-    import perfield
-
     for folder in perfield.__path__:
         if (Path(folder) / "include/perfield.h").is_file():
             return Path(folder)

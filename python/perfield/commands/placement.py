@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import perfield
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
@@ -22,9 +23,14 @@ from perfield.topology import (
     MAP_BY,
     Placement,
     UsedDevices,
+    hostfile,
+    mpirun_cpusets,
     place,
     placement_of,
+    rankfile,
+    reorder_file,
     sharing,
+    this_machine,
     used_devices,
 )
 
@@ -108,7 +114,6 @@ def execute(arguments: argparse.Namespace) -> int:
     ):
         if value is not None:
             raise CommandError(f"{option} chooses a preview; add --here, or leave {option} out to see a run")
-    import perfield
     from perfield.derived.observe import observe
 
     run = perfield.open(run_path(arguments.run))
@@ -135,8 +140,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _preview(arguments: argparse.Namespace) -> Placement:
-    from perfield.topology import mpirun_cpusets, this_machine
-
     for option, value in (
         *(("RUN", arguments.run), ("--rankfile", arguments.rankfile), ("--hostfile", arguments.hostfile)),
         *(("--reorder-file", arguments.reorder_file), ("--propose", arguments.propose or None)),
@@ -207,8 +210,6 @@ def _proposal(
 def _write(
     arguments: argparse.Namespace, placement: Placement, order: Order | None, why_none: str | None
 ) -> None:
-    from perfield.topology import hostfile, rankfile, reorder_file
-
     for path, text in (
         (arguments.rankfile, rankfile),
         (arguments.hostfile, hostfile),

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import perfield
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
@@ -48,17 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CONDITION",
         action="append",
         default=[],
-        help="exit with 1 if a number of the report is so: 'imbalance > 1.3'; any number of times",
+        help="exit with 1 if a number of the report or a field is so: 'imbalance > 1.3'; any number of times",
     )
     add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need ParaView")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes or prints the report; tells which conditions hold."""
-    import perfield
     from perfield.report import report
     from perfield.report.conditions import failed, parsed
-    from perfield.report.facts import numbers
+    from perfield.report.facts import field_numbers, numbers
 
     if arguments.output and (arguments.text or arguments.json):
         raise CommandError(
@@ -68,7 +68,9 @@ def execute(arguments: argparse.Namespace) -> int:
     path = run_path(arguments.run)
     place = _place(path, arguments)
     made = report(perfield.open(path))
-    reasons = failed(conditions, numbers(made)) if conditions else []
+    known = numbers(made) if conditions else {}
+    known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
+    reasons = failed(conditions, known)
     _tell(made, place, Path(arguments.output or path / ROOM / PAGE), arguments)
     sys.stdout.flush()
     for reason in reasons:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import perfield
 from perfield.analysis.scaling_words import as_json, region_rows, rows, sentences
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import CommandError
@@ -46,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and tables, or JSON, and draws the plot."""
-    import perfield
     from perfield.analysis.scaling_laws import STRONG, WEAK
     from perfield.derived.scaling import scaling_of
 

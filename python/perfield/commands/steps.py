@@ -7,6 +7,7 @@ import argparse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import perfield
 from perfield.commands._newest import add_run, run_path
 from perfield.text import counted, in_list, in_seconds, print_table, start
 
@@ -52,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the table and how to use its first row."""
-    import perfield
     from perfield.call_sites import candidates
     from perfield.call_sites.names import own
     from perfield.symbols import source_lines

@@ -36,7 +36,7 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, names: dict[str, str]) -> p
     import pandas as pd
 
     positions = np.unique(positions)
-    rows, known = snapshot.run.path_rows(positions), snapshot.run.known_paths  # reading may add some
+    rows, known = snapshot.run.rows(positions, "paths"), snapshot.run.known_paths  # reading may add some
     words = np.array([*known.words(names), ""], dtype=object)
     regions = np.array([*(path.region for path in known.all), ""], dtype=object)
     columns = {

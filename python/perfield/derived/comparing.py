@@ -29,7 +29,9 @@ def measured(run: RunDirectory, name: str) -> Measured:
     ]
     names = of_ranks + of_regions
     parts = np.array_split(np.arange(len(run)), max(1, len(run) * run.n_ranks // ENTRIES_AT_ONCE))
-    positions = np.concatenate([part[~run.uneven(part)] for part in parts if len(part)] or [np.arange(0)])
+    positions = np.concatenate(
+        [part[~run.read(part)["uneven"]] for part in parts if len(part)] or [np.arange(0)]
+    )
     reduced = [_reduced(values, of_ranks) for _, values in Snapshot(run).in_chunks(positions, names)]
     if not reduced:
         raise RunError(f"{run.path} has no step in which all ranks did the same; `perfield info {run.path}`")
@@ -91,7 +93,7 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     for here, values in Snapshot(run).in_chunks(positions, [field]):
         finite = np.isfinite(values[:, 0])
         weights = run.spans[here].astype(float)[:, None]
-        each = values[:, 0] * (weights / fields_of(run).per_step(field, here)[:, None])
+        each = values[:, 0] * (weights / fields_of(run).per_step([field], here)[:, 0])
         sums += np.where(finite, each, 0.0).sum(axis=0)
         counts += (finite * weights).sum(axis=0)
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)
@@ -100,8 +102,8 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
 def mesh_changes(run: RunDirectory, positions: np.ndarray) -> bool:
     """Whether the mesh of some rank differs between some frames: its version, as the program described it,
     or its number of cells."""
-    _, ranks, entries = run.entries(positions)
-    versions = entries["mesh_version"].astype(np.int64)
+    read = run.read(positions)
+    ranks, versions = read["rank"], read["fixed"]["mesh_version"].astype(np.int64)
     known = versions > 0  # 0: described nothing
     low, high = np.full(run.n_ranks, np.iinfo(np.int64).max), np.zeros(run.n_ranks, np.int64)
     np.minimum.at(low, ranks[known], versions[known])

@@ -150,7 +150,8 @@ def _events(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, Waits
     """Events and wait states of a stretch. Marks say when each rank began it, and when it ended each step."""
     events = read_arrivals(run, positions)
     found = find_wait_states(events, run.clock_errors_ns, run.stamps.nodes)
-    step, ranks, entries = run.entries(positions)
+    read = run.read(positions)
+    step, ranks, entries = read["step"], read["rank"], read["fixed"]
     first = step == 0
     ranks_of, steps_of = np.concatenate([ranks[first], ranks]), np.concatenate([step[first], step])
     stamps = np.concatenate([entries["begin_ns"][first], entries["end_ns"]]).astype(np.int64)

@@ -137,7 +137,7 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame
 
     if table == "message_sizes":
         return _sizes(positions, snapshot)
-    rows = snapshot.rows(positions, table)
+    rows = snapshot.run.rows(positions, table)
     columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
     for name in {"waits": WAITS, "calls": CALLS, "collectives": COLLECTIVES}.get(table, MESSAGES).names:
         columns[name] = call_names(rows["call"]).astype(object) if name == "call" else rows[name]
@@ -147,7 +147,7 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame
 def _sizes(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
     import pandas as pd
 
-    rows = snapshot.rows(positions, "messages")
+    rows = snapshot.run.rows(positions, "messages")
     columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
     columns |= {name: rows[name] for name in ("source", "target")}
     columns["call"] = call_names(rows["call"]).astype(object)

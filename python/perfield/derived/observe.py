@@ -174,7 +174,7 @@ def _parts(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> Iterator[_
 
 def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
     """Reads and reduces a chunk."""
-    read = snapshot.run.read(positions, plan.names)
+    read = snapshot.run.read(positions, plan.names, with_tables=True)
     n = len(positions)
     entries = np.zeros((n, snapshot.run.n_ranks), bool)
     entries[read["step"], read["rank"]] = True

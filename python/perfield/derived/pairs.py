@@ -53,6 +53,6 @@ def _sums(run: RunDirectory, positions: Sequence[int], table: str, columns: np.d
     total = np.zeros(0, columns)
     places = np.asarray(positions, dtype=np.int64)
     for begin in range(0, len(places), snapshot.steps_per_chunk):
-        rows = snapshot.rows(places[begin : begin + snapshot.steps_per_chunk], table)
+        rows = snapshot.run.rows(places[begin : begin + snapshot.steps_per_chunk], table)
         total = added_up([total, rows], columns)
     return total

@@ -219,7 +219,7 @@ def _read(
     for begin in range(0, len(positions), at_once):
         here = positions[begin : begin + at_once]
         read = run.values(names, here)
-        values[begin : begin + at_once] = read[:, 0, ranks] / known.per_step(name, here)[:, None]
+        values[begin : begin + at_once] = read[:, 0, ranks] / known.per_step([name], here)[:, 0]
         if len(names) > 1:
             written[begin : begin + at_once, 0] = np.nansum(read[:, 1], axis=1) / run.spans[here]
     return values, written

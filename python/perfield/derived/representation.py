@@ -73,7 +73,7 @@ def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:
     positions = np.unique(np.linspace(0, len(run) - 1, MOST_READ).round().astype(int)) if len(run) else []
     ratio = np.full(len(positions), np.nan)
     try:
-        read = run.read(list(positions), ["compute_time_s"], with_tables=False)
+        read = run.read(list(positions), ["compute_time_s"])
     except (OSError, ValueError, KeyError, IndexError):  # a damaged run still has a name
         return np.asarray(positions), ratio
     for frame, of_ranks in enumerate(read["values"][:, 0]):

@@ -306,7 +306,8 @@ class _Intervals:
     """When each rank was in which frame."""
 
     def __init__(self, run: RunDirectory):
-        frame, rank, fixed = run.entries(np.arange(len(run)))
+        read = run.read(range(len(run)))
+        frame, rank, fixed = read["step"], read["rank"], read["fixed"]
         order = np.lexsort([fixed["end_ns"], rank])
         self._frame, self._rank = frame[order], rank[order]
         self._begin, self._end = (

@@ -38,7 +38,7 @@ class SumsOfPaths:
         at_once = max(1, NUMBERS_PER_CHUNK // max(1, 10 * len(self.all) * run.n_ranks))
         for begin in range(0, len(positions) if self.all else 0, at_once):
             here = positions[begin : begin + at_once]
-            rows = run.path_rows(here)
+            rows = run.rows(here, "paths")
             self._make_room()
             self._add(here, rows)
 

@@ -47,7 +47,6 @@ class Field:
 
 
 FIELDS: tuple[Field, ...] = tuple(Field(*row) for row in _bridge.fields())
-RESERVED = frozenset(_bridge.reserved_field_names())
 
 
 @cache
@@ -62,13 +61,6 @@ def identifier(name: str) -> str:
     `_`; a leading digit gets `_` before it.
     """
     return _bridge.identifier(utf8(name))
-
-
-def sanitised(name: str) -> str:
-    """A region's name as an identifier, with `region_` before it if it would clash with one of perfield's
-    own fields.
-    """
-    return _bridge.region_stem(utf8(name))
 
 
 def array_names(own: Iterable[str], taken: Collection[str]) -> dict[str, str]:

@@ -7,11 +7,12 @@ import json
 import sys
 from pathlib import Path
 
+from perfield.text import printable
+
 
 def main() -> int:
     """Follows the run; errors become a sentence and exit code 2."""
     from perfield.follow.host import follow
-    from perfield.text import printable
 
     try:
         asked = json.loads(sys.argv[1])

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perfield.derived.providers import FieldsOfRun
+from perfield.derived.providers.waits import Waits
 from perfield.run import Frame, RunDirectory
 from perfield.run.state import is_certain
 from perfield.text import first_of
 
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+MOST_AT_ONCE = 64  # frames that wait and whose further fields are read together
 SHARE_OF_READING = 0.1  # of the time: reading a long run anew takes long
 
 
@@ -59,6 +62,7 @@ class NewFrames:
             clock,
         )
         self._fields = fields
+        self._more: dict[int, dict[str, np.ndarray]] = {}  # by index of a frame, values of these
         self.taken = self.passed_over = 0
         self.notes: list[str] = []
         self._last = -1  # index of the last frame taken
@@ -94,8 +98,22 @@ class NewFrames:
         self.passed_over += waiting.index(number)
         self.taken += 1
         self._last = int(self._run.step_indexes[number])
-        more = [name for name in self._fields if name in self._run.all_fields.names]
-        return self._run.with_fields(more).frame(number) if more else self._run.frame(number)
+        frame = self._run.frame(number)
+        values = self._more_values(number, [number] if self._newest else waiting) if self._fields else {}
+        return replace(frame, values={**frame.values, **values}) if values else frame
+
+    def _more_values(self, number: int, waiting: list[int]) -> dict[str, np.ndarray]:
+        """The further fields of a frame. What takes events is read once for all frames that wait."""
+        if self._last not in self._more:
+            run = self._run.snapshot()
+            known = FieldsOfRun(run, [Waits(run, ahead=False)])
+            names = [name for name in self._fields if name in known.names and name not in run.columns]
+            here = waiting[waiting.index(number) :][:MOST_AT_ONCE]
+            values = known.read(names, here)
+            self._more = {
+                int(run.step_indexes[at]): dict(zip(names, of_frame)) for at, of_frame in zip(here, values)
+            }
+        return self._more[self._last]
 
     @property
     def have_ended(self) -> bool:
@@ -152,11 +170,11 @@ class NewFrames:
         ranks = "ranks " if len(absent) > 1 else "rank "
         ranks += first_of(absent, 5)
         return (
-            f"step {int(self._run.told(number)['label'])} is shown without {ranks}, which did not close it "
+            f"step {self._run.told([number])['label'][0]} is shown without {ranks}, which did not close it "
             f"within {waited:.0f} s (catalyst_patience)"
         )
 
     def _closed_at_ns(self, number: int) -> int:
         """CLOCK_REALTIME at which the last rank closed a frame."""
-        _, _, fixed = self._run.entries([number])
+        fixed = self._run.read([number])["fixed"]
         return int(fixed["realtime_ns"].max()) if len(fixed) else 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from perfield import _bridge
+from perfield.measure import measuring, mesh_size, values
 
 ASSOCIATIONS = ("points", "cells", "field")
 FEW = 4096  # values; up to this length an array gets memory of its own
@@ -29,8 +30,6 @@ def attach(dataset: Any, association: str = "points", names: Collection[str] | N
         raise ValueError(f"association is {association!r}; expected one of {', '.join(ASSOCIATIONS)}")
     grids = _grids(getattr(dataset, "VTKObject", dataset))
     from vtkmodules.util.numpy_support import numpy_to_vtk
-
-    from perfield.measure import measuring, mesh_size, values
 
     if measuring():
         for grid in grids:

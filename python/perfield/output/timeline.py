@@ -168,8 +168,7 @@ class _Timeline:
             calls, in_regions, counters = (values[:, a:b] for a, b in zip(edges, edges[1:]))
             if {"io_time_s", "mpi_io_time_s"} <= set(names):
                 calls[:, names.index("io_time_s")] -= np.nan_to_num(calls[:, names.index("mpi_io_time_s")])
-            for number, name in enumerate(self._fields):
-                counters[:, number] /= run.all_fields.per_step(name, here)[:, None]
+            counters /= run.all_fields.per_step(self._fields, here)
             yield _Steps(
                 labels=self._snapshot.told(here, "label"),
                 begin_ns=self._ns(self._snapshot.stamps(here, "begin_s")),
@@ -179,7 +178,7 @@ class _Timeline:
                 counters=counters,
                 spans=run.spans[here],
                 present=np.isfinite(values[:, 0]),
-                waits=self._snapshot.rows(here, "waits"),
+                waits=self._snapshot.run.rows(here, "waits"),
             )
 
     def _write_steps(self, steps: _Steps) -> None:

@@ -129,7 +129,7 @@ def _of_one(run: OpenRun, name: str, number: int, field: str) -> Side:
 def _same_step(before: OpenRun, after: OpenRun, number: int) -> int:
     """The frame of the run before whose step has the number of a frame of the run after."""
     label = after.run.frame(number).label
-    labels = [before.run.told(at)["label"] for at in range(len(before.run))]
+    labels = before.run.told(range(len(before.run)))["label"].tolist()
     if label not in labels:
         raise ValueError(
             f"{before.run.path.name} has no step {label}, but steps {min(labels)} to {max(labels)}; show "

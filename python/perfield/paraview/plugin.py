@@ -18,6 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+import perfield
 from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.paraview.proxies import PREFIX, Proxy
 
@@ -108,8 +109,6 @@ def _element(proxy: Proxy, module: str) -> Element:
 
 
 def _script(module: str, call: str) -> str:
-    import perfield
-
     version = ".".join(map(str, sys.version_info[:2]))
     packages = str(Path(perfield.__file__).resolve().parents[1])
     return SCRIPT.format(

@@ -38,7 +38,6 @@ from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
 from perfield.run.directory import read_info, run_id_of
 from perfield.run.snapshot import Snapshot
-from perfield.text import did_you_mean
 from perfield.topology import Placement, placement_of
 
 RUN, FRAME = "perfield_run", "perfield_frame"  # field data: path of the run directory, number of the frame
@@ -244,9 +243,7 @@ def known_field(run: OpenRun, name: str) -> str:
     """
     name = name.strip()
     if name not in run.run.all_fields:
-        advice = did_you_mean(name, sorted(run.run.all_fields.names), 1)
-        advice = advice or f"'perfield fields {run.run.path}' lists all"
-        raise ValueError(f"Array: this run has no field {name}; {advice}." if name else "Array is empty.")
+        raise ValueError(f"Array: {run.run.all_fields.unknown(name)}" if name else "Array is empty.")
     return name
 
 
@@ -256,7 +253,7 @@ def over_all_steps(run: OpenRun, name: str) -> np.ndarray:
     key = (run.run.path, run.run_id, len(run.run), *run.run.until.items(), name)
     if key not in _histories:
         chunks = Snapshot(run.run).in_chunks(np.arange(len(run.run)), [name])
-        each = [values[:, 0] / run.run.all_fields.per_step(name, here)[:, None] for here, values in chunks]
+        each = [(values / run.run.all_fields.per_step([name], here))[:, 0] for here, values in chunks]
         _histories[key] = np.concatenate(each)
         while len(_histories) > MOST_OPEN:
             _histories.popitem(last=False)

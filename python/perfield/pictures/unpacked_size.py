@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from perfield.catalyst_scripts.safe_open import safe_open
+from perfield.text import in_bytes
 
 MOST_FILE = 256 << 20  # bytes of a file that is looked at: a larger one costs its owner something
 MOST_UNPACKED = 1 << 30  # bytes that any such file may unpack to,
@@ -30,8 +31,8 @@ def check_unpacked_size(path: Path) -> None:
     unpacked = unpacked_size(data)
     if unpacked > max(MOST_UNPACKED, LARGEST_RATIO * len(data)):
         raise ValueError(
-            f"its arrays unpack to {unpacked / 1e9:,.1f} GB, expected at most {LARGEST_RATIO} times its "
-            f"{len(data) / 1e6:,.1f} MB, or {MOST_UNPACKED / 1e9:,.1f} GB"
+            f"its arrays unpack to {in_bytes(unpacked)}, expected at most {LARGEST_RATIO} times its "
+            f"{in_bytes(len(data))}, or {in_bytes(MOST_UNPACKED)}"
         )
 
 

@@ -124,9 +124,9 @@ def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[n
     ranks, columns = -(-n_ranks // MOST_RANKS), -(-len(positions) // MOST_STEPS)
     cells = np.full((-(-n_ranks // ranks), -(-len(positions) // columns)), np.nan)
     begin = 0
-    first, each = np.arange(0, n_ranks, ranks), source.run.all_fields.per_step(field, positions)
+    first, each = np.arange(0, n_ranks, ranks), source.run.all_fields.per_step([field], positions)[:, 0]
     for values in source.values(positions, [field]):
-        rows = np.fmax.reduceat(values[:, 0], first, axis=1) / each[begin : begin + len(values), None]
+        rows = np.fmax.reduceat(values[:, 0], first, axis=1) / each[begin : begin + len(values)]
         at = np.arange(begin, begin := begin + len(values)) // columns
         opens = np.flatnonzero(np.diff(at, prepend=-1))
         rows = np.fmax.reduceat(rows, opens, axis=0)

@@ -71,7 +71,7 @@ class Source:
         """Yields structured arrays with `source`, `target` and `bytes`, of all messages or of pairs."""
         snapshot, at_once = Snapshot(self.run), max(1, ENTRIES // max(self.run.n_ranks, 1))
         for begin in range(0, len(positions), at_once):
-            yield snapshot.rows(positions[begin : begin + at_once], "messages")
+            yield snapshot.run.rows(positions[begin : begin + at_once], "messages")
 
     def region_sums(self, positions: np.ndarray) -> RegionSums:
         """The times of all regions."""

@@ -30,6 +30,7 @@ _CONDITION = re.compile(
 )
 _LIMIT = re.compile(r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*(?P<unit>[^\s\d]*)\s*")
 _MOST_NAMES = 3
+LARGEST = ".max"  # of a field, behind its name
 
 
 class ConditionError(ValueError):
@@ -92,6 +93,7 @@ def failed(conditions: Sequence[Condition], numbers: Mapping[str, float]) -> lis
 
 def unit_of(name: str) -> str:
     """The unit of a number by its name: "s", "bytes", or "share" for all that has none."""
+    name = name.removesuffix(LARGEST)
     return "s" if name.endswith("_s") else "bytes" if name.endswith("_bytes") else "share"
 
 
@@ -110,7 +112,7 @@ def _why_not(condition: Condition, numbers: Mapping[str, float]) -> str:
         )
         return (
             f"the report has no number '{name}' of '{condition.text.strip()}'; {meant}"
-            "'numbers' in what `perfield report --json` prints lists all"
+            "'numbers' in what `perfield report --json` prints lists all, and `perfield fields` the fields"
         )
     if math.isnan(numbers[name]):
         return f"this run has no value of '{name}', so '{condition.text.strip()}' cannot be checked"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.analysis.findings import QUESTIONS
+from perfield.derived.comparing import mean_by_rank
+from perfield.report.conditions import LARGEST
 from perfield.report.contents import Report
 from perfield.report.view import view_of
 from perfield.text.as_json import plain
@@ -106,6 +108,20 @@ def numbers(report: Report) -> dict[str, float]:
             for region in dict.fromkeys((row["field"], row["name"])):
                 told[f"{region}.{name}"] = value
     told.update(_of_findings(report))
+    return told
+
+
+def field_numbers(report: Report, names: Iterable[str]) -> dict[str, float]:
+    """Numbers of fields that some of these names ask for: FIELD, its mean per step and rank, and FIELD.max,
+    that of the rank with the largest. NaN where the field is absent in all steps of the report."""
+    run, told = report.run, {}
+    positions = np.flatnonzero(np.isin(run.step_indexes, report.observed.index))
+    for name in dict.fromkeys(name.removesuffix(LARGEST) for name in names):
+        if name in run.all_fields:
+            of_ranks = mean_by_rank(run, name, positions)
+            seen = of_ranks[np.isfinite(of_ranks)]
+            told[name] = float(seen.mean()) if len(seen) else math.nan
+            told[f"{name}{LARGEST}"] = float(seen.max()) if len(seen) else math.nan
     return told
 
 

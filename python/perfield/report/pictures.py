@@ -11,6 +11,10 @@ import numpy as np
 
 from perfield.analysis.findings import Picture
 from perfield.analysis.steps import StepKinds, kinds_of_steps
+from perfield.derived.view import per_step
+from perfield.output.image_plan import plan_images
+from perfield.output.images import draw_images
+from perfield.output.survey import Survey, over_steps
 from perfield.report.charts import Image
 from perfield.report.contents import Report
 
@@ -46,9 +50,6 @@ def pictures(report: Report) -> tuple[list[Image], list[str]]:
 
 
 def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
-    from perfield.derived.view import per_step
-    from perfield.output.image_plan import plan_images
-    from perfield.output.images import draw_images
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -98,8 +99,6 @@ def _kinds(report: Report) -> StepKinds:
 
 def _survey(report: Report, kinds: StepKinds) -> Survey:
     """What all steps say together, from what was read already."""
-    from perfield.output.survey import Survey, over_steps
-
     run, observed = report.run, report.observed
     positions = np.searchsorted(run.step_indexes, observed.index)
     first = np.searchsorted(observed.row, np.arange(int(observed.row[-1]) + 1))
@@ -114,7 +113,7 @@ def _survey(report: Report, kinds: StepKinds) -> Survey:
             columns[name][:, observed.ranks] = observed.of(name)
     is_output = np.zeros(len(run), bool)
     is_output[positions] = kinds.is_output[observed.row]
-    labels = np.array([run.told(number)["label"] for number in range(len(run))], np.int64)
+    labels = run.told(range(len(run)))["label"]
     return Survey(
         StepKinds(is_output, position(kinds.typical), position(kinds.slowest)),
         [row["field"] for row in report.regions],

@@ -12,6 +12,7 @@ import numpy as np
 
 from perfield.rows import added_up
 from perfield.run.frame import call_names
+from perfield.run.tables import entry_of
 
 if TYPE_CHECKING:
     from perfield.run.streams import Rows
@@ -140,13 +141,11 @@ def collective_rows(entries: Rows, rows: np.ndarray, step: np.ndarray) -> np.nda
 
     rows : numbers of step entries. step : (n_rows,), the step that each belongs to.
     """
-    order = np.argsort(rows)
     parts = [np.zeros(0, COLLECTIVE_ROWS)]
-    for here, read in entries.steps(rows):
-        count = np.diff(read["collective_start"].astype(np.int64))
-        part = np.zeros(len(read["collectives"]), COLLECTIVE_ROWS)
-        part["step"] = np.repeat(step[order][np.searchsorted(rows[order], here)], count)
-        part["rank"] = np.repeat(entries.places["rank"][here], count)
+    for read, steps, ranks in entries.in_steps(rows, step):
+        of = entry_of(read, "collective")
+        part = np.zeros(len(of), COLLECTIVE_ROWS)
+        part["step"], part["rank"] = steps[of], ranks[of]
         for name in ("communicator", "call", "count", "bytes_out", "bytes_in"):
             part[name] = read["collectives"][name]
         parts.append(part)

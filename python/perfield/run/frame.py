@@ -16,7 +16,6 @@ from perfield.run.alike import Alike
 from perfield.run.clocks import Clocks
 
 OUTSIDE, UNKNOWN = -2, -3  # peers without a world rank: in another MPI_COMM_WORLD, unknown
-NO_PROCESS = 8  # flag of an entry: the figures of the process and of perfield are unknown
 MESSAGES = np.dtype(
     [("source", "i4"), ("target", "i4"), ("call", "U22")]
     + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]

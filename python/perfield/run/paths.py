@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.rows import added_up
+from perfield.run.tables import entry_of
 
 if TYPE_CHECKING:
     from perfield.fields.quantities import Quantity
@@ -169,11 +170,10 @@ def rows_of_paths(entries: Rows, paths: Paths, rows: np.ndarray, step: np.ndarra
 
     rows : numbers of step entries. step : (n_rows,), the step of each.
     """
-    order = np.argsort(rows)
     parts = [np.zeros(0, ROWS)]
-    for here, read in entries.steps(rows):
-        ranks = entries.places["rank"][here].astype(np.int64)
-        steps = step[order][np.searchsorted(rows[order], here)]
+    if not paths.all:
+        return parts[0]
+    for read, steps, ranks in entries.in_steps(rows, step):
         parts.extend(_of_entries(read, paths, steps, ranks))
     found = np.concatenate(parts)
     return added_up(found[found["path"] != NO_PATH], ("step", "rank", "path"), VALUES)
@@ -195,7 +195,7 @@ def _of_entries(
     read: dict[str, np.ndarray], paths: Paths, steps: np.ndarray, ranks: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Rows of the entries' paths, then those of regions that have all on one path."""
-    told, entry = read["paths"], _entries(read, "path")
+    told, entry = read["paths"], entry_of(read, "path")
     empty = (told["count"] == 0) & (told["inclusive_sum_ns"] == 0) & (told["self_sum_ns"] == 0)
     empty &= (told["mpi_ns"] == 0) & (told["file_ns"] == 0)
     number = np.where(
@@ -214,7 +214,7 @@ def _of_entries(
         part[name] = told[column] * 1e-9
     yield part[~empty]
 
-    own, of = read["regions"], _entries(read, "region")
+    own, of = read["regions"], entry_of(read, "region")
     keys = _key(of, own["id"])
     divided = np.isin(keys, _key(entry, told["region"])[~empty])
     alone = dict(zip(_key(entry, told["region"])[empty].tolist(), number[empty].tolist()))
@@ -234,7 +234,7 @@ def _in_calls(
     read: dict[str, np.ndarray], kinds: np.ndarray, kind: int, ranks: np.ndarray, keys: np.ndarray
 ) -> np.ndarray:
     """Seconds that regions spent in calls of a kind. keys : entry << 32 | region, of each."""
-    rows, entry = read["quantities"], _entries(read, "quantity")
+    rows, entry = read["quantities"], entry_of(read, "quantity")
     known = rows["quantity"] < kinds.shape[1]
     rows, entry = rows[known], entry[known]
     chosen = kinds[ranks[entry], rows["quantity"]] == kind
@@ -246,12 +246,6 @@ def _in_calls(
     sums = np.zeros(len(keys))
     np.add.at(sums, order[at[found]], rows["value"][found] * 1e-9)
     return sums
-
-
-def _entries(read: dict[str, np.ndarray], table: str) -> np.ndarray:
-    """The entry of each row of a table."""
-    counts = np.diff(read[f"{table}_start"].astype(np.int64))
-    return np.repeat(np.arange(len(counts)), counts)
 
 
 _IS_OTHER, _UNKNOWN = -3, -4  # in place of the path around a path

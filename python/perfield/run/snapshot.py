@@ -66,26 +66,18 @@ class Snapshot:
         if name == "span":
             return self.run.spans[positions]
         if name == "uneven":
-            return self.run.uneven(positions)
-        return np.array([self.run.told(position)[name] for position in positions.tolist()])
+            return self.run.read(positions)["uneven"]
+        return self.run.told(positions)[name]
 
     def stamps(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions, n_ranks): "begin_s" or "end_s" of the ranks' steps on the common clock, or
         "clock_uncertainty_s" of these; NaN where absent."""
-        step, ranks, entries = self.run.entries(positions)
-        read = self.run.stamps.uncertainty_s if name == "clock_uncertainty_s" else self.run.stamps.common_s
+        read, stamps = self.run.read(positions), self.run.stamps
+        of = stamps.uncertainty_s if name == "clock_uncertainty_s" else stamps.common_s
         values = np.full((len(positions), self.run.n_ranks), np.nan)
-        values[step, ranks] = read(ranks, entries["begin_ns" if name == "begin_s" else "end_ns"])
+        ends = read["fixed"]["begin_ns" if name == "begin_s" else "end_ns"]
+        values[read["step"], read["rank"]] = of(read["rank"], ends)
         return values
-
-    def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
-        """Rows of "messages", "received", "waits", "calls" or "collectives" of these frames; `step` is an
-        index into `positions`."""
-        if table == "calls":
-            return self.run.call_rows(positions)
-        if table == "collectives":
-            return self.run.collective_rows(positions)
-        return self.run.columns.read_tables(self.run.places(positions), [])[table]
 
 
 def _received(name: str, data: bytes) -> Snapshot:

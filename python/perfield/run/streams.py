@@ -50,6 +50,15 @@ class Rows:
             places = self.places[here]
             yield here, _bridge.read_steps(path, places["offset"], places["reference_offset"])
 
+    def in_steps(
+        self, rows: np.ndarray, step: np.ndarray
+    ) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]]:
+        """The same tables, and of each entry its step and rank. step : (n_rows,), the step of each."""
+        order = np.argsort(rows)
+        for here, read in self.steps(rows):
+            ranks = self.places["rank"][here].astype(np.int64)
+            yield read, step[order][np.searchsorted(rows[order], here)], ranks
+
     def by_file(self, rows: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
         """The files of some entries, and which of the entries are in each, by their offsets."""
         for path, at in self._by_file(rows):

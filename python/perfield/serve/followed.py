@@ -106,7 +106,7 @@ class Followed:
             self._run.refresh()
         fields_of(self._run)  # made under the lock; snapshots share it
         run = self._run.snapshot()
-        seen = tuple(run.until.items()), run.state, run.mesh_entries
+        seen = tuple(run.until.items()), run.state, len(run.meshes)
         grew = seen[0::2] != self._seen[0::2]
         if grew:
             self._frames.refresh(run)

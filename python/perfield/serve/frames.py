@@ -6,7 +6,6 @@ Only the lowest rank's entry of each frame is read, and none is read again once 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +55,8 @@ class Frames:
             np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
             for column in (self.label, self.time)
         )
-        for position, entry in _told(run, grown):
-            self.label[position], self.time[position] = entry["label"], entry["time"]
+        told = run.told(grown)
+        self.label[grown], self.time[grown] = told["label"], told["time"]
         self.span, self.states, self.n_present = run.spans, states, run.n_present
         self.mesh, self.has_mesh = _meshes(run)
 
@@ -93,15 +92,6 @@ class Frames:
             "uneven": uneven,
             "n_present": self.n_present.tolist() if kind == "step" else [run.n_ranks],
         }
-
-
-def _told(run: Run, positions: np.ndarray) -> Iterable[tuple[int, Any]]:
-    """(position, fixed part) of the lowest rank's entry of frames; damaged ones are asked for one by one."""
-    places = run.first_places(positions.tolist())
-    entries = run.columns.read_tables(places, [], with_tables=False)["entries"]
-    undamaged = dict(zip(entries["step"].tolist(), entries["fixed"]))
-    for at, position in enumerate(positions.tolist()):
-        yield position, undamaged[at] if at in undamaged else run.told(position)
 
 
 def _meshes(run: Run) -> tuple[np.ndarray, bool]:

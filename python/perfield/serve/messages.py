@@ -30,7 +30,7 @@ def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
     Arrays: source, target int32; count, bytes float64. Header: total, left_out (of pairs that are not among
     the `most`) and unknown (with a peer that is no rank): {"pairs", "count", "bytes"} each.
     """
-    pairs = added_up([Snapshot(view.run).rows(np.array([frame]), "messages")], PAIRS)
+    pairs = added_up([view.run.rows(np.array([frame]), "messages")], PAIRS)
     known = _known(pairs, view.run.n_ranks)
     among = pairs[known]
     order = np.lexsort((-among["count"].astype(float), -among["bytes"].astype(float)))
@@ -83,7 +83,7 @@ class _Matrix:
             read, snapshot = self._read, Snapshot(view.run)
 
             def take(positions: np.ndarray) -> None:
-                rows = snapshot.rows(positions + self._begin, "messages")
+                rows = snapshot.run.rows(positions + self._begin, "messages")
                 known = _known(rows, n_ranks)
                 among = rows[known]
                 cell = among["source"] // per * n_bins + among["target"] // per

@@ -51,11 +51,8 @@ class Ranges:
             return False
 
         def take(positions: np.ndarray) -> None:
-            read = run.read(positions, names, with_tables=False)
-            values = (
-                read["values"]
-                / np.stack([run.all_fields.per_step(name, positions) for name in names], 1)[..., None]
-            )
+            read = run.read(positions, names)
+            values = read["values"] / run.all_fields.per_step(names, positions)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a field may be absent in all ranks
                 finite = np.where(np.isfinite(values), values, np.nan)

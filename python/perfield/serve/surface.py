@@ -143,7 +143,7 @@ def _surface(view: View, version: int) -> _Surface:
     if first is None or not len(view.run):
         raise MeshMissingError(f"the run has no mesh of version {version}; /api/run lists those it has.")
     # While ranks may still describe their pieces of this version, a later view may know more.
-    key = "surface", version, view.frames["n_present"][first], view.run.mesh_blocks if _grows(view) else 0
+    key = "surface", version, view.frames["n_present"][first], view.run.meshes.n_blocks if _grows(view) else 0
     return view.shapes.get(key, lambda: _made(view, view.run.frame(first), version))
 
 

@@ -37,7 +37,7 @@ def values(view: View, field: str, begin: int, end: int) -> bytes:
     found = np.full((end - begin, n_ranks), np.nan, np.float32)
     at = 0
     for here, read in Snapshot(view.run).in_chunks(np.arange(begin, end), [field]):
-        found[at : at + len(read)] = read[:, 0] / view.run.all_fields.per_step(field, here)[:, None]
+        found[at : at + len(read)] = (read / view.run.all_fields.per_step([field], here))[:, 0]
         at += len(read)
     return found.astype("<f4", copy=False).tobytes()
 
@@ -76,8 +76,8 @@ class _Heat:
             first = np.arange(0, view.run.n_ranks, max(ranks, 1))
 
             def take(positions: np.ndarray) -> None:
-                each = view.run.all_fields.per_step(self._field, positions)[:, None]
-                values = snapshot.run.values([self._field], positions)[:, 0] / each
+                each = view.run.all_fields.per_step([self._field], positions)
+                values = (snapshot.run.values([self._field], positions) / each)[:, 0]
                 rows = np.fmax.reduceat(values, first, axis=1)
                 finite = np.where(np.isfinite(values), values, np.nan)
                 self._peaks[positions] = np.fmax.reduce(finite, axis=1)

@@ -203,7 +203,9 @@ def test_order_of_events_does_not_change_costs_and_path(seed):
     costs, paths = [], []
     for events in (ordered, shuffled):
         states = find_wait_states(events, np.zeros(5)).states
-        costs.append(delay_costs(events, states).by_step(range(40), 5))
+        found = delay_costs(events, states)
+        costs.append(np.zeros((40, 5)))
+        np.add.at(costs[-1], (found.costs["step"], found.costs["rank"]), found.time_ns)
         paths.append(critical_path(events, states).parts)
     np.testing.assert_allclose(costs[0], costs[1], rtol=1e-9, atol=1e-3)
     for name in ("step", "rank", "computing_ns"):

@@ -626,7 +626,7 @@ def test_ranks_outside_the_run_are_left_out():
 
 def test_no_events_give_no_states():
     waits = find_wait_states(np.zeros(0, EVENT), n_ranks=3)
-    assert (waits.states.size, waits.sums().size, waits.pairs().size, waits.caused().size) == (0, 0, 0, 0)
+    assert (waits.states.size, waits.sums().size, waits.pairs().size) == (0, 0, 0)
     assert waits.coverage.words() == "No rank was blocked in MPI."
 
 
@@ -658,7 +658,6 @@ def test_sums_add_up_by_rank_kind_and_cause():
         (0, 1, "late_sender"): pytest.approx(10),
         (1, 0, "barrier"): pytest.approx(5, abs=0.01),
     }
-    assert [(one["step"], one["rank"]) for one in waits.caused()] == [(0, 0), (1, 1)]
     assert [(one["rank"], one["cause"]) for one in waits.pairs()] == [(1, 0), (0, 1)]
     assert not waits.pairs()["is_bound"].any()
     np.testing.assert_allclose(waits.waited([0, 1]) / MS, [[0, 10], [5, 0]], atol=0.01)

@@ -142,7 +142,7 @@ def slowly_written(measured):
             PROGRAM, before=SLOW, flags=[f"-DMS_OF_WRITE={ms}", f"-DSTEPS={steps}", *flags], env=env
         )
         n, elapsed = re.match(r"(\d+) writes in (\S+) ms", result.stdout).groups()
-        spans = [int(run.told(i)["span"]) for i in range(len(run))]
+        spans = run.told(range(len(run)))["span"].tolist()
         assert sum(spans) == steps
         counts = [frame.values["a_count"][0] for frame in (run.frame(0), run.frame(-1))]
         assert counts == [spans[0], spans[-1]]

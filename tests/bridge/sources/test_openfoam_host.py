@@ -101,3 +101,9 @@ def test_regions_of_a_library_opened_in_a_step_begin_with_the_next_step(solve):
     run = perfield.open(solve("plugin")[0] / "perfield-run")
     counts = [frame.values["interface__correct_count"][0] for frame in run.frames()]
     np.testing.assert_array_equal(counts[1:], [1, 1])
+
+
+def test_library_that_is_closed_and_opened_elsewhere_is_measured_again(solve):
+    run = perfield.open(solve("reopened")[0] / "perfield-run")
+    counts = [frame.values["wallDist__correct_count"][0] for frame in run.frames()]
+    np.testing.assert_array_equal(counts, [np.nan, 1] * 3)

@@ -44,16 +44,6 @@ class DelayCosts:
         """(n_ranks,) ns of others' waiting that began on each rank, in all steps."""
         return np.bincount(self.costs["rank"], self.time_ns, minlength=n_ranks)[:n_ranks]
 
-    def by_step(self, steps: ArrayLike, n_ranks: int) -> NDArray[np.float64]:
-        """(n_steps, n_ranks) ns of others' waiting that began there. steps : unique, ascending."""
-        steps = np.asarray(steps, dtype=np.int64)
-        at = np.searchsorted(steps, self.costs["step"])
-        kept = (at < len(steps)) & (self.costs["rank"] < n_ranks)
-        kept[kept] = steps[at[kept]] == self.costs["step"][kept]
-        values = np.zeros((len(steps), n_ranks))
-        np.add.at(values, (at[kept], self.costs["rank"][kept]), self.time_ns[kept])
-        return values
-
 
 def delay_costs(events: NDArray, states: NDArray, followed: int = FOLLOWED) -> DelayCosts:
     """Follows each wait back to where it began.

@@ -35,14 +35,6 @@ class CriticalPath:
         """(n_ranks,) ns on the path, in all steps."""
         return np.bincount(self.parts["rank"], self.time_ns, minlength=n_ranks)[:n_ranks]
 
-    def imbalance_ns(self, computing_ns: ArrayLike) -> float:
-        """Critical imbalance: computation on the path beyond the mean of the ranks, in ns; at least 0.
-
-        computing_ns : (n_ranks,) of each rank in the same steps.
-        """
-        computing = np.asarray(computing_ns, dtype=float)
-        return max(0.0, float(self.parts["computing_ns"].sum() - computing.mean())) if computing.size else 0.0
-
 
 def critical_path(events: NDArray, states: NDArray) -> CriticalPath:
     """Goes from the last event backwards, and to the causing rank wherever the rank on the path waited.

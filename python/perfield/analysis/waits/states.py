@@ -39,7 +39,6 @@ UNCERTAIN, BOUND, EXACT = 0, 1, 2
 SUM = np.dtype(
     [("step", "i8"), ("rank", "i4"), ("kind", "u1"), ("is_bound", "?"), ("time_ns", "f8"), ("n_states", "i8")]
 )
-CAUSED = np.dtype([("step", "i8"), ("rank", "i4"), ("time_ns", "f8"), ("n_states", "i8")])
 PAIR = np.dtype(
     [
         ("rank", "i4"),
@@ -92,15 +91,6 @@ class Waits:
         Combinations without waiting have no row. is_bound : the time is at least so long.
         """
         return _summed(self.certain, ("step", "rank", "kind"), SUM)
-
-    def caused(self) -> NDArray:
-        """Others' waiting for each rank as (step, rank, time_ns, n_states), by step and rank.
-
-        It is direct: nobody asks here why the rank was late. Rank -1 holds waiting whose cause is not known.
-        """
-        states = self.certain.copy()
-        states["rank"] = states["cause"]
-        return _summed(states, ("step", "rank"), CAUSED)
 
     def pairs(self) -> NDArray:
         """A table (rank, cause, kind, is_bound, time_ns, n_states) over all steps, the longest waiting first.

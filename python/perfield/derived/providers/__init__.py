@@ -219,9 +219,10 @@ class FieldsOfRun:
                 values[:, number] = found[names[number]]
         return values
 
-    def per_step(self, name: str, positions: Sequence[int]) -> np.ndarray:
-        """(n_positions,) float64, by what values of a field in frames are divided to give those of a step."""
-        return self._run.spans[positions].astype(float) if self[name].adds_up else np.ones(len(positions))
+    def per_step(self, names: Sequence[str], positions: Sequence[int]) -> np.ndarray:
+        """(n_positions, len(names), 1) float64, by what `read` is divided to give the values of one step."""
+        adds_up = np.array([self[name].adds_up for name in names], dtype=bool)
+        return np.where(adds_up, self._run.spans[positions][:, None], 1.0)[..., None]
 
     def unknown(self, name: str) -> str:
         """A sentence on a field that the run does not have."""

@@ -35,13 +35,16 @@ _WAITING = "waiting_time_s"
 
 class Waits(Provider):
     """Computes frames in blocks, as far as they are asked for. NaN where a rank keeps no stamps, or waited
-    and nothing of that is explained. A run without any stamps has none of these fields."""
+    and nothing of that is explained. A run without any stamps has none of these fields.
+
+    ahead : whether frames beside those that are asked for are computed with them, as they will be next.
+    """
 
     gives = WAIT_FIELDS
 
-    def __init__(self, run: RunDirectory):
+    def __init__(self, run: RunDirectory, ahead: bool = True):
         super().__init__(run)
-        self._begin = -1  # of the block that was read last
+        self._ahead, self._block = ahead, np.zeros(0, np.int64)  # the positions that were read last
         self._values: dict[str, np.ndarray] = {}
         self._explained_s = 0.0
         self._baselines: Baselines | None = None
@@ -53,20 +56,26 @@ class Waits(Provider):
     def compute(self, names: Sequence[str], positions: np.ndarray) -> Mapping[str, np.ndarray]:
         """Reads the blocks in which the frames lie; the last one is kept."""
         found = {name: np.empty((len(positions), self.run.n_ranks)) for name in names}
-        begins = positions // self._plan.size * self._plan.size
-        for begin in np.unique(begins).tolist():
-            self._read(begin, names)
-            here = begins == begin
+        wanted, size = np.unique(positions), self._plan.size
+        begins = np.unique(wanted // size * size).tolist()
+        blocks = map(self._from, begins) if self._ahead else self._plan.of(wanted)
+        for block in blocks:
+            self._read(block, names)
+            here = np.isin(positions, block)
             for name, values in found.items():
-                values[here] = self._values[name][positions[here] - begin]
+                values[here] = self._values[name][np.searchsorted(block, positions[here])]
         return found
+
+    def _from(self, begin: int) -> np.ndarray:
+        """The positions of the block that begins at one."""
+        return np.arange(begin, min(begin + self._plan.size, len(self.run)))
 
     def explained(self, names: Sequence[str]) -> float:
         """Which share of the time in MPI calls that may wait is explained, exactly or by a bound; 1 if there
         is no such time. Reads all frames; the values of these fields in the last block are kept."""
         explained_s = waited_s = 0.0
         for block in self._plan.of(np.arange(len(self.run))):
-            self._read(int(block[0]), names)
+            self._read(block, names)
             waited_s += float(np.nansum(self.run.values([_WAITING], block)))
             explained_s += self._explained_s
         return min(1.0, explained_s / waited_s) if waited_s > 0 else 1.0
@@ -88,12 +97,11 @@ class Waits(Provider):
     def _ways(self) -> Ways:
         return Ways(self.run)
 
-    def _read(self, begin: int, names: Collection[str]) -> None:
-        """Computes fields in the block that begins at a position."""
-        if begin != self._begin:
-            self._begin, self._values = begin, {}
+    def _read(self, positions: np.ndarray, names: Collection[str]) -> None:
+        """Computes fields in a block of frames."""
+        if not np.array_equal(positions, self._block):
+            self._block, self._values = positions, {}
         missing = set(names) - self._values.keys()
-        positions = np.arange(begin, min(begin + self._plan.size, len(self.run)))
         if ON_PATH in missing:
             self._values[ON_PATH] = path_of_steps(self.run, positions)
         if missing - {ON_PATH}:

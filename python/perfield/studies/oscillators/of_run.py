@@ -168,7 +168,7 @@ class _Reading(Exchanges):
     def _calls(self) -> dict[str, np.ndarray]:
         """Calls per step of each rank, (n_ranks,), by name; means of steps that are taken evenly."""
         chosen = _evenly(self.positions, _MOST_FOR_CALLS)
-        rows = self.snapshot.rows(chosen, "calls")
+        rows = self.snapshot.run.rows(chosen, "calls")
         n_steps = self._span(chosen).sum()
         found = {}
         for number in np.unique(rows["call"]).tolist():

@@ -82,7 +82,7 @@ class Exchanges:
         """Yields rows of messages, of some of the steps after the other."""
         size = self.snapshot.steps_per_chunk
         for begin in range(0, len(self.positions), size):
-            yield self.snapshot.rows(self.positions[begin : begin + size], "messages")
+            yield self.snapshot.run.rows(self.positions[begin : begin + size], "messages")
 
     def _known(self, rows: np.ndarray) -> tuple[np.ndarray, int, int]:
         """PAIRS of rows of messages, how many went to ranks that are not known, and how many there are."""

@@ -2,6 +2,7 @@
 //
 // solver.cpp - a solver of the fake OpenFOAM. Its argument chooses what it does.
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <cstring>
@@ -55,6 +56,24 @@ int main(int, char** arguments) {
       if (library) correct = reinterpret_cast<void (*)()>(dlsym(library, "plugin_correct"));
       if (!correct) return 1;
       correct();
+    }
+  } else if (is("reopened")) {  // closes a library after each two steps; the next one lies
+                                // elsewhere
+    void* library = nullptr;
+    time.last = 6;
+    while (time.run()) {
+      if (time.index % 2 == 0 && library) {
+        Dl_info before;
+        dladdr(dlsym(library, "plugin_own"), &before);
+        dlclose(library);
+        if (mmap(before.dli_fbase, 4096, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+          return 1;  // still there
+        library = nullptr;
+      }
+      ++time;
+      if (!library) library = dlopen("libplugin.so", RTLD_NOW | RTLD_LOCAL);
+      reinterpret_cast<void (*)()>(dlsym(library, "plugin_own"))();
     }
   } else if (is("own_loop")) {  // as no solver of OpenFOAM has it
     for (; time.index < 20; ++time) work(1);

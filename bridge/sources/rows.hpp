@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-namespace perfield::adaptors {
+namespace perfield {
 
 template <class T>
 class Rows {
@@ -59,4 +59,4 @@ union Forever {
   T it;
 };
 
-}  // namespace perfield::adaptors
+}  // namespace perfield

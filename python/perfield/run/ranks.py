@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each rank wrote about itself, and how far it came."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.run.state import run_state
+from perfield.run.streams import Streams
+
+SETUP, TEARDOWN = 1, 2  # kinds of step entries
+_STEP = 0
+_NOT_MEASURED = 4  # flag of step entries
+_NOTHING: dict = {}
+
+
+class Ranks:
+    """The ranks of the world that was measured, by the entries that are known now.
+
+    entries : the `rank` entry of each, None if it never checked in. ends, sites : by rank, its `end` and its
+    `sites` entry. last : (n_ranks,) int64, the index of the last step that each closed, -1 for none.
+    measured : row numbers of the entries of measured steps, by index and rank. closed, rank_of_closed : those
+    of all steps, by rank and index, and their ranks. of_kind : row numbers of SETUP and TEARDOWN entries.
+    group : (n_ranks,) int64, which ranks step together; -1 where that is not known.
+    """
+
+    def __init__(self, streams: Streams, configuration: Mapping[str, Any]):
+        """configuration : the run's settings by name."""
+        size = _size_of_world(streams)
+        self._streams = streams
+        entries = dict(self.json("rank", size))
+        self.ends = dict(self.json("end", size))
+        self.sites = dict(self.json("sites", size))
+        self.entries: list[dict | None] = [entries.get(rank) for rank in range(size)]
+        for rank, body in self.json("place", size):
+            if self.entries[rank] is not None:
+                self.entries[rank] = {**self.entries[rank], **body}
+
+        places, steps = streams.places, self.rows("step")
+        kinds = places["kind"][steps]
+        self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
+        self._take_back(steps[kinds == _STEP], size)
+        closed = self.since_restart(steps[kinds == _STEP])
+        self.last = np.full(size, -1, dtype=np.int64)
+        np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
+        self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
+        self.closed = _newest(streams, closed, rank_first=True)
+        self.rank_of_closed = places["rank"][self.closed]
+
+        self.newest_ns = self._newest_realtime()
+        names = list(self.groups)
+        self.group = np.array([names.index(_group(r)) if r else -1 for r in self.entries], dtype=np.int64)
+        self._has_ended = np.isin(np.arange(size), list(self.ends))
+        self._by_clock = bool(configuration.get("step_seconds", 0))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def counts_only(self) -> Ranks:
+        """How far the ranks came, without their entries, for another process."""
+        taken = copy.copy(self)
+        taken.entries, taken.ends, taken.sites, taken.newest_ns = [None] * len(self), {}, {}, {}
+        nothing = self.measured[:0]
+        taken.measured = taken.closed = taken.rank_of_closed = nothing
+        taken.of_kind, taken._streams = dict.fromkeys(self.of_kind, nothing), None
+        return taken
+
+    def rows(self, name: str) -> np.ndarray:
+        """Row numbers of the entries of a type, without those of impossible ranks."""
+        rows = self._streams.of_type(name)
+        ranks = self._streams.places["rank"][rows]
+        return rows[(ranks >= 0) & (ranks < len(self.entries))]
+
+    def json(self, name: str, size: int | None = None) -> list[tuple[int, dict]]:
+        """Rank and body of the entries of a type likewise."""
+        size = len(self.entries) if size is None else size
+        return [(rank, body) for rank, body in self._streams.json(name) if 0 <= rank < size]
+
+    def since_restart(self, rows: np.ndarray) -> np.ndarray:
+        """Those of some entries that are not of steps that were taken back."""
+        places = self._streams.places
+        return rows[places["index"][rows] >= self._restarted[places["rank"][rows]]]
+
+    @property
+    def steps_closed(self) -> np.ndarray:
+        """(n_ranks,) int, how many steps each rank closed so far, measured or not."""
+        return np.maximum(self.last + 1 - self._restarted, 0)
+
+    @property
+    def state(self) -> str:
+        """Of the run, see `perfield.run.state`. Asks for processes of this host anew."""
+        return run_state(self.entries, self.ends, self.newest_ns)
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """As `RunDirectory.groups`."""
+        found: dict[str, list[int]] = {}
+        for rank, entry in enumerate(self.entries):
+            if entry is not None:
+                found.setdefault(_group(entry), []).append(rank)
+        return found
+
+    @property
+    def sources(self) -> list[frozenset[str]]:
+        """The sources of each rank, as known so far; ranks with the same ones share a set."""
+        known: dict[tuple, frozenset[str]] = {}
+        sources = []
+        for rank, entry in enumerate(self.entries):
+            bodies = (entry or _NOTHING, self.ends.get(rank, _NOTHING))
+            names = tuple(name for body in bodies for name in body.get("sources") or ())
+            sources.append(known.setdefault(names, frozenset(names)))
+        return sources
+
+    @property
+    def realtime_ns(self) -> tuple[int, int]:
+        """CLOCK_REALTIME when the first rank checked in and when the last one ended or closed a step; 0 where
+        that is not known."""
+        begins = [entry.get("realtime_ns", 0) for entry in self.entries if entry]
+        ends = [*(end.get("realtime_ns", 0) for end in self.ends.values()), *self.newest_ns.values()]
+        return min(begins, default=0), max(ends, default=0)
+
+    def _take_back(self, closed: np.ndarray, size: int) -> None:
+        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
+        below the index of its newest setup entry."""
+        places, setup = self._streams.places, self.of_kind[SETUP]
+        self._restarted = np.zeros(size, dtype=np.int64)
+        np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
+        before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
+        if len(before):
+            rows = np.concatenate((setup, _newest(self._streams, before)))
+            order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
+            self.of_kind[SETUP] = rows[order]
+
+    def closed_in_all(self) -> np.ndarray:
+        """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
+        the clock end when a rank ends, so their number does not matter."""
+        closed = np.full(len(self.entries), -1, dtype=np.int64)
+        for rank, end in self.ends.items():
+            if rank < len(closed) and end.get("reason") != "abort" and not self._by_clock:
+                closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
+        unknown = np.unique(self.group[closed < 0])
+        closed[np.isin(self.group, unknown)] = -1
+        return closed
+
+    def closed_by_all(self, running: bool) -> int:
+        """The index of the last step that each rank closed for which a frame may wait: none that has ended,
+        or never will come."""
+        silent = self.group < 0
+        if running or (self.last[silent] >= 0).any():
+            silent[:] = False
+        return int(self.last[~self._has_ended & ~silent].min(initial=1 << 62))
+
+    def are_awaited(self, index: int, ranks: np.ndarray, of_steps: bool, running: bool) -> bool:
+        """Whether some rank of these ranks' groups has neither closed the step nor a later one, nor ended.
+
+        of_steps : whether these ranks' entries are of steps, and not of the setup or the end.
+        """
+        behind = self.last <= index
+        behind[ranks] = of_steps & (self.last[ranks] < index)  # it has some of the steps
+        waited_for = np.isin(self.group, self.group[ranks])
+        if running:
+            waited_for |= self.group < 0  # ranks that have not checked in may yet
+        return bool((behind & waited_for & ~self._has_ended).any())
+
+    def mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
+        """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
+        begin, end = np.searchsorted(self.rank_of_closed, [rank, rank + 1])
+        if begin == end:
+            return np.zeros(len(indexes), dtype=np.int64)
+        places = self._streams.places[self.closed[begin:end]]
+        at = np.searchsorted(places["index"], indexes, side="right") - 1
+        return places["mesh_version"][np.maximum(at, 0)].astype(np.int64)
+
+    def last_stamps(self) -> np.ndarray:
+        """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""
+        last = np.zeros(len(self.entries), dtype=np.int64)
+        rows = np.concatenate((self.of_kind[SETUP], self._last_steps(), self.of_kind[TEARDOWN]))
+        for here, tables in self._streams.steps(rows):
+            ends = np.minimum(tables["steps"]["end_ns"], 1 << 62).astype(np.int64)
+            np.maximum.at(last, self._streams.places["rank"][here], ends)
+        return last
+
+    def _last_steps(self) -> np.ndarray:
+        """Row of the last step entry of each rank that has one."""
+        ranks = self.rank_of_closed
+        return self.closed[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
+
+    def _newest_realtime(self) -> dict[int, int]:
+        """CLOCK_REALTIME of the newest step or setup entry of each rank that has not ended."""
+        ranks = self._streams.places["rank"]
+        rows = np.concatenate((self.of_kind[SETUP], self._last_steps()))
+        newest: dict[int, int] = {}
+        for here, tables in self._streams.steps(rows[~np.isin(ranks[rows], list(self.ends))]):
+            for rank, time_ns in zip(ranks[here].tolist(), tables["steps"]["realtime_ns"].tolist()):
+                newest[rank] = max(time_ns, newest.get(rank, 0))
+        return newest
+
+
+def _group(entry: dict) -> str:
+    return entry.get("group") or entry.get("program", "")
+
+
+def _size_of_world(streams: Streams) -> int:
+    """The size that most `rank` entries state; without any, what the ranks of the entries ask for.
+
+    One damaged number must not make room for millions of ranks.
+    """
+    by_rank = {rank: body.get("size", 0) for rank, body in streams.json("rank")}
+    most = _bridge.largest_world(len(by_rank))
+    stated = Counter(by_rank.values())
+    sizes = [size for size in stated if 0 < size <= most]
+    if sizes:
+        return min(sizes, key=lambda size: (-stated[size], size))
+    ranks = streams.places["rank"]
+    return int(ranks[ranks < _bridge.MOST_UNSTATED].max(initial=-1)) + 1
+
+
+def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
+    """Rows sorted by (index, rank), or by (rank, index); of duplicates only the newer stays."""
+    rank, index = streams.places["rank"][rows], streams.places["index"][rows]
+    order = np.lexsort((index, rank) if rank_first else (rank, index))  # the newer duplicate comes last
+    rank, index = rank[order], index[order]
+    last = np.ones(len(rows), dtype=bool)
+    last[:-1] = (rank[1:] != rank[:-1]) | (index[1:] != index[:-1])
+    return rows[order[last]]
