@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from perfield._bridge import version
 from perfield.studies import given, loaded
 from perfield.text.streams import give_up, prepare_streams, say
 
@@ -61,8 +62,6 @@ def words(text: str) -> list[str]:
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Returns the parser of the command line; it loads the modules of the subcommands `names`."""
-    from perfield._bridge import version
-
     raw = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser(
         "perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False

@@ -27,6 +27,7 @@ from perfield.topology import (
     mpirun_cpusets,
     place,
     placement_of,
+    places,
     rankfile,
     reorder_file,
     sharing,
@@ -233,8 +234,6 @@ def _print(
     n_steps: int = 0,
     program: str = "",
 ) -> None:
-    from perfield.topology import places
-
     fitting = (by for by in ("rank", "package") if _n_rows(placement, by) <= MOST_ROWS)
     by = "rank" if arguments.all or arguments.json else next(fitting, "alike")
     rows = places(placement, by, ran_on, devices)

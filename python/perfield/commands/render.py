@@ -26,8 +26,10 @@ from perfield.commands._machine import (
 from perfield.commands._mesh import add_mesh_options, shown_mesh
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
+from perfield.configuration import focus_ranks
 from perfield.studies import given, loaded
 from perfield.text import first_of, in_bytes, in_percent
+from perfield.text.terminal import Progress
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.derived.providers import FieldsOfRun
@@ -130,7 +132,6 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     from perfield.output.picture_series import PictureSeries
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
-    from perfield.text.terminal import Progress
 
     run = per_step(run)
     _tell_unused(arguments)
@@ -245,7 +246,6 @@ def _geometry(run: AnyRun, arguments: argparse.Namespace) -> GeometryOptions | N
     """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
     if (arguments.topology or arguments.zoom) and not arguments.geometry:
         return None
-    from perfield.configuration import focus_ranks
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
 
@@ -310,7 +310,6 @@ def _tell(run: AnyRun, pictures: PictureSeries, written: list[Path]) -> None:
 def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
-    from perfield.text.terminal import Progress
 
     fields = words(arguments.fields) if arguments.fields else None
     images = plan_images(pictures.description, fields, pictures.steps if arguments.steps else None)
@@ -350,7 +349,6 @@ def _movie(arguments: argparse.Namespace) -> Movie | None:
 
 def _film(pictures: PictureSeries, movie: Movie) -> None:
     from perfield.output.image_plan import unknown_fields
-    from perfield.text.terminal import Progress
 
     for name in unknown_fields(pictures.description, movie.fields[:1]):
         print(f"  no film of {name}: these pictures have no values of that name, so it shows others")

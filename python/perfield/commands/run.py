@@ -14,12 +14,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import perfield
+from perfield._bridge import load_config
 from perfield.commands import CommandError, _launcher, _python, _step_call
 from perfield.commands._newest import holds_anything, runs_of
 from perfield.commands._signals import completed
 from perfield.commands._unmeasured import Unmeasured, Watch
+from perfield.commands.collect import collect
+from perfield.commands.info import summary_of
 from perfield.commands.paths import perfield_exec
+from perfield.commands.steps import found_steps, proposal
 from perfield.configuration import in_force
+from perfield.text import did_you_mean
 
 HELP = "run a program and measure it"
 DESCRIPTION = """\
@@ -90,8 +96,6 @@ def apply_settings(arguments: argparse.Namespace) -> None:
 
     Raises CommandError for a key that does not exist and for a value that its key cannot have.
     """
-    from perfield._bridge import load_config
-
     variables = settings(arguments)
     set_step_call(variables)
     if arguments.config is not None:
@@ -128,8 +132,6 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
 
     Raises CommandError for a key that does not exist.
     """
-    from perfield._bridge import load_config
-
     names = [key["key"] for key in load_config()[0]]
     variables = {"PERFIELD_SAMPLE": USUAL_RATE} if arguments.sample else {}
     if arguments.config is not None:
@@ -138,8 +140,6 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
-            from perfield.text import did_you_mean
-
             advice = did_you_mean(key, names, 1) or "'perfield config' lists all keys"
             raise CommandError(f"--set {setting}: there is no key '{key}'; {advice}")
         variables[f"PERFIELD_{key.upper()}"] = value
@@ -184,7 +184,6 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
     seen : a process that ran without perfield, None if none was found. Returns "" if a rank checked in, or
     has printed why it is not measured.
     """
-    import perfield
     from perfield.run import RunError
 
     try:
@@ -219,8 +218,6 @@ def close(
     why_refused : a possible reason why the launcher started no rank, "" if none is known. seen : a process
     that ran without perfield, if one was found.
     """
-    from perfield.commands.collect import collect
-    from perfield.commands.info import summary_of
     from perfield.run.directory import staged
 
     path = find_run(wanted, run_id)
@@ -243,9 +240,6 @@ def close(
 def step_proposal(path: Path) -> str:
     """A sentence on the steps that perfield found, or on how to get some; "" if the program closed steps, or
     if a setting says how to."""
-    import perfield
-    from perfield.commands.steps import found_steps, proposal
-
     run = perfield.open(path)
     if said := found_steps(run):
         return said
@@ -257,8 +251,6 @@ def step_proposal(path: Path) -> str:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the program; returns its exit code."""
-    from perfield._bridge import load_config
-
     words, options, program = arguments.words
     _launcher.find_program(words, program)
     launcher = _launcher.Launcher.of(shlex.split(arguments.launcher))

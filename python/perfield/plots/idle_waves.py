@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.findings import idle_wave as question
 from perfield.analysis.findings.idle_wave import went
+from perfield.derived.observe import observe
 from perfield.plots.rank_by_step import draw_cells, largest_values
 from perfield.plots.source import Source
 from perfield.plots.style import (
@@ -84,9 +86,6 @@ def idle_wave(
 
 def _longest(run: Run) -> IdleWave:
     """The wave with the longest delay of a run."""
-    from perfield.analysis.findings import idle_wave as question
-    from perfield.derived.observe import observe
-
     found = question.waves(observe(run, [*question.NEEDS, *question.LIKES]))
     if not found:
         raise PlotError(

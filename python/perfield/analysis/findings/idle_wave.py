@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.idle_waves import idle_waves
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.steps import output_steps
 from perfield.text import counted, in_number, in_percent, in_seconds, start
@@ -34,8 +35,6 @@ def waves(observed: Observed) -> tuple[IdleWave, ...]:
     or more often. Where frames become longer, only those as short as the first are looked at, as a delay
     travels from step to step.
     """
-    from perfield.analysis.idle_waves import idle_waves  # brings xarray
-
     if not all(map(observed.has, NEEDS)):
         return ()
     receiver, sender = partners(observed)

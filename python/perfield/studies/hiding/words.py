@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.studies.hiding.cases import PAPER, Case
+from perfield.studies.hiding.model.measured import STEADY, unsteady_share
 from perfield.text import counted, in_list, in_percent, in_seconds
 from perfield.text.as_json import plain
 
@@ -87,8 +88,6 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
 
 def notes(case: Case) -> Iterator[str]:
     """What makes measured times of a case doubtful, as sentences."""
-    from perfield.studies.hiding.model.measured import STEADY, unsteady_share
-
     if case.source == "model":
         return
     share = float(np.mean([unsteady_share(each) for repeats in case.studies.values() for each in repeats]))

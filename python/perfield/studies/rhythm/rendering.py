@@ -7,6 +7,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from perfield.studies.rhythm.fields import RHYTHM, Rhythm
+
 if TYPE_CHECKING:
     from perfield.derived.providers import Provider
     from perfield.run.run_directory import RunDirectory
@@ -23,6 +25,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chosen(run: RunDirectory, arguments: argparse.Namespace, fields: Sequence[str]) -> Provider | None:
     """The rhythm, where the option or one of `fields` chooses it."""
-    from perfield.studies.rhythm.fields import RHYTHM, Rhythm
-
     return Rhythm(run) if arguments.rhythm or set(RHYTHM).intersection(fields) else None

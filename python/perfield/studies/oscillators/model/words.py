@@ -9,6 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.studies.oscillators.model import max_plus
+from perfield.studies.oscillators.model.configured import KEYS
+from perfield.studies.oscillators.model.front import LEVELS, front, is_uniform, perturbed_ranks
+from perfield.studies.oscillators.model.stability import stability
+from perfield.studies.rhythm.model import (
+    crossing_time,
+    order_parameter,
+    settling_time,
+    spread,
+    state,
+    wavefront,
+)
+from perfield.studies.rhythm.model.errors import ModelError
+from perfield.studies.rhythm.model.state import FIT, NUMBER
 from perfield.text import counted, in_list, in_number, in_seconds, start
 from perfield.text.as_json import plain
 
@@ -20,8 +34,6 @@ if TYPE_CHECKING:
 
 def keys() -> str:
     """All keys of the config as a Markdown table."""
-    from perfield.studies.oscillators.model.configured import KEYS
-
     rows = ["| table | key | type | meaning (default) |", "| --- | --- | --- | --- |"]
     for table, those in KEYS.items():
         name = "" if not table else "`[[stops]]`" if table == "stops" else f"`[{table}]`"
@@ -33,19 +45,6 @@ def keys() -> str:
 
 def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
     """Numbers of a result, None where unknown: its state at the end, how it settled, what travelled."""
-    from perfield.studies.oscillators.model.front import LEVELS, front, is_uniform, perturbed_ranks
-    from perfield.studies.oscillators.model.stability import stability
-    from perfield.studies.rhythm.model import (
-        crossing_time,
-        order_parameter,
-        settling_time,
-        spread,
-        state,
-        wavefront,
-    )
-    from perfield.studies.rhythm.model.errors import ModelError
-    from perfield.studies.rhythm.model.state import FIT, NUMBER
-
     phase = found["phase"]
     edges = of.model.topology
     order, apart = order_parameter(phase), spread(phase)
@@ -118,8 +117,6 @@ def predicted_speed(of: Experiment) -> float:
 
 def beside(of: Experiment, protocol: str) -> dict[str, Any]:
     """What the max-plus recursion says of the same start: spread at the end, and who was reached when."""
-    from perfield.studies.oscillators.model import max_plus
-
     program = max_plus.like(of.model, of.initial, protocol)
     period = float(np.mean(program.t_comp))
     n_steps = max(int((of.times[-1] - of.times[0]) / period), 1)

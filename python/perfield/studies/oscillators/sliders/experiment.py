@@ -14,6 +14,7 @@ from perfield.studies.oscillators.model import Model, initial, oscillate, topolo
 from perfield.studies.oscillators.model.noise import KINDS, Noise
 from perfield.studies.oscillators.model.potentials import POTENTIALS, potential
 from perfield.studies.oscillators.model.presets import PRESETS
+from perfield.studies.oscillators.of_run import measured_model
 from perfield.studies.rhythm.model.dataset import TURN
 
 if TYPE_CHECKING:
@@ -94,7 +95,6 @@ def base_of_run(run: Run) -> Base:
 
     Raises ModelError if the run has no messages or too few steps.
     """
-    from perfield.studies.oscillators.of_run import measured_model
     from perfield.studies.rhythm.of_run import phases_of_run
 
     model, taken = measured_model(run)

@@ -8,6 +8,7 @@ import xarray as xr
 
 from perfield.studies.rhythm.model.blocks import blocks, checked, enough_bins, series
 from perfield.studies.rhythm.model.dataset import TURN
+from perfield.studies.rhythm.model.differences import wrapped
 from perfield.studies.rhythm.model.order import mean_angle
 
 CIRCLE_BINS = 36
@@ -41,8 +42,6 @@ def entropy(phase: xr.DataArray, bins: int | None = None, *, relative: bool = Fa
 
 def of_block(block: np.ndarray, bins: int | None) -> tuple[np.ndarray, np.ndarray]:
     """S and the number of bins of each instant of a block (oscillator, n)."""
-    from perfield.studies.rhythm.model.differences import wrapped
-
     around = wrapped(block - mean_angle(block))
     known = np.isfinite(around)
     ranks = known.sum(axis=0)

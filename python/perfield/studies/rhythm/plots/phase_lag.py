@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from perfield.plots.source import Source
 from perfield.plots.style import Steps, about_run, frames_of, head, new_axes
+from perfield.studies.rhythm.plots.of_run import measured
+from perfield.studies.rhythm.plots.panels import lag
+from perfield.studies.rhythm.plots.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +23,6 @@ def phase_lag(run: Run, steps: Steps = None, axes: Axes | None = None, source: S
     steps, axes : as `perfield.plots` says. source is not asked: phases come from begin and end of steps.
     Raises PlotError if the run has no rhythm: one rank, or fewer than two steps.
     """
-    from perfield.studies.rhythm.plots.of_run import measured
-    from perfield.studies.rhythm.plots.panels import lag
-    from perfield.studies.rhythm.plots.shown import Shown
-
     phases, _ = measured(run, steps)
     axes = new_axes(axes)
     lag(axes, Shown(phases))
