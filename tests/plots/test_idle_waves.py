@@ -49,8 +49,8 @@ def test_run_without_a_wave_has_no_plot(tmp_path):
 
 
 def test_phases_are_periods_behind_the_foremost_rank(tmp_path):
-    from perfield.plots.style import new_figure
     from perfield.plots import phase_lag
+    from perfield.plots.style import new_figure
 
     run = perfield.open(rhythm_runs.write(tmp_path / "run", rhythm_runs.even(3, 40, 1.0, [0, 2.5, 5])))
     cells = phase_lag(run, axes=new_figure((10, 5)).subplots()).images[0].get_array()
