@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.regimes import REGIME, Model, simulated, timings
+from perfield.studies.regimes.model import REGIME, Model, simulated, timings
 
 FAST_S, SLOW_S = 1e-3, 3e-3
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.regimes import REGIME, TIME, timings
+from perfield.studies.regimes.model import REGIME, TIME, timings
 
 SHARES, STAY = (0.33, 0.32, 0.35), 0.9
 MEANS_MS, DEVIATIONS_MS = (1.79, 1.89, 2.89), (0.0589, 0.0549, 6.19)

@@ -14,7 +14,7 @@ import numpy as np
 import rhythm_runs
 from planted_regimes import two_levels
 
-from perfield.analysis.regimes import TIME, simulated
+from perfield.studies.regimes.model import TIME, simulated
 
 
 def planted(n_ranks: int = 2, n_steps: int = 1500, seed: int = 0, faster: float = 1.0) -> np.ndarray:

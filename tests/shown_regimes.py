@@ -8,7 +8,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.regimes import Model, simulated, timings
+from perfield.studies.regimes.model import Model, simulated, timings
 
 MODEL = Model(
     emission="log-gaussian",

@@ -93,6 +93,16 @@ def test_rooms_import_what_the_table_says():
     assert not upward(imports())
 
 
+def test_only_studies_import_studies():
+    from_outside = {
+        (module, other)
+        for module, others in imports().items()
+        for other in others
+        if room(other).startswith("studies/") and not room(module).startswith("studies/")
+    }
+    assert not from_outside
+
+
 def is_model(module: str) -> bool:
     """Whether a module is part of the model of a study, which obeys the rules of `analysis`."""
     return bool(re.match(r"perfield\.studies\.\w+\.model\b", module))

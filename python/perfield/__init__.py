@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from perfield.derived.observe import observe
     from perfield.derived.providers import Provider, provided
-    from perfield.derived.regimes import regimes_of_run, timings_of_run
     from perfield.derived.run import Run
     from perfield.measure import (
         field,
@@ -76,11 +75,9 @@ __all__ = [
     "paused",
     "pipeline_next",
     "provided",
-    "regimes_of_run",
     "region",
     "resume",
     "step",
-    "timings_of_run",
     "values",
     *given("NAMES"),
 ]
@@ -118,8 +115,6 @@ _HOMES = {
     "attach": "perfield.measure.attach",
     "observe": "perfield.derived.observe",
     "provided": "perfield.derived.providers",
-    "regimes_of_run": "perfield.derived.regimes",
-    "timings_of_run": "perfield.derived.regimes",
 }
 
 

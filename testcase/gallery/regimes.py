@@ -19,7 +19,7 @@ from runs import METHODS, STUDIES
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.analysis.regimes import Model
+    from perfield.studies.regimes.model import Model
 
 PRESET, N_MATVECS, N_REPEATS, COMBINED = "often-congested", 4096, 5, 3
 MOST_IN_MAP = 600  # MatVecs, so that a cell is one
@@ -176,7 +176,7 @@ def studies(run_path: Path | None, seed: int = 0) -> dict[str, xr.Dataset]:
 @functools.cache
 def longest(run_path: Path | None) -> dict[str, xr.Dataset]:
     """The longest time of all ranks in each step by method, in two regimes."""
-    from perfield.analysis.regimes import largest
+    from perfield.studies.regimes.model import largest
 
     found = studies(run_path)
     series = _in_two({name: largest(study) for name, study in found.items()})
@@ -186,9 +186,9 @@ def longest(run_path: Path | None) -> dict[str, xr.Dataset]:
 @functools.cache
 def repeated() -> dict[str, xr.Dataset]:
     """The fastest runs of the model by method, one after the other, in two regimes."""
-    from perfield.analysis.regimes import largest
-    from perfield.analysis.regimes.cumulative import combined, fastest
     from perfield.studies.hiding.model.presets import preset
+    from perfield.studies.regimes.model import largest
+    from perfield.studies.regimes.model.cumulative import combined, fastest
 
     runs = [preset(PRESET).run(N_MATVECS, seed=seed) for seed in range(N_REPEATS)]
     found = {}
@@ -201,7 +201,7 @@ def repeated() -> dict[str, xr.Dataset]:
 
 def _classified(named: dict[str, xr.Dataset], n_regimes: int) -> dict[str, xr.Dataset]:
     """The same with `regime` and `probability` of one fit to all, so that a time has one name in all."""
-    from perfield.analysis.regimes import fit_pooled
+    from perfield.studies.regimes.model import fit_pooled
 
     return _by(fit_pooled(list(named.values()), n_regimes).model, named)
 
@@ -215,7 +215,7 @@ def _in_two(named: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
     import numpy as np
 
-    from perfield.analysis.regimes import fit_pooled
+    from perfield.studies.regimes.model import fit_pooled
 
     model = fit_pooled(list(named.values()), REGIMES).model
     if model.n_regimes == REGIMES:
@@ -227,7 +227,7 @@ def _in_two(named: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 def _by(model: Model, named: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """The same with `regime` and `probability` by a model."""
-    from perfield.analysis.regimes import PROBABILITY, REGIME, classify
+    from perfield.studies.regimes.model import PROBABILITY, REGIME, classify
 
     done = {}
     for name, study in named.items():
@@ -239,10 +239,10 @@ def _by(model: Model, named: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 
 def _of(name: str, first_of: str = "") -> Callable[[Path | None], Any]:
-    """Draws all methods by a function of `perfield.plots.regimes`, or one of them."""
+    """Draws all methods by a function of `perfield.studies.regimes.plots`, or one of them."""
 
     def drawn(run_path: Path | None) -> Any:
-        from perfield.plots import regimes
+        from perfield.studies.regimes import plots as regimes
 
         found = studies(run_path)
         return getattr(regimes, name)(found[first_of] if first_of else found)
@@ -252,7 +252,7 @@ def _of(name: str, first_of: str = "") -> Callable[[Path | None], Any]:
 
 def _of_longest(name: str) -> Callable[[Path | None], Any]:
     def drawn(run_path: Path | None) -> Any:
-        from perfield.plots import regimes
+        from perfield.studies.regimes import plots as regimes
 
         return getattr(regimes, name)(longest(run_path))
 
@@ -263,8 +263,8 @@ def _on_axes(
     name: str, found: Callable[[Path | None], dict[str, xr.Dataset]]
 ) -> Callable[[Path | None], Any]:
     def drawn(run_path: Path | None) -> Any:
-        from perfield.plots import regimes
         from perfield.plots.style import new_figure
+        from perfield.studies.regimes import plots as regimes
 
         figure = new_figure((11.0, 6.0))
         getattr(regimes, name)(found(run_path), figure.subplots())
@@ -274,19 +274,19 @@ def _on_axes(
 
 
 def _heat_maps(run_path: Path | None) -> Any:
-    from perfield.plots import regimes
+    from perfield.studies.regimes import plots as regimes
 
     return regimes.heat_maps(studies(run_path)[WORDS["fixed"]].isel(step=slice(None, MOST_IN_MAP)))
 
 
 def _sums_of_repeats(run_path: Path | None) -> Any:
-    from perfield.plots import regimes
+    from perfield.studies.regimes import plots as regimes
 
     return regimes.cumulative(repeated())
 
 
 def _by_regime(run_path: Path | None) -> Any:
-    from perfield.plots import regimes
+    from perfield.studies.regimes import plots as regimes
 
     return regimes.cdfs(studies(run_path), by_regime=True)
 

@@ -23,7 +23,7 @@ from report import figure
 from threadpoolctl import threadpool_limits  # of scikit-learn, which hmmlearn needs
 
 from perfield._bridge import HiddenMarkov
-from perfield.analysis.regimes import Model, fit, timings
+from perfield.studies.regimes.model import Model, fit, timings
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/
 from regime_levels import levels
@@ -36,8 +36,8 @@ MEASURE = """
 import json, sys, time
 import numpy as np
 sys.path.append(sys.argv[5])
-from perfield.analysis.regimes import Model, classify, timings
-from perfield.analysis.regimes.decode import hidden_of
+from perfield.studies.regimes.model import Model, classify, timings
+from perfield.studies.regimes.model.decode import hidden_of
 from regime_levels import levels
 
 what, ranks, steps, model = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Model.from_json(sys.argv[4])
@@ -53,7 +53,7 @@ elif what == "classify":
 else:
     import dask
     import dask.array
-    from perfield.analysis.regimes import fit
+    from perfield.studies.regimes.model import fit
     block = 512
     lazy = dask.array.map_blocks(
         lambda block_info=None: np.tile(few, (block // 20 + 1, 1))[:block],

@@ -143,6 +143,7 @@ def test_old_cmake_is_refused_with_a_reason(make, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "packages"),
     [("openmpi", "libopenmpi-dev openmpi-bin"), ("mpich", "libmpich-dev mpich")],

@@ -104,8 +104,8 @@ def read_pictures(folder: Path) -> None:
 @cache
 def model() -> str:
     """A pattern of a machine, as `perfield regimes --save` writes it."""
-    from perfield.analysis.regimes import Model
-    from perfield.analysis.regimes.machine import Machine
+    from perfield.studies.regimes.model import Model
+    from perfield.studies.regimes.model.machine import Machine
 
     two = {"start": [0.5, 0.5], "transition": [[0.9, 0.1], [0.2, 0.8]], "regime": [0, 1]}
     kept = Model("student-t", [-7.0, -5.0], [0.1, 0.2], 4.0, *two.values(), field="step_time_s")
@@ -125,10 +125,10 @@ def make_model(rng: random.Random, folder: Path) -> None:
 
 def read_model(folder: Path) -> None:
     """As `perfield regimes --against` and `perfield inject --model` do."""
-    from perfield.analysis.regimes.machine import Machine, compared
-    from perfield.commands._chosen import read_saved
-    from perfield.commands.inject import latency_model
-    from perfield.derived.latencies import drawn
+    from perfield.studies.regimes.chosen import read_saved
+    from perfield.studies.regimes.injection.command import latency_model
+    from perfield.studies.regimes.injection.latencies import drawn
+    from perfield.studies.regimes.model.machine import Machine, compared
 
     file = folder / "m.json"
     saved = named(file, lambda: read_saved(file, Machine.from_json))
@@ -141,7 +141,7 @@ def read_model(folder: Path) -> None:
 
 
 def make_latencies(rng: random.Random, folder: Path) -> None:
-    from perfield.derived.latencies import write_trace
+    from perfield.studies.regimes.injection.latencies import write_trace
 
     file = folder / "delays"
     write_trace(file, np.full((2, 3), 1e-3), repeats=True)
@@ -149,7 +149,7 @@ def make_latencies(rng: random.Random, folder: Path) -> None:
 
 
 def read_latencies(folder: Path) -> None:
-    from perfield.derived.latencies import read_trace
+    from perfield.studies.regimes.injection.latencies import read_trace
 
     named(folder / "delays", lambda: read_trace(folder / "delays"))
 
@@ -247,7 +247,7 @@ def make_timings(rng: random.Random, folder: Path) -> None:
 
 
 def read_times(folder: Path) -> None:
-    from perfield.commands._timing_files import read_timings
+    from perfield.studies.regimes.timing_files import read_timings
 
     (file,) = folder.iterdir()
     named(file, lambda: read_timings(file))

@@ -36,7 +36,7 @@ def test_damaged_files_cost_a_sentence_that_names_them(tmp_path, cases):
 
 
 def test_fuzzer_of_files_reports_a_reader_that_lets_an_exception_through(tmp_path, monkeypatch):
-    planted = "import perfield.derived.latencies as i\ni.read_trace = lambda *args: [][0]\n"
+    planted = "import perfield.studies.regimes.injection.latencies as i\ni.read_trace = lambda *args: [][0]\n"
     (tmp_path / "sitecustomize.py").write_text(planted)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = fuzz_runs(tmp_path, "--cases", "4", "--only", "latencies", by="fuzz_files.py")

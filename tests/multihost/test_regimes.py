@@ -10,8 +10,8 @@ import pytest
 from hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
-from perfield.analysis.regimes import REGIME, classify, fit
-from perfield.derived.regimes import timings_of_run
+from perfield.studies.regimes.model import REGIME, classify, fit
+from perfield.studies.regimes.of_run import timings_of_run
 
 HERE = Path(__file__).resolve().parent
 DELAYS_US = (0, 200, 1000)

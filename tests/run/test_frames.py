@@ -17,12 +17,12 @@ import perfield
 import twin
 from perfield import _bridge
 from perfield.derived.observe import observe
-from perfield.derived.regimes import timings_of_run
 from perfield.derived.scaling import measured
 from perfield.derived.view import per_step
 from perfield.output.description import step_title
 from perfield.run import RunError
 from perfield.run.snapshot import Snapshot
+from perfield.studies.regimes.of_run import timings_of_run
 
 MIXED = {0: [1] * 8, 1: [2] * 4, 2: [4, 4], 3: [1, 1, 2, 4]}
 FINE = {rank: [1] * 8 for rank in range(4)}

@@ -144,8 +144,8 @@ def write_record(folder: Path, seed: int) -> None:
     """What testcase/poisson writes: two ranks whose waits a congestion of some MatVecs lengthens."""
     from planted_regimes import two_levels
 
-    from perfield.analysis.regimes import simulated
     from perfield.studies.hiding.matvecs import FIELDS
+    from perfield.studies.regimes.model import simulated
 
     folder.mkdir(parents=True)
     times = simulated(two_levels(), 2, 300, seed)["time_s"].values

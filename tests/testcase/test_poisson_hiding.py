@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfield.derived.latencies import write_trace
 from perfield.studies.hiding.matvecs import read_study
 from perfield.studies.hiding.model import Drawn, Latency, simulate
 from perfield.studies.hiding.model.measured import program_of, unsteady_share
+from perfield.studies.regimes.injection.latencies import write_trace
 
 WITHIN = 0.05  # of the time of a MatVec: the figure to hold
 N_MATVECS, N_REPEATS = 300, 2

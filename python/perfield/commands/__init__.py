@@ -21,8 +21,8 @@ from perfield.studies import given, loaded
 from perfield.text.streams import give_up, prepare_streams, say
 
 COMMANDS = (
-    *("run", "inject", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
-    *("compare", "scaling", "regimes", "placement", "balance"),
+    *("run", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
+    *("compare", "scaling", "placement", "balance"),
     *("export", "collect", "import", "env", "config", "paths", "plugin"),
     *given("COMMANDS"),
 )

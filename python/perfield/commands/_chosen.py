@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs, ranks, steps, regimes and their models as words of the command line name them."""
+"""Runs, ranks and steps as words of the command line name them."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import perfield
 from perfield.commands import CommandError, words
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from perfield.derived.run import Run
 
 
-AUTO = "auto"
 LONGEST = "longest"
 SPAN_HELP = f"steps that a frame adds up, or {LONGEST}: as many as any has (default: as few as possible)"
-Saved = TypeVar("Saved")
 
 
 def chosen_ranks(text: str | None) -> list[int] | None:
@@ -58,30 +56,6 @@ def first_to_last(run: Run, text: str | None) -> slice | None:
 
     chosen = run.step_indexes[choose_steps(run, text)]
     return slice(int(chosen[0]), int(chosen[-1]))
-
-
-def number_of_regimes(text: str) -> int | None:
-    """The number of --regimes; None for "auto". Raises CommandError."""
-    if text == AUTO:
-        return None
-    from perfield.analysis.regimes.states import MAX_STATES
-
-    if not text.isdigit() or not 1 <= int(text) <= MAX_STATES:
-        raise CommandError(f"--regimes {text}: expected a number from 1 to {MAX_STATES}, or {AUTO}.")
-    return int(text)
-
-
-def read_saved(path: Path, of_json: Callable[[str], Saved]) -> Saved:
-    """The model or pattern in a file that --save wrote. Raises CommandError, which names the file."""
-    from perfield.analysis.regimes import RegimeError
-
-    if not path.is_file():
-        why = "is no file" if path.exists() else "does not exist"
-        raise CommandError(f"{path} {why}; `perfield regimes RUN --save FILE` writes a model of regimes.")
-    try:
-        return of_json(path.read_text(encoding="utf-8", errors="replace"))
-    except RegimeError as error:
-        raise CommandError(f"{path}: {error}") from error
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

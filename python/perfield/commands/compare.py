@@ -14,11 +14,11 @@ import perfield
 from perfield.analysis.comparing import compare
 from perfield.analysis.comparing.words import as_json, in_words
 from perfield.commands import CommandError
-from perfield.commands._chosen import AUTO, short_names
+from perfield.commands._chosen import short_names
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
 from perfield.commands._looks import check_places
 from perfield.commands._mesh import add_mesh_options
-from perfield.commands._regime_comparison import compare_by_regimes
+from perfield.studies import given, loaded
 from perfield.text import first_of
 from perfield.text.as_json import plain
 
@@ -44,9 +44,6 @@ IMAGES_HELP = """\
 also draw a field before, after and as difference, on the mesh and on the machine, and the messages
 between ranks; with .pvd files of the same for ParaView"""
 FIELD_HELP = "what pictures show (compute_time_s), or what --regimes compares (the time of the step)"
-REGIMES_HELP = """\
-compare the longest time of all ranks in each step, regime by regime: how many regimes, or auto
-(auto); see perfield regimes"""
 COST = "compute_time_s"
 STEPS_HELP = """\
 of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
@@ -61,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--anyway", action="store_true", help="compare runs of different programs or regions, too")
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--field", metavar="NAME", help=FIELD_HELP)
-    add("--regimes", metavar="N", nargs="?", const=AUTO, help=REGIMES_HELP)
+    for place in given("COMPARISONS").values():
+        loaded(place).add_arguments(parser)
     add_mesh_options(parser)
     add("-o", "--output", metavar="DIR", help="where to write them (pictures/compared-with-NAME of the run)")
     add("--json", action="store_true", help="print everything as one JSON object")
@@ -69,8 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the comparison, and writes its pictures."""
-    if arguments.regimes is not None:
-        return compare_by_regimes(arguments)
+    for name, place in given("COMPARISONS").items():
+        if getattr(arguments, name) is not None:
+            return loaded(place).execute(arguments)
     if arguments.images:
         check_places(_place(arguments), None if arguments.output else arguments.runs[-1])
     runs, (before, after), notes = _sides(arguments)

@@ -34,9 +34,6 @@ MORE_PLOTS = {  # where --only names them
     "idle_wave": "who waited, step by step, behind the longest delay that travelled",
     "waits": "a logged step as it went: who computed, who waited, for whom and why; without --steps one of "
     "these, in which ranks wait longest",
-    "regimes": "when and where the machine was slow: times of ranks and steps, their regimes, and what slow "
-    "steps cost",
-    "regimes_spread": "how times spread in each regime: medians, boxes, distributions of ranks",
     "flame": "where the slowest rank's time goes, region in region, and what it spends more than the median "
     "rank; --flame for short",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether latencies were injected into a run, and which. `perfield.derived.latencies` has the files."""
+"""Whether latencies were injected into a run, and which."""
 
 from __future__ import annotations
 

@@ -79,24 +79,6 @@ def waits_figure(run: Run, steps: Steps, figure: Figure, source: Source | None =
     wait_timeline(run, steps, figure.subplots(), source)
 
 
-def regimes_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
-    """When and where the machine was slow: times and their regimes, and what slow steps cost."""
-    from perfield.plots.regimes import of_run
-
-    of_run(run, steps, figure, field or None)
-
-
-def regimes_spread_figure(
-    run: Run, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
-) -> None:
-    """How times spread, by rank and by regime."""
-    from perfield.plots.regimes import spread_of_run
-
-    spread_of_run(run, steps, figure, field or None)
-
-
 def flame_figure(
     run: Run,
     steps: Steps,
@@ -125,7 +107,5 @@ FIGURES: dict[str, Callable[..., None]] = {
     "sizes": sizes_figure,
     "idle_wave": idle_wave_figure,
     "waits": waits_figure,
-    "regimes": regimes_figure,
-    "regimes_spread": regimes_spread_figure,
     "flame": flame_figure,
 }

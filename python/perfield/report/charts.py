@@ -132,26 +132,6 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             caption + means,
         )
 
-    def regimes() -> Image:
-        from perfield.catalyst_scripts.palette import regime_colours
-        from perfield.plots.regimes import cost_of_slow_steps, regimes_map, times_map
-
-        found, figure = report.regimes, page_figure(9.0)
-        above, middle, below = figure.subplots(3, 1, height_ratios=(1, 1, 0.9))
-        times_map(found.times, above)
-        regimes_map(found.times, middle)
-        cost_of_slow_steps(found.longest, below)
-        return image(
-            figure,
-            "regimes",
-            (("regimes", ""),),
-            "Heat maps of the time of steps and of their regimes: a row for each rank, a column for each "
-            "step. Below, the sum of the fastest steps.",
-            "A column in one colour is a phase that all ranks met; a spot is one of a single rank. The curve "
-            "below adds up the fastest steps first: where it bends upwards, slow steps begin.",
-            regime_colours(found.n),
-        )
-
     def wave() -> Image:
         from perfield.plots import idle_wave as plot
 
@@ -190,8 +170,9 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
     for field in [first, *more[:MOST_FIELDS]]:
         yield lambda field=field: heat_map(field)
-    if report.regimes is not None and report.regimes.n > 1:
-        yield regimes
+    for place, read in report.studied.items():
+        if read is not None:
+            yield from loaded(place).images(read)
     if any(finding.picture.kind == "idle_wave" for finding in report.findings):
         yield wave
     for kind, place in given("FINDING_IMAGES").items():

@@ -25,7 +25,7 @@ from perfield.derived.run import Run
 from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours, with_cells
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
-from perfield.report.regimes import Regimes, regimes
+from perfield.studies import given, loaded
 from perfield.topology import Placement, placement_of
 
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
@@ -170,9 +170,9 @@ class Report:
         return tuple(tables.regions(self.run, self.region_sums))
 
     @cached_property
-    def regimes(self) -> Regimes | None:
-        """The regimes of the times of steps; None where there are too few steps."""
-        return regimes(self.run)
+    def studied(self) -> dict[str, Any]:
+        """By place of a study's part of the report, what this reads of the run; None where it has nothing."""
+        return {place: loaded(place).read(self.run) for place in given("REPORT").values()}
 
     @cached_property
     def slowest_steps(self) -> tuple[SlowStep, ...]:

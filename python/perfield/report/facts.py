@@ -17,6 +17,7 @@ from perfield.derived.comparing import mean_by_rank
 from perfield.report.conditions import LARGEST
 from perfield.report.contents import Report
 from perfield.report.view import view_of
+from perfield.studies import given, loaded
 from perfield.text.as_json import plain
 
 VERSION = 2  # of the layout; larger where a name vanishes or changes its meaning
@@ -80,7 +81,7 @@ def facts(report: Report) -> dict[str, Any]:
             ],
             "lines": [{"name": name, "text": text} for name, text in report.lines],
             "regions": report.regions,
-            "regimes": report.regimes.rows if report.regimes is not None else [],
+            **{name: loaded(place).facts(report.studied[place]) for name, place in given("REPORT").items()},
             "slowest_steps": report.slowest_steps,
             "traffic": report.traffic,
             "heaviest_pairs": report.heaviest_pairs,

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.regimes.words import tables
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
 from perfield.report.contents import Report, Setting
-from perfield.studies import given
+from perfield.studies import given, loaded
 from perfield.text import (
     Table,
     begin_of_list,
@@ -29,7 +28,6 @@ from perfield.topology import ranges
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
 WIDEST = 60  # characters of a name in a table
 UNKNOWN = "-"
-PHASES = "Fast and slow phases"  # the section of regimes
 KINDS_OF_TIME = {  # of Report.shares -> words
     "computing": "computing",
     "waiting for a PU": "waiting for a PU, outside of MPI",
@@ -54,7 +52,9 @@ class Section:
 
 def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
     """The sections in their order. pictures : what is said about the pictures of mesh and machine."""
-    return [section for make in ORDER for section in [make(report)] if section is not None] + [
+    of_studies = [loaded(place).section(read) for place, read in report.studied.items() if read is not None]
+    found = [*(make(report) for make in FIRST), *of_studies, *(make(report) for make in THEN)]
+    return [section for section in found if section is not None] + [
         *([Section("pictures", "On the mesh and on the machine", tuple(pictures), ("mesh", "machine"))]),
         _settings(report),
         _how(report),
@@ -119,9 +119,8 @@ def nothing_found(report: Report) -> str:
     if report.observed.n_steps == 1:
         return "perfield found nothing, but most costs show only where several steps can be compared."
     nothing = "Nothing that perfield looks for costs this run time."
-    if report.regimes is not None and report.regimes.n > 1:
-        return f'{nothing} Some of its steps take longer than others: see "{PHASES}".'
-    return nothing
+    remarks = (loaded(place).remark(found) for place, found in report.studied.items() if found is not None)
+    return " ".join(filter(None, (nothing, *remarks)))
 
 
 def list_of_ranks(ranks: Sequence[int]) -> str:
@@ -231,23 +230,6 @@ def _regions(report: Report) -> Section:
 def _heat_maps(report: Report) -> Section:
     images = ("heat_map", "idle_wave", *given("FINDING_IMAGES"))
     return Section("ranks", "Each rank in each step", images=images)
-
-
-def _regimes(report: Report) -> Section | None:
-    found = report.regimes
-    if found is None:
-        return None
-    n_steps, n_ranks = found.times.sizes["step"], found.times.sizes["rank"]
-    of = "" if n_ranks == found.n_ranks else f" of {counted(n_ranks, 'rank')}"
-    if found.n == 1:
-        words = [f"The times of {counted(n_steps, 'step')}{of} form one regime: no slow phases stand out."]
-        return Section("regimes", PHASES, (*words, *found.told))
-    words = [
-        f"The times of {counted(n_steps, 'step')}{of} fall into {found.n} regimes: phases in which a rank's "
-        "steps take about the same time. Noise of a shared machine looks like this; so does a program whose "
-        "steps differ."
-    ]
-    return Section("regimes", PHASES, (*words, *found.told), ("regimes",), tables(found.statistics))
 
 
 def _slowest(report: Report) -> Section | None:
@@ -394,6 +376,5 @@ def _how(report: Report) -> Section:
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
 
 
-ORDER: tuple[Callable[[Report], Section | None], ...] = (
-    *(_where, _efficiency, _regions, _heat_maps, _regimes, _slowest, _messages, _files, _placement),
-)
+FIRST: tuple[Callable[[Report], Section | None], ...] = (_where, _efficiency, _regions, _heat_maps)
+THEN: tuple[Callable[[Report], Section | None], ...] = (_slowest, _messages, _files, _placement)

@@ -13,6 +13,9 @@ whose first sentence says what they show; each takes what it needs of field, ran
 FILMS : of `perfield plot --film`; functions of run, steps, path, frame, order and frames.
 RENDERED : options of `perfield render` that show fields; modules with add_arguments(parser) and
 chosen(run, arguments, fields), the provider to show or None.
+REPORT : parts of the report, by name in its JSON; modules with read(run), None where a run has none, and, of
+what was read, section(), images(), facts(), and remark(), which is added where the report has no findings.
+COMPARISONS : options of `perfield compare`; modules with add_arguments(parser) and execute(arguments).
 FINDING_IMAGES : of the report, by kind of a finding's picture; functions of a Report that return an Image.
 RHYTHM_MODELS : of `perfield rhythm --model`; a module as `oscillators/beside.py`.
 """

@@ -25,6 +25,7 @@ from perfield.text.numbers import (
     in_seconds,
     in_whole_percent,
     part_of,
+    unit_of_time,
 )
 from perfield.text.table import Table, format_table, print_table
 
@@ -50,4 +51,5 @@ __all__ = [
     "printable",
     "shortened",
     "start",
+    "unit_of_time",
 ]

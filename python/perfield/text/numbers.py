@@ -25,11 +25,20 @@ def in_seconds(time_s: float, digits: int = 3) -> str:
     return _in_units(time_s, _SECONDS, digits) if time_s else "0 s"
 
 
+def unit_of_time(time_s: float) -> tuple[float, str]:
+    """The unit that suits a time, in s and by name, for columns of tables: (0.001, "ms")."""
+    return _unit_of(time_s, _SECONDS)
+
+
+def _unit_of(amount: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    return next((each for each in units if abs(amount) >= each[0]), units[-1])
+
+
 def _in_units(amount: float, units: Sequence[tuple[float, str]], digits: int) -> str:
     if math.isnan(amount):
         return UNKNOWN
     rounded = float(f"{amount:.{digits}g}")
-    size, unit = next((each for each in units if abs(rounded) >= each[0]), units[-1])
+    size, unit = _unit_of(rounded, units)
     return f"{in_number(rounded / size, digits)} {unit}"
 
 

@@ -18,7 +18,7 @@ import pytest
 from conftest import clean_environment
 
 import perfield
-from perfield.derived.latencies import write_trace
+from perfield.studies.regimes.injection.latencies import write_trace
 
 HERE = Path(__file__).resolve().parent
 WAYS = HERE / "programs/ways.c"

@@ -39,6 +39,10 @@ def test_says_that_ranks_march_in_step(say):
     assert "From the start, 4 ranks are synchronised" in told
 
 
+def test_times_below_a_microsecond_have_their_unit(say):
+    assert "time in ns" in say(rhythm_runs.waiting(4, 20, period_s=2e-8))
+
+
 def test_says_when_ranks_were_furthest_apart_and_since_when_they_are_in_step(say):
     told = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
     assert "Since 45.4 s, 8 ranks are synchronised" in told

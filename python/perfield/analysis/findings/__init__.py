@@ -3,8 +3,10 @@
 
 Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
 fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
-find(), which yields findings. It may have lacks(), which says what else it would have needed to say no. To
-add one, write a module and add it to QUESTIONS; studies give theirs by themselves.
+find(), which yields findings. It may have lacks(), which says what else it would have needed to say no;
+EXPLAINS, by kind of its findings, the kinds that are their consequences where they name no other ranks; and
+EXPLAINS_ALL, those that are consequences whatever they name. To add one, write a module and add it to
+QUESTIONS; studies give theirs by themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from perfield.analysis.findings import (
     packed_ranks,
     shared_cores,
     slow_nodes,
-    slow_regime,
     steps_get_slower,
     taken_pus,
     time_per_call,
@@ -42,7 +43,7 @@ from perfield.analysis.findings import (
     wait_causes,
     waited_for,
 )
-from perfield.analysis.findings.finding import Finding, Picture
+from perfield.analysis.findings.finding import LATE, Finding, Picture
 from perfield.analysis.observed import Observed
 from perfield.studies import given, loaded
 
@@ -76,7 +77,6 @@ QUESTIONS: tuple[ModuleType, ...] = (
     wait_causes,
     waited_for,
     idle_wave,
-    slow_regime,
     time_per_call,
     empty_messages,
     messages_to_no_neighbours,
@@ -91,21 +91,10 @@ QUESTIONS: tuple[ModuleType, ...] = (
     noise,
     *map(loaded, given("FINDINGS").values()),
 )
-LATE = ("rank that all wait for", "late rank")
-# Ranks that are slow for one of the causes are reported once.
-SLOW = "slow regime"
-TAKEN = "taken PUs"
-CONSEQUENCES = frozenset(
-    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
+EXPLAINED_BY, ALL_EXPLAINED_BY = (
+    {kind: kinds for module in QUESTIONS for kind, kinds in getattr(module, name, {}).items()}
+    for name in ("EXPLAINS", "EXPLAINS_ALL")
 )
-# What each cause may explain. Compute time is without waiting for a PU, so taken PUs explain no difference
-# of it.
-EXPLAINED_BY = {
-    TAKEN: frozenset(LATE),
-    **dict.fromkeys(("shared cores", "far memory", "moved ranks", SLOW), CONSEQUENCES),
-}
-# What slow phases, and PUs that others take now and then, look like in all steps together.
-OF_SLOW = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
 
@@ -157,15 +146,14 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Whether ranks are slow because of where they sit, or in a slow regime alone, which costs at least half
-    of what they cost."""
-    if cause.kind in (SLOW, TAKEN) and finding.kind in OF_SLOW:
-        return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
-    if finding.kind not in EXPLAINED_BY.get(cause.kind, ()) or not len(finding.ranks):
-        return False
-    return bool(
-        np.isin(finding.ranks, cause.ranks).all() and (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
-    )
+    """Whether a finding is a consequence of a cause that costs at least half of it: ranks are slow because of
+    where they sit, or in a slow regime alone."""
+    if finding.kind not in ALL_EXPLAINED_BY.get(cause.kind, ()):
+        if finding.kind not in EXPLAINED_BY.get(cause.kind, ()) or not len(finding.ranks):
+            return False
+        if not np.isin(finding.ranks, cause.ranks).all():
+            return False
+    return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
 
 
 def placement_findings(observed: Observed) -> list[Finding]:

@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+LATE = ("rank that all wait for", "late rank")
+# Kinds of findings about ranks that are slow for some cause; these are reported once.
+CONSEQUENCES = frozenset(
+    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
+)
+# What slow phases, and PUs that others take now and then, look like in all steps together.
+OF_SLOW_STEPS = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
 WORTH_REPORTING = 0.01  # of the run's time; what costs less is not reported
 _NO_RANKS = np.zeros(0, np.int64)
 

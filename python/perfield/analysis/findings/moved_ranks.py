@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.finding import CONSEQUENCES, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import (
     crowded,
     disturbed,
@@ -22,6 +22,7 @@ from perfield.text import in_percent, in_seconds, start
 
 QUESTION = "Do ranks move between cores or memories?"
 KINDS = ("moved ranks", "far memory", "moved threads")
+EXPLAINS = dict.fromkeys(("moved ranks", "far memory"), CONSEQUENCES)
 NEEDS = ("pu_id", "steps")
 LIKES = (
     *("compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "involuntary_switches"),

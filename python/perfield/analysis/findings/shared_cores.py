@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.finding import CONSEQUENCES, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times, used_share
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.text import in_percent, in_seconds
@@ -15,6 +15,7 @@ from perfield.topology import Placement, ranges, sharing
 
 QUESTION = "Do ranks wait for cores that they share?"
 KINDS = ("shared cores",)
+EXPLAINS = {"shared cores": CONSEQUENCES}
 NEEDS = ()
 LIKES = (
     *(*COMPUTING, "step_time_s", "run_delay_time_s", "involuntary_switches"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.finding import LATE, OF_SLOW_STEPS, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import (
     crowded,
     hosts_of,
@@ -21,6 +21,8 @@ from perfield.text import in_percent, in_seconds, start
 
 QUESTION = "Does something else take PUs from ranks?"
 KINDS = ("taken PUs",)
+EXPLAINS = {"taken PUs": frozenset(LATE)}  # compute time is without waiting for a PU, so no difference of it
+EXPLAINS_ALL = {"taken PUs": OF_SLOW_STEPS}
 NEEDS = ("compute_time_s",)
 LIKES = (
     *COMPUTING,

@@ -15,8 +15,8 @@ import numpy as np
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file
 from perfield.commands import CommandError, words
-from perfield.commands._chosen import read_saved
 from perfield.commands._datasets import check_target, write_dataset
+from perfield.studies.regimes.chosen import read_saved
 from perfield.text import print_table
 from perfield.text.as_json import plain
 from perfield.text.streams import draw_line
@@ -156,7 +156,7 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
         options = {"methods": methods, "changed": given, "seed": arguments.seed, "progress": _show}
         return cases.modelled(arguments.model or DEFAULT, ranks, elements, *much, **options)
     if arguments.inject is not None:
-        from perfield.analysis.regimes import Model
+        from perfield.studies.regimes.model import Model
 
         read_saved(arguments.inject, Model.from_json)  # each run reads it again
     more = arguments.solver_options.split()

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from perfield.analysis.regimes import REGIME
-from perfield.plots import regimes
 from perfield.studies.hiding.model import DYNAMIC
+from perfield.studies.regimes import plots as regimes
+from perfield.studies.regimes.model import REGIME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chosen(run: RunDirectory, arguments: argparse.Namespace, fields: Sequence[str]) -> Provider | None:
     """The regimes, where an option or one of `fields` chooses them."""
-    from perfield.derived.providers.regimes import REGIMES, Regimes
+    from perfield.studies.regimes.fields import REGIMES, Regimes
 
     wanted = arguments.regimes or arguments.regimes_of is not None or set(REGIMES).intersection(fields)
     return Regimes(run, arguments.regimes_of) if wanted else None

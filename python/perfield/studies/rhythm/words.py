@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.text import Table, counted, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.text import Table, counted, in_number, in_percent, in_ranks, in_seconds, start, unit_of_time
 from perfield.text.as_json import plain
 from perfield.topology import placement_of, sharing
 
@@ -166,13 +166,11 @@ def edges_of(phases: xr.Dataset) -> Edges | None:
 
 def table(course: Course) -> Table:
     """The moments of a course as a table."""
-    scale, unit = next(
-        (scale, unit) for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")) if course.end_s * scale >= 1
-    )
+    size, unit = unit_of_time(course.end_s)
     headings = (f">time in {unit}", ">step", ">spread", ">R", ">ranks", "state")
     rows = (
         (
-            *(_cell(each.time_s * scale, 2), _cell(each.step, 0), _cell(each.spread, 2)),
+            *(_cell(each.time_s / size, 2), _cell(each.step, 0), _cell(each.spread, 2)),
             *(_cell(each.order_parameter, 2), _cell(each.known, 0), each.state),
         )
         for each in course.moments

@@ -9,7 +9,6 @@ import json
 import numpy as np
 import pytest
 
-from perfield.analysis import regimes
 from perfield.studies.hiding.model import (
     DYNAMIC,
     FIXED,
@@ -25,6 +24,7 @@ from perfield.studies.hiding.model import (
     simulate,
 )
 from perfield.studies.hiding.model.closed_forms import fixed_s, optimum_s, settled_s
+from perfield.studies.regimes import model as regimes
 
 C, M, EPS = 1.65e-3, 0.25e-3, 0.1e-3
 PAIRS = [(0.25e-3, 1.1e-3), (1.1e-3, 0.25e-3), (0.6e-3, 0.6e-3), (1.1e-3, 1.1e-3)]

@@ -7,7 +7,7 @@ its Algorithm 2 under latencies that one states; `perfield.studies.hiding.matvec
 `testcase/poisson` recorded. Both give the same Dataset, so all that judges one judges the other.
 
 A *hidden* MatVec is one whose two waits stay within eps. The *share of steps in the fast regime* comes from a
-hidden Markov model of its times (`perfield.analysis.regimes`). These are two quantities.
+hidden Markov model of its times (`perfield.studies.regimes.model`). These are two quantities.
 """
 
 from perfield.studies.hiding.model.errors import HidingError

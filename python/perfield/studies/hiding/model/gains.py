@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.regimes.cumulative import improvement
 from perfield.studies.hiding.model.errors import HidingError
+from perfield.studies.regimes.model.cumulative import improvement
 
 
 def hidden_share(found: xr.Dataset, eps_s: float | None = None) -> float:

@@ -128,7 +128,7 @@ def simulate(
     `t_in`, from the start of the first part to the end of the wait for input; `t_out`, from the start of the
     second part to the end of the wait for output; the waits `w_in` and `w_out` alone, all in s; and `alpha`,
     the share of the inner elements in the first part. `congested` (step) is what the network was. `sel` of a
-    method gives timings as `perfield.analysis.regimes` takes them. Attributes: `source` ("model"),
+    method gives timings as `perfield.studies.regimes.model` takes them. Attributes: `source` ("model"),
     `parameters` (JSON), `seed`, `eps_s`.
     """
     if n_matvecs < 1:

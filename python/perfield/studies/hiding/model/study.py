@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.regimes import REGIME, TIME, UNKNOWN, RegimeError, classify, fit_pooled, largest
-from perfield.analysis.regimes.bootstrap import interval
-from perfield.analysis.regimes.cumulative import combined, fastest
 from perfield.studies.hiding.model.errors import HidingError
 from perfield.studies.hiding.model.gains import gain, hidden_share
+from perfield.studies.regimes.model import REGIME, TIME, UNKNOWN, RegimeError, classify, fit_pooled, largest
+from perfield.studies.regimes.model.bootstrap import interval
+from perfield.studies.regimes.model.cumulative import combined, fastest
 
 N_COMBINED = 3  # runs, as in the paper
 N_REGIMES, N_REGIMES_OF_LONGEST = 3, 2  # as in the paper
@@ -78,7 +78,7 @@ def judge(
     studies : for each method its repeats: `time_s`, `w_in`, `w_out`, `alpha` (rank, step). eps_s : s, else
     the attribute of that name. n_combined : how many repeats, the fastest of each method, are combined.
     with_regimes : False leaves out the fits, which take longest. options : of
-    `perfield.analysis.regimes.fit`. Raises HidingError.
+    `perfield.studies.regimes.model.fit`. Raises HidingError.
     """
     if not studies or not all(studies.values()):
         raise HidingError("a method has no repeat, so nothing can be compared; run each at least once.")
