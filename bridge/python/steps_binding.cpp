@@ -5,7 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <memory>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "recorder/step_finder.hpp"
@@ -16,15 +16,15 @@ using perfield::StepFinder;
 void bind_steps(py::module_& module) {
   module.def(
       "found_steps",
-      [](const std::vector<std::pair<uint64_t, uint16_t>>& met) {
+      [](const std::vector<std::tuple<uint64_t, uint16_t, bool>>& met) {
         const auto finder = std::make_unique<StepFinder>();
         std::vector<size_t> closed;
         for (size_t at = 0; at < met.size(); ++at) {
-          const auto answer = finder->met(finder->number_of(met[at].first, met[at].second));
+          const auto& [identity, depth, in_a_row] = met[at];
+          const auto answer = finder->met(finder->number_of(identity, depth, in_a_row));
           if (answer == StepFinder::Answer::restarts ||
-              answer == StepFinder::Answer::restarts_and_closes) {
+              answer == StepFinder::Answer::restarts_and_closes)
             closed.clear();
-          }
           if (answer == StepFinder::Answer::closes ||
               answer == StepFinder::Answer::restarts_and_closes)
             closed.push_back(at);
@@ -34,6 +34,8 @@ void bind_steps(py::module_& module) {
       py::arg("met"),
       "Where a program closes steps that reports none: the positions of these operations.\n\n"
       "met : collective operations of all ranks in their order, each as the identity of its call "
-      "site\n"
-      "and the depth of its callers. The first position ends setup. Empty if no steps are found.");
+      "site,\n"
+      "the depth of its callers, and whether it was hit again without a message in between. The "
+      "first "
+      "position ends setup. Empty if no steps are found.");
 }

@@ -178,14 +178,14 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     if (tables_->sites[i].identity == identity) return i;
   if (n == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames) return kNoRoom;
   CallSite& site = tables_->sites[n];
-  site = {identity, n_frames_, 0, call, StepFinder::kNone, false};
+  site = {identity, n_frames_, 0, call, {StepFinder::kNone, StepFinder::kNone}, 0, false};
   for (int i = found.first; i < found.end; ++i) {
     const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
     if (module == kNoModule) continue;
     tables_->frames[n_frames_++] = {module, found.offset[i]};
     ++site.n_frames;
     const char* const name = base_name(found.path[i]);
-    site.is_in_language |= !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
+    site.is_of_interpreter |= !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
   }
   if (step_.is_of(call, identity)) step_site_.store(n, relaxed);
   size_.store(n + 1, std::memory_order_release);
@@ -215,15 +215,21 @@ bool CallSites::counts_for_step(ThreadProfile& s, uint32_t site) noexcept {
 uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   if (!finds_.load(relaxed)) return 0;
   const uint32_t number = s.sites.newest;
-  if (number >= size() || n_threads_.load(relaxed) != 1 || tables_->sites[number].is_in_language) {
+  if (number >= size() || n_threads_.load(relaxed) != 1 ||
+      tables_->sites[number].is_of_interpreter) {
     finds_.store(false, relaxed);
     return has_found() && stop_finding() ? kRestartSteps : 0;
   }
   CallSite& site = tables_->sites[number];
   StepFinder& finder = tables_->finder;
-  if (site.in_finder == StepFinder::kNone)
-    site.in_finder = finder.number_of(site.identity, site.n_frames);
-  switch (finder.met(site.in_finder)) {
+  ++n_of_all_;
+  const uint32_t calls = s.sites.at(0, number).gap.get();
+  const bool in_a_row = calls > 0 && calls == n_of_all_ - site.newest_of_all;
+  site.newest_of_all = n_of_all_;
+  uint8_t& in_finder = site.in_finder[in_a_row];
+  if (in_finder == StepFinder::kNone)
+    in_finder = finder.number_of(site.identity, site.n_frames, in_a_row);
+  switch (finder.met(in_finder)) {
     case StepFinder::Answer::nothing:
       return 0;
     case StepFinder::Answer::restarts:

@@ -35,9 +35,9 @@ struct CallSite {
   uint32_t first_frame;
   uint16_t n_frames;  // innermost first
   uint16_t call;
-  uint8_t in_finder;  // its number there; StepFinder::kNone: not known
-  bool
-      is_in_language;  // called by an interpreter, whose frames do not tell lines of a script apart
+  uint8_t in_finder[2];    // its numbers there, alone and in a row; StepFinder::kNone: not known
+  uint32_t newest_of_all;  // which collective operation of all ranks hit it last
+  bool is_of_interpreter;  // whose frames do not tell lines of a script apart
 };
 
 class ThreadProfile;
@@ -184,6 +184,7 @@ class CallSites {
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;
   std::mutex mutex_;
+  uint32_t n_of_all_ = 0;  // collective operations of all ranks
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;

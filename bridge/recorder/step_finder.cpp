@@ -10,16 +10,16 @@ namespace {
 
 constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
 constexpr uint64_t kFewestSteps = 3;  // at the end
-constexpr uint32_t kAlike_percent = 70, kAlike = 3;
+constexpr uint32_t kAlike_percent = 50, kAlike = 3;
 constexpr uint32_t kEachTime = 32;  // so long, the sequence is judged each time
 
 }  // namespace
 
-uint8_t StepFinder::number_of(uint64_t identity, uint16_t depth) noexcept {
+uint8_t StepFinder::number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept {
   for (uint8_t site = 0; site < n_sites_; ++site)
-    if (sites_[site].identity == identity) return site;
+    if (sites_[site].identity == identity && sites_[site].in_a_row == in_a_row) return site;
   if (n_sites_ == kMostSites) return kNone;
-  sites_[n_sites_] = {identity, 0, depth, false};
+  sites_[n_sites_] = {identity, 0, depth, in_a_row, false};
   return n_sites_++;
 }
 
@@ -63,8 +63,8 @@ bool StepFinder::is_due() const noexcept {
   return length_ % apart == 0;
 }
 
-// Even: most gaps are between a third and three times the one before. They cover the time from
-// `start` to now, up to two gaps.
+// Even: half of the gaps are between a third and three times the one before. They cover the time
+// from `start` to now, up to two gaps.
 bool StepFinder::Hits::are_even(uint32_t length) const noexcept {
   if (n < kFewestHits) return false;
   const uint32_t most = 2 * std::max(mean_gap(), 1u);
@@ -116,15 +116,11 @@ uint8_t StepFinder::choose() noexcept {
   return best;
 }
 
-// Whether a loop takes back what another one has closed. After many steps only a loop around that
-// one does: the program may go on with another phase.
+// Whether a loop takes back what another one has closed. Where the sequence no longer holds that
+// one, it was an inner loop, unless this one looks like output.
 bool StepFinder::may_replace(uint8_t found) const noexcept {
-  constexpr uint64_t kMany = 32;
-  if (chosen_ == kNone) return true;
-  if (sites_[chosen_].ignored) return sites_[found].depth <= sites_[chosen_].depth;
-  if (sites_[chosen_].hits < first_hits_ + kMany) return true;
-  const uint8_t* const from = sequence_ + hits_[found].first;
-  return std::count(from, sequence_ + hits_[found].last, chosen_) > 0;
+  return chosen_ == kNone || !sites_[chosen_].ignored ||
+         sites_[found].depth <= sites_[chosen_].depth;
 }
 
 // Whether `other` ends the steps in which `to` is an iteration. Nobody can tell, from their order
@@ -147,6 +143,7 @@ StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexc
   }
   const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
   if (most <= 1) return Relation::same;
+  if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
   if (depth > inside) return Relation::inner;
   if (least != most) return Relation::outer;
   if (most % 5 == 0) return Relation::inner;

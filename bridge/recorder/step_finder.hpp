@@ -8,7 +8,8 @@
 // A site ends steps if its hits come evenly, to the newest one, and cover half of the sequence so
 // far. Of several the outermost loop does, except where its extra calls look like output or
 // refinement of every nth step (see relation). A later decision for another loop takes the earlier
-// one back: what was closed until then belongs to setup.
+// one back: what was closed until then belongs to setup. Hits of a site without a message or
+// the like since the one before are a site of their own: forty sums in a row are an inner loop.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,9 @@ class StepFinder {
   enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
 
   // The number of a call site, which is new or not; kNone if there are too many. depth: of its
-  // chain of callers.
-  uint8_t number_of(uint64_t identity, uint16_t depth) noexcept;
+  // chain of callers. in_a_row: hit again with none but such operations in
+  // between.
+  uint8_t number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
   // A collective operation of all ranks returned at this site.
   Answer met(uint8_t site) noexcept;
   // The program ends. Returns whether the steps that were closed are time steps: enough of them, of
@@ -43,6 +45,7 @@ class StepFinder {
   struct Site {
     uint64_t identity, hits;
     uint16_t depth;
+    bool in_a_row;
     bool ignored;  // its hits would fill the sequence
   };
   // The hits of a site since `start`, in positions of the sequence.

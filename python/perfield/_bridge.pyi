@@ -151,7 +151,7 @@ class TraceTables:
         files: Mapping[int, str],
         strings: Mapping[int, str],
         counters: Sequence[str],
-        metrics: Mapping[int, Sequence[tuple[int, int]]],
+        metrics: Mapping[int, Sequence[tuple[int, int, bool]]],
         sources: Sequence[str],
         ticks_per_second: float,
         start: int,

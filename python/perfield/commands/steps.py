@@ -108,7 +108,8 @@ def found_steps(run: Run) -> str:
     lines = _lines(shown)
     named = _settings(run, shown, lines)
     before = counted(body.get("found_in_setup", 0), "step")
-    said += f": each return of {named[ends.site]} ({where(ends.site, lines)})"
+    which = "each return" if 2 * body.get("found_steps", 0) > ends.hits else "the first return in each row"
+    said += f": {which} of {named[ends.site]} ({where(ends.site, lines)})"
     said += f"; {before} before them are part of setup"
     if others:
         choices = (f"{named[each.site]} ({each.steps})" for each in others.values())
