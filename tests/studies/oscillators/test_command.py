@@ -69,20 +69,20 @@ def test_figure_5_settles_and_its_head_moves_at_one_oscillator_per_second(capsys
 
 def test_figure_9_ends_in_clusters_that_are_locked(capsys):
     assert oscillate("--preset", "figure-9") == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Figure 9: desynchronisation, bottlenecked.\n")
+    out = capsys.readouterr().out
+    assert out.startswith("Figure 9: desynchronisation, bottlenecked.\n")
     assert (
         "They end in clusters: 0.667 periods lie between the last and the first (R = 0.419), in 3 groups."
-        in told
+        in out
     )
-    assert "They are locked, and stably so: 1 shift of the phases is free" in told
+    assert "They are locked, and stably so: 1 shift of the phases is free" in out
 
 
 def test_wavefront_tells_its_slope(capsys):
     assert oscillate("--preset", "wavefront") == 0
     # Closed form: neighbours stand 2 sigma / 3 apart, 1 / (3 pi) of a period for sigma = 1.
-    assert "They end as a wavefront" in (told := capsys.readouterr().out)
-    assert f"each is {1 / (3 * np.pi):+.4f} periods from the one before it, by rank" in told
+    assert "They end as a wavefront" in (out := capsys.readouterr().out)
+    assert f"each is {1 / (3 * np.pi):+.4f} periods from the one before it, by rank" in out
 
 
 def test_max_plus_hands_a_late_rank_on(capsys):
@@ -172,17 +172,17 @@ def test_scan_of_two_keys_is_a_grid(model, capsys):
 
 def test_model_of_a_run_takes_its_topology_and_times(delayed_run, capsys):
     assert oscillate("--from-run", delayed_run, "--max-plus") == 0
-    told = capsys.readouterr().out
-    assert "8 oscillators with 7 edges (one way)" in told and "t_comp = " in told and "v_p = " in told
-    assert re.search(r"\d ranks would wait for the delay, the last one in step \d", told)
+    out = capsys.readouterr().out
+    assert "8 oscillators with 7 edges (one way)" in out and "t_comp = " in out and "v_p = " in out
+    assert re.search(r"\d ranks would wait for the delay, the last one in step \d", out)
     found = numbers(capsys, "--from-run", delayed_run, "--preset", "figure-9")
     assert found["oscillators"] == 8 and found["title"].startswith("model of")
 
 
 def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
     assert oscillate("--from-run", delayed_run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
-    told = capsys.readouterr().out
-    assert "messages over 7 edges, no output" in told and "eager limit given as 10 B" in told
+    out = capsys.readouterr().out
+    assert "messages over 7 edges, no output" in out and "eager limit given as 10 B" in out
     places = "node=0.5,package=0.5"
     assert oscillate("--from-run", delayed_run, "--weight", "bytes", "--by-place", places) == 0
     assert "8 oscillators with 7 edges (one way)" in capsys.readouterr().out
@@ -198,8 +198,8 @@ def test_keys_in_the_docs_are_those_of_the_command(capsys):
 def test_help_names_all_presets(capsys):
     with pytest.raises(SystemExit):
         oscillate("--help")
-    told = capsys.readouterr().out
-    assert [name for name in PRESETS if name.replace("_", "-") not in told] == []
+    out = capsys.readouterr().out
+    assert [name for name in PRESETS if name.replace("_", "-") not in out] == []
 
 
 def test_page_is_drawn(model, tmp_path):
@@ -227,19 +227,19 @@ def test_page_is_drawn(model, tmp_path):
         (["--config", "absent.toml"], "absent.toml does not exist; `perfield oscillate --preset figure-5"),
     ],
 )
-def test_mistakes_are_told_with_a_remedy(words, sentence, capsys):
+def test_mistakes_are_reported_with_a_remedy(words, sentence, capsys):
     assert oscillate(*words) == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_a_scan_with_a_picture_is_refused_before_it_runs(model, tmp_path, capsys):
     assert oscillate("--config", model, "--scan", "seed=1,2", "--plot", tmp_path / "page.png") == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "--plot draws one result; leave out --scan." in told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--plot draws one result; leave out --scan." in captured.err
 
 
-def test_a_file_that_is_no_toml_or_no_result_is_told(model, tmp_path, capsys):
+def test_a_file_that_is_no_toml_or_no_result_is_reported(model, tmp_path, capsys):
     model.write_text("[topology\n")
     assert oscillate("--config", model) == 2
     assert f"{model} is no TOML: " in capsys.readouterr().err

@@ -195,9 +195,9 @@ def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
     text = (REPOSITORY / "docs/model-of-a-run.md").read_text()
     known: dict = {}
     exec(text.split("```python")[1].split("```")[0], known)
-    printed = capsys.readouterr().out
+    out = capsys.readouterr().out
     shown = [line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line]
-    assert [line.split(" = ")[0] for line in printed.splitlines()][: len(shown)] == shown
+    assert [line.split(" = ")[0] for line in out.splitlines()][: len(shown)] == shown
     phase = known["phases"].phase
     assert phase[1, 0] == -4 * np.pi
     # tanh is saturated, so rank 1 gains v_p / P on rank 0 (eq. 2), beside its own frequency
@@ -255,12 +255,12 @@ def test_a_program_of_one_stage_has_constant_parameters(exchange):
     assert model.coupling == model_of(exchange(64, "-", 1)).coupling
 
 
-def test_collectives_are_told(exchange):
+def test_collectives_are_reported(exchange):
     remarks = parameters_of(exchange(64, "c", 1)).remarks
     assert any("ranks also meet in collectives (barrier 1 per step)" in remark for remark in remarks)
 
 
-def test_an_isolated_rank_is_told(exchange):
+def test_an_isolated_rank_is_reported(exchange):
     run = exchange(64, "i", 1)
     assert topology_of(run).isolated.tolist() == [RANKS - 1]
     remarks = parameters_of(run).remarks

@@ -48,26 +48,26 @@ def refused(capsys):
 
     def call(*words):
         assert commands.main(["regimes", *map(str, words)]) == 2
-        told = capsys.readouterr()
-        assert not told.out
-        return told.err
+        captured = capsys.readouterr()
+        assert not captured.out
+        return captured.err
 
     return call
 
 
 def test_says_how_often_how_long_and_how_much_slower(run, say):
-    told = say(run, "--regimes", 2)
+    out = say(run, "--regimes", 2)
     slow = TIMES > 2e-3
-    assert told.startswith("2 ranks, 1,500 steps: time of a step.\n")
-    assert f"{100 * slow.mean():.2g} % of the steps are in the slow regime (" in told
-    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in told
-    assert "they would take 1 ms instead of" in told and "The slow regime lasts" in told
+    assert out.startswith("2 ranks, 1,500 steps: time of a step.\n")
+    assert f"{100 * slow.mean():.2g} % of the steps are in the slow regime (" in out
+    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in out
+    assert "they would take 1 ms instead of" in out and "The slow regime lasts" in out
 
 
 def test_sentences_about_another_field_do_not_call_it_the_time_of_a_step(run, say):
-    told = say(run, "--field", "compute_time_s", "--regimes", 1)
-    assert told.startswith("2 ranks, 1,500 steps: compute_time_s per step.\n")
-    assert "All steps are of one regime; compute_time_s is " in told
+    out = say(run, "--field", "compute_time_s", "--regimes", 1)
+    assert out.startswith("2 ranks, 1,500 steps: compute_time_s per step.\n")
+    assert "All steps are of one regime; compute_time_s is " in out
 
 
 def test_table_has_statistics_and_the_transition_matrix(run, say):
@@ -87,19 +87,19 @@ def test_table_has_statistics_and_the_transition_matrix(run, say):
 
 
 def test_number_of_regimes_is_chosen_by_bic_and_the_table_shows_it(run, say):
-    told = say(run)
-    assert "log-likelihood" in told and "the one with the smallest BIC is taken." in told
-    assert [line.split()[0] for line in told.splitlines() if line.endswith("chosen")] == ["2"]
+    out = say(run)
+    assert "log-likelihood" in out and "the one with the smallest BIC is taken." in out
+    assert [line.split()[0] for line in out.splitlines() if line.endswith("chosen")] == ["2"]
     assert "BIC" not in say(run, "--regimes", 2)
 
 
 def test_json_holds_regimes_intervals_transitions_and_the_model(run, say):
-    told = json.loads(say(run, "--json", "--regimes", 2))
-    slow = told["regimes"][1]
+    out = json.loads(say(run, "--json", "--regimes", 2))
+    slow = out["regimes"][1]
     assert slow["name"] == "slow" and slow["mean_s"] == pytest.approx(3e-3, rel=0.02)
     assert slow["share_interval"][0] < slow["share"] < slow["share_interval"][1]
-    assert np.sum(told["transition"], axis=1) == pytest.approx([1, 1])
-    assert told["machine"]["hosts"] == ["alpha"] and told["model"]["perfield_regimes"] == 1
+    assert np.sum(out["transition"], axis=1) == pytest.approx([1, 1])
+    assert out["machine"]["hosts"] == ["alpha"] and out["model"]["perfield_regimes"] == 1
 
 
 def test_output_is_the_regime_of_each_rank_and_step(run, say, tmp_path):
@@ -110,21 +110,21 @@ def test_output_is_the_regime_of_each_rank_and_step(run, say, tmp_path):
 
 
 def test_longest_time_of_all_ranks_is_one_series(run, say):
-    told = say(run, "--reduce", "max", "--regimes", 2, "--json")
+    out = say(run, "--reduce", "max", "--regimes", 2, "--json")
     slow = (TIMES > 2e-3).any(axis=0).mean()
-    assert json.loads(told)["regimes"][1]["share"] == pytest.approx(slow, abs=0.01)
+    assert json.loads(out)["regimes"][1]["share"] == pytest.approx(slow, abs=0.01)
 
 
 def test_ranks_and_steps_are_chosen(run, say):
-    told = say(run, "--ranks", "1", "--steps", "100:900", "--regimes", 2)
-    assert told.startswith("1 rank, 800 steps: time of a step.\n")
+    out = say(run, "--ranks", "1", "--steps", "100:900", "--regimes", 2)
+    assert out.startswith("1 rank, 800 steps: time of a step.\n")
 
 
 @pytest.mark.parametrize("emission", ["gaussian", "log-gaussian"])
 def test_other_emissions_find_the_same_regimes(run, say, emission):
-    told = json.loads(say(run, "--emission", emission, "--regimes", 2, "--json"))
-    assert told["model"]["emission"] == emission
-    assert told["regimes"][1]["share"] == pytest.approx((TIMES > 2e-3).mean(), abs=0.01)
+    out = json.loads(say(run, "--emission", emission, "--regimes", 2, "--json"))
+    assert out["model"]["emission"] == emission
+    assert out["regimes"][1]["share"] == pytest.approx((TIMES > 2e-3).mean(), abs=0.01)
 
 
 def test_run_of_equal_steps_has_one_regime(say, tmp_path):
@@ -139,25 +139,25 @@ def test_steps_that_write_output_are_no_slow_regime(say, tmp_path):
 
     times = 1e-3 * np.exp(0.02 * np.random.default_rng(0).standard_normal((2, 600)))
     times[:, 49::50] = 5e-3
-    told = say(regime_runs.write(tmp_path / "run", times.round(9), change=writes))
-    assert "All steps are of one regime" in told
-    assert "note: 12 steps that write output are left out" in told
+    out = say(regime_runs.write(tmp_path / "run", times.round(9), change=writes))
+    assert "All steps are of one regime" in out
+    assert "note: 12 steps that write output are left out" in out
 
 
-def test_slow_steps_of_the_program_itself_are_told_apart(say, tmp_path):
+def test_slow_steps_of_the_program_itself_are_reported_apart(say, tmp_path):
     times = 1e-3 * np.exp(0.02 * np.random.default_rng(0).standard_normal((2, 600)))
     times[:, np.arange(600) % 20 >= 14] *= 3  # such as a coarser grid in the last six of twenty steps
-    told = say(regime_runs.write(tmp_path / "run", times.round(9)), "--regimes", 2)
-    assert "The slow regime begins every 20 steps: that is the program's own rhythm" in told
+    out = say(regime_runs.write(tmp_path / "run", times.round(9)), "--regimes", 2)
+    assert "The slow regime begins every 20 steps: that is the program's own rhythm" in out
 
 
-def test_unknown_and_negative_times_are_told(say, tmp_path):
+def test_unknown_and_negative_times_are_reported(say, tmp_path):
     times = TIMES.copy()
     times[0, 100], times[1, 200:210] = np.nan, -1
     np.save(tmp_path / "times.npy", times)
-    told = say(tmp_path / "times.npy", "--regimes", 2)
+    out = say(tmp_path / "times.npy", "--regimes", 2)
     assert (
-        "note: 10 of 3000 sampled times are negative" in told and "1 of 3000 sampled times is missing" in told
+        "note: 10 of 3000 sampled times are negative" in out and "1 of 3000 sampled times is missing" in out
     )
 
 
@@ -192,16 +192,16 @@ def written(path, name):
 def test_files_of_other_tools_have_the_same_regimes(say, tmp_path, name):
     if name.endswith(".parquet"):
         pytest.importorskip("pyarrow")
-    told = say(written(tmp_path, name), "--regimes", 2)
-    assert told.startswith("2 ranks, 1,500 steps: ")
-    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in told
+    out = say(written(tmp_path, name), "--regimes", 2)
+    assert out.startswith("2 ranks, 1,500 steps: ")
+    assert "A step takes 3.01 ms there, 3.01 times as long as in the fast one (1 ms)." in out
 
 
 def test_single_series_and_chosen_part_of_a_file(say, tmp_path):
     np.save(tmp_path / "one.npy", TIMES[0])
     assert say(tmp_path / "one.npy", "--regimes", 2).startswith("1 rank, 1,500 steps")
-    told = say(written(tmp_path, "plain.npy"), "--ranks", "1", "--steps", "200:1400", "--regimes", 2)
-    assert told.startswith("1 rank, 1,200 steps")
+    out = say(written(tmp_path, "plain.npy"), "--ranks", "1", "--steps", "200:1400", "--regimes", 2)
+    assert out.startswith("1 rank, 1,200 steps")
 
 
 def test_files_without_the_array_or_column_are_refused(refused, tmp_path):
@@ -236,8 +236,8 @@ def test_files_without_the_array_or_column_are_refused(refused, tmp_path):
 def test_timings_that_carry_no_regimes_are_refused_in_a_sentence(refused, tmp_path, values, words):
     values = values + np.random.default_rng(0).random(values.shape) * 1e-4
     np.save(tmp_path / "bad.npy", values)
-    told = refused(tmp_path / "bad.npy")
-    assert words in told and "Traceback" not in told and told.rstrip().endswith(".")
+    out = refused(tmp_path / "bad.npy")
+    assert words in out and "Traceback" not in out and out.rstrip().endswith(".")
 
 
 @pytest.mark.parametrize("wrong", ["", "a", "0.5"])
@@ -246,8 +246,8 @@ def test_numbers_of_ranks_and_steps_that_are_none_are_refused(refused, tmp_path,
     rows = [{"rank": 0, "step": k, "time_ms": 1.0, axis: wrong if k == 3 else k % 2} for k in range(20)]
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
     (tmp_path / "bad.csv").write_text("\n".join(lines))
-    told = refused(tmp_path / "bad.csv")
-    assert f"'{axis}' in {tmp_path / 'bad.csv'} holds {wrong or 'nan'}; expected whole numbers" in told
+    out = refused(tmp_path / "bad.csv")
+    assert f"'{axis}' in {tmp_path / 'bad.csv'} holds {wrong or 'nan'}; expected whole numbers" in out
 
 
 def test_complex_numbers_are_no_times(refused, tmp_path):
@@ -263,16 +263,16 @@ def test_infinite_and_negative_times_belong_to_no_regime(say, tmp_path):
     )
     values[0, :3] = np.inf, -1.0, -np.inf
     np.save(tmp_path / "holes.npy", values)
-    told = json.loads(say(tmp_path / "holes.npy", "--regimes", 2, "--json"))
-    assert [one["mean_s"] for one in told["regimes"]] == pytest.approx([1e-3, 3e-3], rel=0.01)
-    assert all(np.isfinite(one["mean_s_interval"]).all() for one in told["regimes"])
-    assert "1 of 2000 sampled times is negative" in told["notes"][0]
+    out = json.loads(say(tmp_path / "holes.npy", "--regimes", 2, "--json"))
+    assert [one["mean_s"] for one in out["regimes"]] == pytest.approx([1e-3, 3e-3], rel=0.01)
+    assert all(np.isfinite(one["mean_s_interval"]).all() for one in out["regimes"])
+    assert "1 of 2000 sampled times is negative" in out["notes"][0]
 
 
 def test_constant_times_have_one_regime_and_no_table_of_choices(say, tmp_path):
     np.save(tmp_path / "constant.npy", np.full((2, 500), 1e-3))
-    told = say(tmp_path / "constant.npy")
-    assert "one regime, and nothing was fitted" in told and "(none)" not in told
+    out = say(tmp_path / "constant.npy")
+    assert "one regime, and nothing was fitted" in out and "(none)" not in out
 
 
 def test_options_that_make_no_sense_are_refused(refused, run, tmp_path):
@@ -303,53 +303,51 @@ def test_saved_pattern_tells_where_when_and_how_long(machine):
 
 
 def test_same_machine_shows_the_same_pattern(run, machine, say):
-    told = say(run, "--against", machine)
-    assert "Compared with alpha, 2023-11-14:" in told
-    assert (
-        "The slow regime occurs as often as before" in told and "takes" not in told.partition("Compared")[2]
-    )
+    out = say(run, "--against", machine)
+    assert "Compared with alpha, 2023-11-14:" in out
+    assert "The slow regime occurs as often as before" in out and "takes" not in out.partition("Compared")[2]
 
 
-def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
+def test_busier_machine_is_reported_from_the_saved_pattern(machine, say, tmp_path):
     busy = np.where(np.arange(1500) % 10 < 7, 3e-3, 1e-3) * np.exp(
         0.02 * np.random.default_rng(1).standard_normal((2, 1500))
     )
     path = regime_runs.write(tmp_path / "busy", busy.round(9))
-    told = say(path, "--against", machine)
-    assert "The slow regime occurs more often: in 70 % of the steps, before in 2" in told
+    out = say(path, "--against", machine)
+    assert "The slow regime occurs more often: in 70 % of the steps, before in 2" in out
     against = json.loads(say(path, "--against", machine, "--json"))["against"]
     assert against["machine"]["hosts"] == ["alpha"] and against["sentences"]
 
 
-def test_machine_that_was_never_slow_is_told_from_the_saved_pattern(machine, say, tmp_path):
+def test_machine_that_was_never_slow_is_reported_from_the_saved_pattern(machine, say, tmp_path):
     noise = 0.02 * np.random.default_rng(1).standard_normal((2, 600))
     np.save(tmp_path / "quiet.npy", 1e-3 * np.exp(noise - noise.mean()))
-    told = say(tmp_path / "quiet.npy", "--against", machine)
-    assert "The model has 2 regimes, but no step is in the slow one.\n" in told
-    assert "All steps are in the fast regime; they take 1 ms on average.\n" in told
-    assert "nan" not in told
+    out = say(tmp_path / "quiet.npy", "--against", machine)
+    assert "The model has 2 regimes, but no step is in the slow one.\n" in out
+    assert "All steps are in the fast regime; they take 1 ms on average.\n" in out
+    assert "nan" not in out
 
 
 def test_times_far_beyond_the_slow_regime_do_not_fit(refused, machine, tmp_path):
     path = regime_runs.write(tmp_path / "longer", regime_runs.planted(seed=3, faster=0.01).round(9))
-    told = refused(path, "--against", machine)
+    out = refused(path, "--against", machine)
     assert (
         "do not fit the pattern of alpha, 2023-11-14: nearly all are in its slow regime, and a step takes"
-        in told
+        in out
     )
 
 
 def test_times_of_another_program_are_not_taken_for_slow_ones(refused, machine, tmp_path):
     path = regime_runs.write(tmp_path / "faster", regime_runs.planted(seed=3, faster=2.0).round(9))
     for option in ("--against", "--follow"):
-        told = refused(path, option, machine)
+        out = refused(path, option, machine)
         assert (
-            "these times do not fit the pattern of alpha, 2023-11-14: in its slow regime a step takes" in told
+            "these times do not fit the pattern of alpha, 2023-11-14: in its slow regime a step takes" in out
         )
-        assert "a pattern is of one program on one machine" in told
+        assert "a pattern is of one program on one machine" in out
 
 
-def test_ranks_that_share_cpus_are_told(say, tmp_path):
+def test_ranks_that_share_cpus_are_reported(say, tmp_path):
     def together(rank, values):
         values.update(monotonic_ns=10**12, group="heat", cpuset="0")
 
@@ -360,8 +358,8 @@ def test_ranks_that_share_cpus_are_told(say, tmp_path):
 def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machine, tmp_path):
     assert "is a pattern of 'step_time_s'" in refused(run, "--field", "waiting_time_s", "--against", machine)
     for option, value in (("--regimes", 3), ("--emission", "gaussian")):
-        told = refused(run, option, value, "--against", machine)
-        assert f"holds a fitted model, so {option} has no meaning; leave it out" in told
+        out = refused(run, option, value, "--against", machine)
+        assert f"holds a fitted model, so {option} has no meaning; leave it out" in out
     assert "is of each rank's times" in refused(run, "--reduce", "max", "--against", machine)
     assert "does not exist; `perfield regimes RUN --save" in refused(run, "--against", tmp_path / "no.json")
     newer = {**json.loads(machine.read_text()), "perfield_regimes": 2}
@@ -387,8 +385,8 @@ def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machi
 
 
 def test_follow_classifies_all_steps_and_says_who_is_slow(run, machine, say, tmp_path):
-    told = say(run, "--follow", machine, "--output", tmp_path / "followed.nc")
-    assert "steps 0 to 1499: " in told and "The run has finished: " in told
+    out = say(run, "--follow", machine, "--output", tmp_path / "followed.nc")
+    assert "steps 0 to 1499: " in out and "The run has finished: " in out
     with xr.open_dataset(tmp_path / "followed.nc", engine="scipy") as found:
         assert (found["regime"].values == (TIMES > 2e-3)).mean() > 0.98
 

@@ -49,8 +49,8 @@ def test_json_holds_improvements_shares_and_the_pooled_model(runs, capsys):
 
 def test_halves_of_one_run_do_not_differ(runs, capsys):
     assert compare(runs[0], "--regimes", 2, "--steps", "0:600", "600:1200") == 0
-    told = capsys.readouterr().out
-    assert "In the fast regime part 0:600 and part 600:1200 do not differ by more than chance" in told
+    out = capsys.readouterr().out
+    assert "In the fast regime part 0:600 and part 600:1200 do not differ by more than chance" in out
 
 
 def test_steps_and_field_are_chosen_for_both(runs, capsys):
@@ -61,9 +61,9 @@ def test_steps_and_field_are_chosen_for_both(runs, capsys):
 def test_runs_that_cannot_be_compared_by_regimes_are_refused(runs, capsys, tmp_path):
     def refused(*words):
         assert compare(*words) == 2
-        told = capsys.readouterr()
-        assert not told.out
-        return told.err
+        captured = capsys.readouterr()
+        assert not captured.out
+        return captured.err
 
     assert "leave out --images" in refused(*runs, "--regimes", "--images")
     assert "compares two runs, or two parts of one" in refused(runs[0], "--regimes")
@@ -77,7 +77,7 @@ def test_runs_that_cannot_be_compared_by_regimes_are_refused(runs, capsys, tmp_p
     assert "nothing separates the machine's state from the program's change" in refused(*quiet, "--regimes")
 
 
-def test_another_number_of_ranks_is_told(runs, tmp_path, capsys):
+def test_another_number_of_ranks_is_reported(runs, tmp_path, capsys):
     regime_runs.write(tmp_path / "three", regime_runs.planted(3, N_STEPS, seed=3), run_id=9)
     assert compare(runs[0], tmp_path / "three", "--regimes", 2) == 0
     assert "note: old has 2 ranks and three 3 ranks: the longest time of more" in capsys.readouterr().out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow phases of the machine are told with place and cost; noise and the program's own phases are not."""
+"""Slow phases of the machine are found with place and cost; noise and the program's own phases are not."""
 
 from __future__ import annotations
 
@@ -33,47 +33,47 @@ def slow_node(n_ranks=16, slow=range(4, 8), phases=PHASES, **options):
     )
 
 
-def test_slow_phases_of_a_node_are_told_with_place_and_cost():
-    (told,) = find(slow_node())
-    assert told.kind == "slow regime"
-    assert told.words == (
+def test_slow_phases_of_a_node_are_reported_with_place_and_cost():
+    (found,) = find(slow_node())
+    assert found.kind == "slow regime"
+    assert found.words == (
         "The run has a slow regime: 23 % of the steps take 205 ms, the others 104 ms, although the program "
         "does the same in them. Slow steps come in 3 stretches of 46.7 on average. They take longer in "
         "computing, on node n2."
     )
-    assert told.ranks.tolist() == [4, 5, 6, 7]
-    assert told.hosts == ("n2",)
-    assert told.steps.tolist() == np.flatnonzero(in_phases()).tolist()
-    assert told.saved_s == pytest.approx(140 * (0.205 - 0.104), rel=0.03)
-    assert told.chance < CHANCE
+    assert found.ranks.tolist() == [4, 5, 6, 7]
+    assert found.hosts == ("n2",)
+    assert found.steps.tolist() == np.flatnonzero(in_phases()).tolist()
+    assert found.saved_s == pytest.approx(140 * (0.205 - 0.104), rel=0.03)
+    assert found.chance < CHANCE
 
 
 def test_rank_is_named_where_nodes_are_too_few_or_the_machine_is_unknown():
-    (told,) = find(slow_node(8, [5], placement=None))
-    assert told.words.endswith("They take longer in computing, on rank 5.")
-    assert told.hosts == ()
+    (found,) = find(slow_node(8, [5], placement=None))
+    assert found.words.endswith("They take longer in computing, on rank 5.")
+    assert found.hosts == ()
 
 
-def test_slow_network_is_told_as_calls_of_mpi_on_all_ranks():
+def test_slow_network_is_reported_as_calls_of_mpi_on_all_ranks():
     compute = noisy((600, 8))
     step = compute.max(axis=1, keepdims=True) * (1 + in_phases()) + 0 * compute
-    (told,) = find(
+    (found,) = find(
         observed_run(8, 600, compute_time_s=compute, step_time_s=step, placement=plain_placement(8))
     )
-    assert told.words.endswith("They take longer in calls of MPI, on all ranks.")
-    assert told.picture.field == "waiting_time_s"
-    assert len(told.ranks) == 0
+    assert found.words.endswith("They take longer in calls of MPI, on all ranks.")
+    assert found.picture.field == "waiting_time_s"
+    assert len(found.ranks) == 0
 
 
 def test_ranks_whose_own_steps_are_longer_are_named_where_nothing_divides_these():
     step = noisy((600, 8))
     step[:, [2, 3]] *= 1 + in_phases()
-    (told,) = find(observed_run(8, 600, step_time_s=step, compute_time_s=0.01, waiting_time_s=0.0))
-    assert told.words.endswith("They take longer on ranks 2 and 3.")
-    assert told.ranks.tolist() == [2, 3]
+    (found,) = find(observed_run(8, 600, step_time_s=step, compute_time_s=0.01, waiting_time_s=0.0))
+    assert found.words.endswith("They take longer on ranks 2 and 3.")
+    assert found.ranks.tolist() == [2, 3]
 
 
-def test_node_that_is_slow_now_and_then_is_told_once():
+def test_node_that_is_slow_now_and_then_is_reported_once():
     found = ranked(answers(slow_node()))
     assert [finding.kind for finding in found] == ["slow regime"]
 
@@ -99,7 +99,7 @@ def test_output_steps_are_no_regime():
     assert not list(find(observed_run(8, 600, compute_time_s=compute, io_write_bytes=written)))
 
 
-def test_ranks_that_share_a_core_are_told_as_that():
+def test_ranks_that_share_a_core_are_reported_as_that():
     shared = placement_at(*[("n1", "0-1")] * 4)
     assert not list(find(slow_node(4, [1], placement=shared)))
 
@@ -110,13 +110,13 @@ def test_busy_machine_is_left_to_what_makes_it_busy():
     assert list(find(slow_node(**{**busy, "involuntary_switches": 0})))
 
 
-def test_levels_as_near_as_the_steps_of_a_clock_are_not_told():
+def test_levels_as_near_as_the_steps_of_a_clock_are_not_reported():
     length = 1e-7 * (1 + in_phases()) + 1e-9 * noisy((600, 1))
     assert levels(length[:, 0], np.ones(600, bool)) is not None
     assert not list(find(observed_run(1, 600, step_time_s=length, compute_time_s=length)))
 
 
-def test_cheap_phases_are_not_told():
+def test_cheap_phases_are_not_reported():
     assert not list(find(slow_node(phases=[(100, 105), (300, 305)])))
 
 
@@ -147,7 +147,7 @@ def series(name, random, n=800):
         *("even distances", "another phase", "warm-up"),
     ],
 )
-def test_series_without_two_regimes_are_not_told(name):
+def test_series_without_two_regimes_are_not_reported(name):
     for seed in range(60):
         found = levels(series(name, np.random.default_rng(seed)), np.ones(800, bool))
         assert found is None or found.chance > CHANCE, seed

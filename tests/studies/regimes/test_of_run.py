@@ -49,7 +49,7 @@ def test_field_is_any_time_or_the_name_of_a_region(tmp_path):
     assert (timings_of_run(run, "waiting_time_s")[TIME] > 0).any()
 
 
-def test_steps_of_an_entry_that_adds_up_several_are_told_apart(tmp_path):
+def test_steps_of_an_entry_that_adds_up_several_are_reported_apart(tmp_path):
     found = timings_of_run(opened(tmp_path, sum_every=4))
     np.testing.assert_allclose(found[TIME], TIMES / 4, atol=2e-9)
     assert found["span"].values.tolist() == [4] * 8 and largest(found)["span"].values.tolist() == [4] * 8
@@ -62,7 +62,7 @@ def test_lost_entries_are_unknown(tmp_path):
     assert np.isnan(found[1, 3]) and np.isfinite(np.delete(found.ravel(), 11)).all()
 
 
-def test_steps_that_write_output_are_left_out_and_told(tmp_path):
+def test_steps_that_write_output_are_left_out_with_a_note(tmp_path):
     def writes(rank, step, values):
         if step == 5:
             values["quantities"] = [{"region": twin.OF_RANK, "quantity": twin.FILE_WRITE, "value": 10**7}]
@@ -72,7 +72,7 @@ def test_steps_that_write_output_are_left_out_and_told(tmp_path):
     assert found.attrs["left_out"] == "1 step that writes output is left out"
 
 
-def test_largest_group_is_read_and_that_is_told(tmp_path):
+def test_largest_group_is_read_and_that_is_reported(tmp_path):
     def grouped(rank, values):
         values.update(monotonic_ns=10**12, group="io" if rank == 2 else "solver")
 
@@ -81,12 +81,12 @@ def test_largest_group_is_read_and_that_is_told(tmp_path):
     assert "only the 2 ranks of group 'solver' are read" in found.attrs["left_out"]
 
 
-def test_measured_steps_that_are_apart_are_told(tmp_path):
+def test_measured_steps_that_are_apart_are_reported(tmp_path):
     found = timings_of_run(opened(tmp_path, config={"measure_every": 10}))
     assert "one step in 10 was measured" in found.attrs["left_out"]
 
 
-def test_injected_latencies_are_told(tmp_path):
+def test_injected_latencies_are_reported(tmp_path):
     path = regime_runs.write(tmp_path / "run", TIMES)
     info = json.loads((path / "run.json").read_text())
     (path / "run.json").write_text(json.dumps({**info, "injected": {"seed": 1}}))

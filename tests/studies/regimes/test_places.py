@@ -40,19 +40,19 @@ def path(tmp_path_factory):
 
 @pytest.fixture
 def say(capsys, path):
-    def told(*options):
+    def call(*options):
         assert commands.main(["regimes", str(path), "--regimes", "2", *options]) == 0
         return capsys.readouterr().out
 
-    return told
+    return call
 
 
-def test_cost_dearest_event_and_node_are_told(say):
-    told = say()
-    assert "The slow regime cost 26" in told
-    assert "in 2 events; the costliest: steps 200 to 299 on node n2, " in told
-    assert "Slow phases cluster by node (ranks exchanged at random do as much in 0.02 % of cases): " in told
-    assert "node n2 was in the slow regime in 22 % of the steps, the others in 0 %." in told
+def test_cost_costliest_event_and_node_are_reported(say):
+    out = say()
+    assert "The slow regime cost 26" in out
+    assert "in 2 events; the costliest: steps 200 to 299 on node n2, " in out
+    assert "Slow phases cluster by node (ranks exchanged at random do as much in 0.02 % of cases): " in out
+    assert "node n2 was in the slow regime in 22 % of the steps, the others in 0 %." in out
 
 
 def test_events_are_listed_with_ranks_and_nodes(say):
@@ -73,19 +73,19 @@ def test_shares_by_node_begin_with_the_slowest(say):
 
 
 def test_json_holds_events_shares_and_tests(say):
-    told = json.loads(say("--json"))
-    found = [(event["start"], event["end"], event["nodes"]) for event in told["events"]]
+    out = json.loads(say("--json"))
+    found = [(event["start"], event["end"], event["nodes"]) for event in out["events"]]
     assert found == [(200, 299, ["n2"]), (400, 429, ["n2"])]
-    assert told["cost_s"] == pytest.approx(sum(event["cost_s"] for event in told["events"]))
-    assert {row["node"]: round(row["share_of_steps"], 2) for row in told["shares"]["node"]}["n2"] == 0.22
-    assert [cluster["level"] for cluster in told["clusters"] if cluster["is_cluster"]] == ["node"]
+    assert out["cost_s"] == pytest.approx(sum(event["cost_s"] for event in out["events"]))
+    assert {row["node"]: round(row["share_of_steps"], 2) for row in out["shares"]["node"]}["n2"] == 0.22
+    assert [cluster["level"] for cluster in out["clusters"] if cluster["is_cluster"]] == ["node"]
 
 
 def test_report_tells_the_slow_regime_first(path):
-    told = report(perfield.open(path)).findings[0]
-    assert (told.kind, told.hosts, told.ranks.tolist()) == ("slow regime", ("n2",), [4, 5, 6, 7])
-    assert "22 % of the steps take 3.06 ms, the others 1.04 ms" in told.words
-    assert told.words.endswith("They take longer in computing, on node n2.")
+    out = report(perfield.open(path)).findings[0]
+    assert (out.kind, out.hosts, out.ranks.tolist()) == ("slow regime", ("n2",), [4, 5, 6, 7])
+    assert "22 % of the steps take 3.06 ms, the others 1.04 ms" in out.words
+    assert out.words.endswith("They take longer in computing, on node n2.")
 
 
 def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):
@@ -93,6 +93,6 @@ def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):
     values[1, 100:200] *= 3
     np.save(tmp_path / "times.npy", values)
     assert commands.main(["regimes", str(tmp_path / "times.npy"), "--regimes", "2"]) == 0
-    told = capsys.readouterr().out
-    assert "in 1 event; the costliest: steps 100 to 199, " in told
-    assert "cluster" not in told
+    out = capsys.readouterr().out
+    assert "in 1 event; the costliest: steps 100 to 199, " in out
+    assert "cluster" not in out

@@ -34,9 +34,9 @@ def refused(capsys, *words):
 
 
 def test_says_that_ranks_march_in_step(say):
-    told = say(rhythm_runs.waiting(4, 50, period_s=0.02))
-    assert told.startswith("4 ranks, 50 steps of 20 ms, from 0 s to 1 s.\n")
-    assert "From the start, 4 ranks are synchronised" in told
+    out = say(rhythm_runs.waiting(4, 50, period_s=0.02))
+    assert out.startswith("4 ranks, 50 steps of 20 ms, from 0 s to 1 s.\n")
+    assert "From the start, 4 ranks are synchronised" in out
 
 
 def test_times_below_a_microsecond_have_their_unit(say):
@@ -44,26 +44,26 @@ def test_times_below_a_microsecond_have_their_unit(say):
 
 
 def test_says_when_ranks_were_furthest_apart_and_since_when_they_are_in_step(say):
-    told = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
-    assert "Since 45.4 s, 8 ranks are synchronised" in told
-    assert "They were furthest apart at 36.6 s (step 32): 3.64 steps." in told
-    assert "R fell from 1.00 to 0.35 within 661 ms, at 30 s (step 30), while rank" in told
+    out = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
+    assert "Since 45.4 s, 8 ranks are synchronised" in out
+    assert "They were furthest apart at 36.6 s (step 32): 3.64 steps." in out
+    assert "R fell from 1.00 to 0.35 within 661 ms, at 30 s (step 30), while rank" in out
 
 
 def test_says_how_far_each_rank_of_a_wavefront_is_behind(say):
-    told = say(rhythm_runs.even(10, 50, behind_s=0.3 * np.arange(10)))
-    assert "10 ranks are a wavefront: each is 0.3 step behind the one before it" in told
+    out = say(rhythm_runs.even(10, 50, behind_s=0.3 * np.arange(10)))
+    assert "10 ranks are a wavefront: each is 0.3 step behind the one before it" in out
 
 
 def test_says_that_r_does_not_see_whole_steps(say):
-    told = say(rhythm_runs.even(6, 50, behind_s=np.arange(6.0)))
-    assert "R = 1.00 does not see the whole steps between them" in told
+    out = say(rhythm_runs.even(6, 50, behind_s=np.arange(6.0)))
+    assert "R = 1.00 does not see the whole steps between them" in out
 
 
 def test_says_that_ranks_drift_apart(say):
-    told = say(rhythm_runs.drifting(4, 200))
-    assert "The ranks drift apart: from 0 s to 200 s rank 0 steadily gained 5.82 steps on rank 3, 3 %" in told
-    assert "Messages lead from rank 3 to rank 0, yet did not hold it back." in told  # a ring
+    out = say(rhythm_runs.drifting(4, 200))
+    assert "The ranks drift apart: from 0 s to 200 s rank 0 steadily gained 5.82 steps on rank 3, 3 %" in out
+    assert "Messages lead from rank 3 to rank 0, yet did not hold it back." in out  # a ring
 
 
 def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
@@ -81,9 +81,9 @@ def test_counts_steps_from_where_ranks_have_phases():
 
 
 def test_single_rank_gets_a_sentence_and_no_table(say):
-    told = say(rhythm_runs.even(1, 50))
-    assert "A single rank has no rhythm with others" in told
-    assert "spread" not in told
+    out = say(rhythm_runs.even(1, 50))
+    assert "A single rank has no rhythm with others" in out
+    assert "spread" not in out
 
 
 def test_says_which_rank_ended_early(say):
@@ -93,8 +93,8 @@ def test_says_which_rank_ended_early(say):
 
 
 def test_says_how_far_ranks_that_exchange_messages_are_apart(say):
-    told = say(rhythm_runs.even(4, 50, behind_s=[0, 0.2, 0.4, 0.6]))  # a ring
-    assert "exchange messages, the furthest two are typically 0.60 steps apart at the end" in told
+    out = say(rhythm_runs.even(4, 50, behind_s=[0, 0.2, 0.4, 0.6]))  # a ring
+    assert "exchange messages, the furthest two are typically 0.60 steps apart at the end" in out
 
 
 def test_run_without_messages_says_nothing_of_them(say):
@@ -108,28 +108,28 @@ def test_drift_of_ranks_without_messages_is_put_down_to_that(say):
     def silent(rank, step, values):
         values["messages"] = []
 
-    told = say(rhythm_runs.drifting(4, 200), change=silent)
-    assert "No messages between these ranks are known that could make the fast ones wait." in told
+    out = say(rhythm_runs.drifting(4, 200), change=silent)
+    assert "No messages between these ranks are known that could make the fast ones wait." in out
 
 
 def test_warns_of_uncertain_clocks(say):
     about = {"realtime_error_ns": 50_000_000}
-    told = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
-    assert "Clocks of nodes make phases uncertain by up to 0.1 steps" in told
+    out = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
+    assert "Clocks of nodes make phases uncertain by up to 0.1 steps" in out
 
 
 def test_says_that_ranks_share_cpus(say):
     def together(rank, values):
         values.update(monotonic_ns=10**12, cpuset="0")
 
-    told = say(rhythm_runs.even(4, 20), change_rank=together)
-    assert "4 ranks on 1 PU, bound: times contain the scheduler, and so do phases." in told
+    out = say(rhythm_runs.even(4, 20), change_rank=together)
+    assert "4 ranks on 1 PU, bound: times contain the scheduler, and so do phases." in out
 
 
 def test_says_that_clocks_were_never_compared(say):
     about = {"realtime_error_ns": -1}
-    told = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
-    assert "How well the clocks of the nodes agree is unknown" in told
+    out = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
+    assert "How well the clocks of the nodes agree is unknown" in out
 
 
 def test_each_group_of_ranks_is_judged_alone(say):
@@ -137,9 +137,9 @@ def test_each_group_of_ranks_is_judged_alone(say):
         values.update(monotonic_ns=10**12, group="io" if rank > 1 else "solver")
 
     fine, coarse = rhythm_runs.even(2, 40), rhythm_runs.even(2, 20, period_s=2.0)
-    told = say({**fine, 2: coarse[0], 3: coarse[1]}, change_rank=grouped)
-    assert told.startswith("solver:\n2 ranks, 40 steps of 1 s") and "\nio:\n2 ranks, 20 steps of 2 s" in told
-    assert "drift" not in told
+    out = say({**fine, 2: coarse[0], 3: coarse[1]}, change_rank=grouped)
+    assert out.startswith("solver:\n2 ranks, 40 steps of 1 s") and "\nio:\n2 ranks, 20 steps of 2 s" in out
+    assert "drift" not in out
 
 
 def test_running_run_is_judged_now(say):
@@ -147,8 +147,8 @@ def test_running_run_is_judged_now(say):
         twin.live_rank(rank, values)
         values.update(monotonic_ns=10**12)
 
-    told = say(rhythm_runs.waiting(3, 20), ended=False, change_rank=live)
-    assert "3 ranks, 20 steps of 1 s" in told and "3 ranks are synchronised" in told
+    out = say(rhythm_runs.waiting(3, 20), ended=False, change_rank=live)
+    assert "3 ranks, 20 steps of 1 s" in out and "3 ranks are synchronised" in out
 
 
 def test_table_has_the_wanted_rows(say):
@@ -163,15 +163,15 @@ def test_table_has_the_wanted_rows(say):
 
 
 def test_chosen_ranks_and_steps(say):
-    told = json.loads(say(rhythm_runs.even(6, 40), "--ranks", "1-2,5", "--steps", "10:30", "--json"))
-    (group,) = told["groups"]
+    out = json.loads(say(rhythm_runs.even(6, 40), "--ranks", "1-2,5", "--steps", "10:30", "--json"))
+    (group,) = out["groups"]
     assert (group["n_ranks"], round(group["begin_s"]), round(group["end_s"])) == (3, 10, 30)
 
 
 def test_json_has_the_course_and_the_sentences(say):
-    told = json.loads(say(rhythm_runs.drifting(4, 200), "--json"))
-    (group,) = told["groups"]
-    assert (told["state"], group["drift"]["fast"], group["drift"]["slow"]) == ("finished", 0, 3)
+    out = json.loads(say(rhythm_runs.drifting(4, 200), "--json"))
+    (group,) = out["groups"]
+    assert (out["state"], group["drift"]["fast"], group["drift"]["slow"]) == ("finished", 0, 3)
     assert len(group["moments"]) == 10 and group["words"] in group["sentences"]
     assert any("drift apart" in sentence for sentence in group["sentences"])
 
@@ -192,19 +192,19 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
 
 def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
     assert commands.main(["rhythm", str(delayed_run)]) == 0
-    told = capsys.readouterr().out
-    assert "A delay began on rank 2 in step 11 (frame 10)" in told
-    assert "The delay travelled forward through 5 ranks at 1 rank per step" in told
-    assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in told
-    assert "overstates" not in told
+    out = capsys.readouterr().out
+    assert "A delay began on rank 2 in step 11 (frame 10)" in out
+    assert "The delay travelled forward through 5 ranks at 1 rank per step" in out
+    assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in out
+    assert "overstates" not in out
 
 
-def test_formula_that_overstates_measured_speeds_is_told_to_do_so(rhythm_run, capsys):
+def test_formula_that_overstates_measured_speeds_is_reported_to_do_so(rhythm_run, capsys):
     words = ("--send-to", "1,-1", "--bytes", 100_000)
     path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 30, "--delay", 5, 11, 60, *words)
     assert commands.main(["rhythm", str(path)]) == 0
-    told = capsys.readouterr().out
-    assert "gives 2 ranks per step" in told and "It overstates speeds measured with rendezvous" in told
+    out = capsys.readouterr().out
+    assert "gives 2 ranks per step" in out and "It overstates speeds measured with rendezvous" in out
 
 
 def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(delayed_run, capsys):
@@ -220,7 +220,7 @@ def test_page_is_drawn(say, tmp_path):
     assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_mistakes_are_told_with_their_remedy(tmp_path, capsys):
+def test_mistakes_are_reported_with_their_remedy(tmp_path, capsys):
     path = rhythm_runs.write(tmp_path / "run", rhythm_runs.even(2, 5))
     one = rhythm_runs.write(tmp_path / "one", rhythm_runs.even(2, 1))
     none = twin.write_run(tmp_path / "none", steps=0)

@@ -43,33 +43,37 @@ def marching(slope, *, n_steps=200, n_ranks=12, faster=0.0, noise=0.02, seed=0):
     return observed(at[:-1], at[1:])
 
 
-def test_settled_wavefront_is_told_with_its_slope():
-    (told,) = find(marching(-0.3))
-    assert told.kind == "wavefront"
-    assert told.words.startswith(
+def test_settled_wavefront_is_reported_with_its_slope():
+    (found,) = find(marching(-0.3))
+    assert found.kind == "wavefront"
+    assert found.words.startswith(
         "Ranks have settled into a wavefront: each is 0.3 steps behind the rank before"
     )
-    assert "and 3.29 steps lie between the first and the last of them (a straight line explains" in told.words
-    assert "Its steps take as long as those before, in which ranks marched in step: 10 ms." in told.words
-    assert told.saved_s is None
-    assert told.chance < 1e-3
+    assert (
+        "and 3.29 steps lie between the first and the last of them (a straight line explains" in found.words
+    )
+    assert "Its steps take as long as those before, in which ranks marched in step: 10 ms." in found.words
+    assert found.saved_s is None
+    assert found.chance < 1e-3
 
 
-def test_ranks_ahead_of_those_before_them_are_told():
-    (told,) = find(marching(0.4))
-    assert "each is 0.4 steps ahead of the rank before it" in told.words
+def test_ranks_ahead_of_those_before_them_are_reported():
+    (found,) = find(marching(0.4))
+    assert "each is 0.4 steps ahead of the rank before it" in found.words
 
 
-def test_wavefront_that_spares_time_is_told_so():
-    (told,) = find(marching(-0.3, faster=0.2))
-    assert "It spares time: its steps take 8.01 ms instead of 9.98 ms while ranks marched in st" in told.words
-    assert told.saved_s is None
+def test_wavefront_that_spares_time_is_reported_so():
+    (found,) = find(marching(-0.3, faster=0.2))
+    assert (
+        "It spares time: its steps take 8.01 ms instead of 9.98 ms while ranks marched in st" in found.words
+    )
+    assert found.saved_s is None
 
 
 def test_wavefront_that_costs_time_has_its_seconds():
-    (told,) = find(marching(-0.3, faster=-0.2))
-    assert "It costs time: its steps take 12 ms instead of 9.99 ms" in told.words
-    assert told.saved_s == pytest.approx(0.2 * PERIOD * 100, rel=0.15)
+    (found,) = find(marching(-0.3, faster=-0.2))
+    assert "It costs time: its steps take 12 ms instead of 9.99 ms" in found.words
+    assert found.saved_s == pytest.approx(0.2 * PERIOD * 100, rel=0.15)
 
 
 def test_march_in_step_is_no_wavefront():

@@ -32,7 +32,7 @@ from perfield.topology import placement_of
 if TYPE_CHECKING:
     from perfield.run.run_directory import RunDirectory, Steps
 
-MOST_KINDS = 16  # of steps, that stages tell apart
+MOST_KINDS = 16  # of steps, that stages distinguish
 _MOST_TIMES = 2**24  # of ranks and steps that medians take; beyond, steps are taken evenly
 _MOST_FOR_CALLS = 64  # steps whose calls are counted, taken evenly
 _SINGLE = ("wait", "waitany", "waitsome", "recv", "mrecv", "sendrecv", "sendrecv_replace")

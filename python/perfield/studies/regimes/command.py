@@ -121,7 +121,7 @@ def execute(arguments: argparse.Namespace) -> int:
     times, about = _timings(arguments, saved)
     if saved is None:
         fitted = _fitted(times, n_regimes, arguments.emission or EMISSIONS[0])
-        model, choice, notes = fitted.model, fitted.choice, list(fitted.told)
+        model, choice, notes = fitted.model, fitted.choice, list(fitted.notes)
     else:
         model, choice, notes = saved.model, None, []
     found = classify(times, model).assign_attrs({**times.attrs, "model": model.to_json()})
@@ -138,7 +138,7 @@ def execute(arguments: argparse.Namespace) -> int:
     notes += filter(None, times.attrs.get("left_out", "").split("\n"))
     against = [] if saved is None else list(compared(now, saved))
     if arguments.json:
-        told = {
+        body = {
             "source": str(times.attrs.get("run", arguments.run)),
             "field": now.field,
             **as_json(numbers, model),
@@ -150,7 +150,7 @@ def execute(arguments: argparse.Namespace) -> int:
             "notes": notes,
             "model": json.loads(model.to_json()),
         }
-        print(json.dumps(plain(told), indent=1, allow_nan=False))
+        print(json.dumps(plain(body), indent=1, allow_nan=False))
     else:
         print("\n".join(lines))
         for table in tables(numbers):
@@ -224,13 +224,13 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
         run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
     )
     if shared := sharing(placement_of(run)).words:
-        told = f"{shared}, and so do regimes"
-        times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], told]))
+        note = f"{shared}, and so do regimes"
+        times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], note]))
     return times, where_and_when(run)
 
 
 def where_and_when(run: Run) -> dict[str, Any]:
-    """The hosts of a run, when it began, and what ran: what a saved pattern tells of it."""
+    """The hosts of a run, when it began, and what ran: as a saved pattern holds it."""
     hosts = sorted({entry.get("host", "") for entry in run.rank_entries if entry is not None} - {""})
     start_ns = run.info.get("start_ns", 0)
     measured = ""
@@ -329,8 +329,8 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
             parts.append(_classified(times, follower))
             if why := misfit(parts[-1], saved):
                 raise CommandError(why)
-            tell = _as_lines if arguments.json else _newest
-            print("\n".join(tell(parts[-1], saved.model)), flush=True)
+            lines_of = _as_lines if arguments.json else _newest
+            print("\n".join(lines_of(parts[-1], saved.model)), flush=True)
         if run.state != "running":
             break
         time.sleep(EVERY_S)
@@ -372,13 +372,13 @@ def _newest(found: xr.Dataset, model: Model) -> list[str]:
     regime, sure = (found[name].isel(step=-1).values for name in (REGIME, PROBABILITY))
     last = model.n_regimes - 1
     now = np.flatnonzero(regime == last)
-    told = f"no rank is in the {_slowest(model)} regime"
+    where = f"no rank is in the {_slowest(model)} regime"
     if len(now):
         who = "the longest time" if ranks[0] < 0 else in_ranks(ranks[now])
         verb = "is" if len(now) == 1 else "are"
-        told = f"{who} {verb} in the {_slowest(model)} regime ({_sure(float(sure[now].min()))})"
+        where = f"{who} {verb} in the {_slowest(model)} regime ({_sure(float(sure[now].min()))})"
     which = f"step {steps[-1]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
-    return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {told}"]
+    return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {where}"]
 
 
 def _sure(probability: float) -> str:
@@ -392,8 +392,8 @@ def _as_lines(found: xr.Dataset, model: Model) -> list[str]:
     lines = []
     for number, step in enumerate(found["step"].values.tolist()):
         here = found.isel(step=number)
-        told = {"step": step, "rank": here["rank"].values, "regime": here[REGIME].values}
-        lines.append(json.dumps(plain({**told, "probability": here[PROBABILITY].values}), allow_nan=False))
+        line = {"step": step, "rank": here["rank"].values, "regime": here[REGIME].values}
+        lines.append(json.dumps(plain({**line, "probability": here[PROBABILITY].values}), allow_nan=False))
     return lines
 
 

@@ -91,7 +91,7 @@ class Regimes(Provider):
     @property
     def notes(self) -> Sequence[str]:
         """Sentences on the fit."""
-        return self._fit[1].told
+        return self._fit[1].notes
 
     @cached_property
     def _fit(self) -> tuple[xr.Dataset, Fit]:

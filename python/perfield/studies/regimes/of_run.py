@@ -48,7 +48,7 @@ def timings_of_run(
     if reduce not in (None, *REDUCTIONS):
         raise RegimeError(f"timings cannot be reduced by '{reduce}'; choose {' or '.join(REDUCTIONS)}.")
     name = field_of(run, field)
-    chosen, told = _ranks(run, ranks)
+    chosen, left_out = _ranks(run, ranks)
     positions = _positions(run, steps)
     if len(chosen) * len(positions) > MOST_NUMBERS:
         raise RegimeError(
@@ -59,7 +59,7 @@ def timings_of_run(
     if name != FILE_TIME and (writes := output_steps(written)).any():
         values[writes] = np.nan
         n = int(writes.sum())
-        told.append(
+        left_out.append(
             "1 step that writes output is left out"
             if n == 1
             else f"{n:,} steps that write output are left out"
@@ -67,13 +67,13 @@ def timings_of_run(
 
     spans = run.spans[positions]
     if len(spans) and (spans != spans[0]).any():
-        told.append(f"frames of {spans.min():,} to {spans.max():,} steps count once each, by their mean")
-    told += _about(run, values)
+        left_out.append(f"frames of {spans.min():,} to {spans.max():,} steps count once each, by their mean")
+    left_out += _about(run, values)
     found = timings(values.T, chosen, run.step_indexes[positions], _words(name))
     if (spans > 1).any():
         found = found.assign_coords(span=("step", spans))
     found.attrs.update(
-        run=str(run.path), state=run.state, field=name, n_ranks=len(chosen), left_out="\n".join(told)
+        run=str(run.path), state=run.state, field=name, n_ranks=len(chosen), left_out="\n".join(left_out)
     )
     return largest(found).assign_attrs(found.attrs) if reduce else found
 

@@ -71,7 +71,7 @@ def read(run: Run) -> Regimes | None:
         if not (times[REGIME].values >= 0).any():
             return None
         longest = longest_classified(times)
-        return Regimes(times, longest, statistics(times), tuple(fitted.told), run.n_ranks)
+        return Regimes(times, longest, statistics(times), tuple(fitted.notes), run.n_ranks)
     except RegimeError:
         return None
 

@@ -29,7 +29,7 @@ def is_file_of_timings(path: Path) -> bool:
 def read_timings(path: Path, field: str | None = None) -> xr.Dataset:
     """The timings in a file, as `perfield.studies.regimes.model.timings` makes them.
 
-    .npy : (n_ranks, n_steps) or (n_steps). .npz : the same under a name; `rank` and `step` may stand beside
+    .npy : (n_ranks, n_steps) or (n_steps). .npz : the same under a name; `rank` and `step` may be beside
     it. .csv, .parquet : columns rank, step and one of times; or one column per rank and one row per step.
     field : the name of the array or column; may be left out where there is one only. Times are seconds,
     unless the name ends in _ms, _us or _ns. Raises CommandError.
@@ -155,8 +155,8 @@ def _whole_numbers(path: Path, axis: str, values: Any) -> np.ndarray:
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.flatnonzero(~((np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))))
     if len(wrong):
-        told = np.asarray(values)[wrong[0]]
-        raise CommandError(f"'{axis}' in {path} holds {told}; expected whole numbers, from 0 on.")
+        found = np.asarray(values)[wrong[0]]
+        raise CommandError(f"'{axis}' in {path} holds {found}; expected whole numbers, from 0 on.")
     return numbers.astype(np.int64)
 
 

@@ -34,9 +34,9 @@ def phases_of_run(
     ranks : world ranks, None for all. steps : a slice of step indexes that includes both ends, None for all;
     with damaged or missing steps, the others count. samples, times : when, as for `phases`; pass times of
     your own where results of a growing run should fit together.
-    Along oscillator stand `group`, the ranks that step together, and `node_name`. The communication topology
-    (receiver, sender, weight) comes from the messages of at most MOST_FOR_EDGES of these steps, and is left
-    out where none are known. Attributes: run, state.
+    Coordinates along oscillator are `group`, the ranks that step together, and `node_name`. The
+    communication topology (receiver, sender, weight) comes from the messages of at most MOST_FOR_EDGES of
+    these steps, and is left out where none are known. Attributes: run, state.
     Raises RhythmError if the run closed no step, or one only, or has no such rank or step.
     """
     found = phases(closed_steps(run, ranks, steps), times, samples=samples)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from perfield.studies.rhythm.model.blocks import Edges
 
 
-WORTH_TELLING = 0.01  # of a step, or of the phases
+LEAST_SAID = 0.01  # of a step, or of the phases
 
 
 def sentences(course: Course, run: RunDirectory | None = None, n_closed: int = 0) -> Iterator[str]:
     """What a course says, the most important first. run : adds what its clocks and damage mean for it.
-    n_closed : the steps that its ranks closed, where all of these were asked for."""
+    n_closed : the steps that its ranks closed, where no steps were chosen."""
     steps = [moment.step for moment in course.moments if np.isfinite(moment.step)]
     n_steps = round(steps[-1] - steps[0]) if steps else 0
     all_steps = f" (of {n_closed:,}: those in which most ranks have a phase)" if n_steps < n_closed else ""
@@ -66,7 +66,7 @@ def _why_drift(found: Drift) -> str:
 
 def _history(course: Course) -> Iterator[str]:
     widest = course.widest
-    if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * WORTH_TELLING:
+    if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * LEAST_SAID:
         yield (
             f"They were furthest apart at {in_seconds(widest.time_s)} (step {widest.step:,.0f}): "
             f"{steps_apart(widest.spread)} steps."
@@ -101,19 +101,19 @@ def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:
     for absent, verb in ((course.late, "began late"), (course.early, "ended early")):
         if absent:
             ranks = np.array([each.rank for each in absent])
-            told = ""
+            where = ""
             if len(absent) == 1 and verb == "ended early":
-                told = f" (at {in_seconds(absent[0].end_s)}, after {absent[0].steps:,.0f} steps)"
+                where = f" (at {in_seconds(absent[0].end_s)}, after {absent[0].steps:,.0f} steps)"
             elif len(absent) == 1 and np.isfinite(absent[0].begin_s):
-                told = f" (at {in_seconds(absent[0].begin_s)})"
+                where = f" (at {in_seconds(absent[0].begin_s)})"
             count = "it counts" if len(absent) == 1 else "they count"
             when = "until then" if verb == "ended early" else "from then on"
-            yield f"{start(in_ranks(ranks))} {verb}{told}; {count} only {when}."
+            yield f"{start(in_ranks(ranks))} {verb}{where}; {count} only {when}."
     if run is not None and (shared := sharing(placement_of(run)).words):
         yield f"{start(shared)}, and so do phases."
-    if course.unknown >= WORTH_TELLING:
+    if course.unknown >= LEAST_SAID:
         yield (f"{in_percent(course.unknown)} of the phases are unknown, since entries of steps are missing.")
-    if course.uncertainty >= WORTH_TELLING:
+    if course.uncertainty >= LEAST_SAID:
         yield (
             f"Clocks of nodes make phases uncertain by up to {in_number(course.uncertainty)} steps; "
             "distances below that mean nothing."

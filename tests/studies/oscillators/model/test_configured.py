@@ -172,13 +172,13 @@ def test_a_changed_preset_says_so():
         ({"preset": "figure-55"}, "preset = 'figure-55' is unknown; did you mean figure_5"),
     ],
 )
-def test_wrong_tables_are_told_with_a_remedy(changes, sentence):
+def test_wrong_tables_are_reported_with_a_remedy(changes, sentence):
     with pytest.raises(ModelError) as raised:
         experiment(merged(SMALL, changes)).run()
     assert sentence in str(raised.value)
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     with pytest.raises(ModelError) as raised:
         experiment(
             {
@@ -188,6 +188,6 @@ def test_all_mistakes_are_told_at_once():
                 "times": {"end_s": "late"},
             }
         )
-    told = str(raised.value).splitlines()
-    assert len(told) == 5  # two unknown names, an unknown potential, a wrong type, a missing table
-    assert any("'tanhh' is unknown" in line for line in told)
+    out = str(raised.value).splitlines()
+    assert len(out) == 5  # two unknown names, an unknown potential, a wrong type, a missing table
+    assert any("'tanhh' is unknown" in line for line in out)

@@ -163,7 +163,7 @@ def test_one_march_takes_100000_ranks():
         (lambda: march(MaxPlus(chain(3), noise=np.full((2, 3), -2.0)), 2), "make work end before it began"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_a_sentence(make, sentence):
+def test_what_makes_no_sense_is_reported_in_a_sentence(make, sentence):
     with pytest.raises(ModelError) as raised:
         make()
     assert sentence in str(raised.value)

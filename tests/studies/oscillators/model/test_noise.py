@@ -81,7 +81,7 @@ def test_ornstein_uhlenbeck_noise_has_its_deviation_and_correlation():
     )  # 10 holds of 0.1 s
 
 
-def test_noise_ends_when_it_is_told_to():
+def test_noise_ends_when_it_is_reported_to():
     model = chain(5, noise=Noise("paper_uniform", 0.5, until=0.25), **FREE)
     found = oscillate(model, np.zeros(5), np.array([0.0, 0.25, 1.25])).phase.values
     assert found[:, 2] - found[:, 1] == pytest.approx(np.ones(5), abs=1e-9)

@@ -50,7 +50,7 @@ def test_ranks_without_messages_do_not_make_t_comm_zero():
     assert step_times(step, waiting, exchanging)[1].value == pytest.approx(1e-4)
 
 
-def test_steps_whose_work_moves_from_rank_to_rank_are_told_to_be_longer():
+def test_steps_whose_work_moves_from_rank_to_rank_are_reported_to_be_longer():
     compute = np.full((40, 4), 0.001)
     compute[np.arange(40), np.arange(40) % 4] = 0.020  # each rank in turn computes 20 ms
     waiting = compute.max(axis=1, keepdims=True) - compute + 1e-4
@@ -60,13 +60,13 @@ def test_steps_whose_work_moves_from_rank_to_rank_are_told_to_be_longer():
     assert "the model's steps are shorter" in note
 
 
-def test_steps_that_the_slowest_rank_decides_are_not_told_to_be_longer():
+def test_steps_that_the_slowest_rank_decides_get_no_remark():
     step, waiting, exchanging = ranks_that_wait()
     t_comp, t_comm = step_times(step, waiting, exchanging)
     assert remarks_on_times(step, t_comp.value, t_comm.value) == ()
 
 
-def test_frequencies_that_no_coupling_holds_together_are_told_with_their_drift():
+def test_frequencies_that_no_coupling_holds_together_are_reported_with_their_drift():
     edges = topologies.chain(6, bidirectional=True)
     frequency = np.array([100.0, 130.0, 100.0, 100.0, 100.0, 100.0])
     (note,) = remarks_on_coupling(frequency, 20.0, edges)
@@ -78,7 +78,7 @@ def test_frequencies_that_no_coupling_holds_together_are_told_with_their_drift()
 
 
 @pytest.mark.parametrize("frequencies", [[100.0] * 6, [100.0, 103.0, 100.0, 100.0, 100.0, 100.0]])
-def test_frequencies_that_the_coupling_holds_together_are_not_told(frequencies):
+def test_frequencies_that_the_coupling_holds_together_get_no_remark(frequencies):
     assert remarks_on_coupling(np.array(frequencies), 20.0, topologies.chain(6, bidirectional=True)) == ()
 
 

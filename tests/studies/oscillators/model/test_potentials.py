@@ -72,7 +72,7 @@ def test_choice_per_edge_gives_each_edge_its_own_potential():
         found = getattr(both, method)(x)
         assert found[0] == pytest.approx(getattr(Sine(), method)(x[0]))
         assert found[1:] == pytest.approx(getattr(Tanh(2.0), method)(x[1:]))
-    with pytest.raises(ModelError, match="choice for 3 edges, but was asked for x of shape"):
+    with pytest.raises(ModelError, match="choice for 3 edges, but got x of shape"):
         both(np.zeros(4))
     with pytest.raises(ModelError, match="from 0 to 1, one for each edge"):
         PerEdge((Sine(), Tanh()), np.array([0, 2]))

@@ -154,7 +154,7 @@ def test_edges_with_one_in_the_other_direction_are_known():
     assert found.answered.tolist() == [True, True, False, False]
 
 
-def test_isolated_ranks_are_told():
+def test_isolated_ranks_are_reported():
     found = topology(5, [1, 2], [0, 1])
     assert found.isolated.tolist() == [3, 4]
     (note,) = found.remarks
@@ -162,7 +162,7 @@ def test_isolated_ranks_are_told():
     assert "leave them out, or add edges" in note
 
 
-def test_groups_without_edges_between_them_are_told():
+def test_groups_without_edges_between_them_are_reported():
     (note,) = topology(4, [1, 3], [0, 2]).remarks
     assert "falls into 2 groups" in note
 

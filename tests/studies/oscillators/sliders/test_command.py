@@ -136,12 +136,12 @@ def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
     assert "call pip install 'perfield[sliders]'" in capsys.readouterr().err
 
 
-def test_run_that_is_none_is_told(tmp_path, capsys):
+def test_run_that_is_none_is_reported(tmp_path, capsys):
     assert commands.main(["sliders", str(tmp_path / "nothing"), "--no-browser"]) == 2
     assert "nothing does not exist" in capsys.readouterr().err
 
 
-def test_taken_port_is_told(capsys):
+def test_taken_port_is_reported(capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -150,6 +150,6 @@ def test_taken_port_is_told(capsys):
     assert f"port {port} cannot be taken" in capsys.readouterr().err
 
 
-def test_impossible_port_is_told(capsys):
+def test_impossible_port_is_reported(capsys):
     assert commands.main(["sliders", "--port", "70000"]) == 2
     assert "--port 70000 is no port; expected 0 to 65535." in capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_moment_turns_the_circle(page):
     assert all(line.location == pytest.approx(37.5) for line in page.now)
 
 
-def test_settings_that_make_no_model_are_told_and_leave_the_picture(page):
+def test_settings_that_make_no_model_are_reported_and_leave_the_picture(page):
     before = page.lines.data["order"]
     page.of_potential["steepness"].value = 0.0
     assert "steepness = 0 makes no potential" in page.state.text

@@ -87,11 +87,11 @@ def test_same_seed_draws_the_same_trace(program, injected, tmp_path, monkeypatch
 
 def test_trace_holds_latencies_of_the_model(injected):
     folder, _ = injected
-    latency_s, told = read_trace(folder / "perfield-latencies")
+    latency_s, out = read_trace(folder / "perfield-latencies")
     assert latency_s.shape == (2, 16384)
-    assert told["seed"] == 7
-    assert Model.from_json(json.dumps(told["model"])).to_json() == MODEL.to_json()
-    np.testing.assert_allclose(told["share_of_messages_in_regime"], [0.5, 0.5], atol=0.03)
+    assert out["seed"] == 7
+    assert Model.from_json(json.dumps(out["model"])).to_json() == MODEL.to_json()
+    np.testing.assert_allclose(out["share_of_messages_in_regime"], [0.5, 0.5], atol=0.03)
     for low, high, middle in ((0, 1e-3, 200e-6), (1e-3, 1, 3000e-6)):
         of_regime = latency_s[(latency_s > low) & (latency_s < high)]
         np.testing.assert_allclose(np.median(of_regime), middle, rtol=0.01)
@@ -165,7 +165,7 @@ def test_bad_input_starts_nothing_and_says_what_to_do(
     assert not (tmp_path / "perfield-run").exists()
 
 
-def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
+def test_drawn_latencies_are_reported_and_doubted(perfield_cli, program, tmp_path):
     heavy = json.loads(MODEL.to_json())
     heavy.update(emission="student-t", dof=2.0, scale=[1.0, 1.0], field="time of a step")
     heavy["machine"] = {
@@ -175,10 +175,10 @@ def test_drawn_latencies_are_told_and_doubted(perfield_cli, program, tmp_path):
     }
     (tmp_path / "steps.json").write_text(json.dumps(heavy))
     draw = ("inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
-    told = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
-    assert "drew 600 latencies into t: median " in told
-    assert "1.6 ms were measured on average. Student's t has longer outliers" in told
-    assert "this model is of the time of whole steps" in told
+    out = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
+    assert "drew 600 latencies into t: median " in out
+    assert "1.6 ms were measured on average. Student's t has longer outliers" in out
+    assert "this model is of the time of whole steps" in out
 
 
 @pytest.mark.parametrize(

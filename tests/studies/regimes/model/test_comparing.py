@@ -67,7 +67,7 @@ def test_versions_of_one_regime_each_are_refused():
         compared(before, after, None)
 
 
-def test_rare_regimes_are_told_to_be_uncertain():
+def test_rare_regimes_are_reported_to_be_uncertain():
     rare = two_levels(0.998, 0.99)
     found = compared(series(5, model=rare), series(8, model=rare))
     assert any("was in the slow regime only" in note for note in found.notes)

@@ -101,7 +101,7 @@ def test_regimes_without_memory_keep_their_distance():
     for has_memory in (True, False):
         found = fit(times, 3, memory=has_memory)
         assert accuracy(classify(times, found.model), times) >= 0.99
-        assert ("do not last" in " ".join(found.told)) == has_memory
+        assert ("do not last" in " ".join(found.notes)) == has_memory
 
 
 def test_memory_tells_overlapping_levels_apart_and_a_mixture_does_not():
@@ -121,7 +121,7 @@ def test_pooled_fit_serves_several_methods():
     for times in methods:
         assert accuracy(classify(times, found.model), times) >= 0.99
     assert found.ranks.tolist() == [*range(6), *range(4)]
-    assert not any("missing" in line for line in found.told)  # the shorter series lacks no time
+    assert not any("missing" in line for line in found.notes)  # the shorter series lacks no time
 
 
 def test_ranks_are_sampled_evenly_by_their_medians():
@@ -154,7 +154,7 @@ def test_a_few_times_that_are_the_same_are_too_few(shape):
 def test_constant_times_are_one_regime_without_a_fit():
     times = timings(np.full((3, 40), 2e-3))
     found = fit(times)
-    assert "one regime, and nothing was fitted" in found.told[0]
+    assert "one regime, and nothing was fitted" in found.notes[0]
     assert (classify(times, found.model)[REGIME] == 0).all() and len(found.choice) == 0
 
 
@@ -169,12 +169,12 @@ def test_times_that_are_all_unknown_are_refused(value):
         fit(timings(np.full((2, 600), value)), 2)
 
 
-def test_unknown_times_are_told_and_belong_to_no_regime():
+def test_unknown_times_are_reported_and_belong_to_no_regime():
     times = simulated(TWO, 4, 500, seed=5)
     times[TIME].values[[0, 1, 1, 2], [7, 8, 9, 10]] = [np.nan, -1, np.inf, 0]
     found = fit(times, 2)
-    told = " ".join(found.told)
-    assert "1 of 2000 sampled times is negative" in told and "2 of 2000 sampled times are missing" in told
+    notes = " ".join(found.notes)
+    assert "1 of 2000 sampled times is negative" in notes and "2 of 2000 sampled times are missing" in notes
     classified = classify(times, found.model)
     assert (classified[REGIME].values[[0, 1, 1, 2], [7, 8, 9, 10]] == -1).all()
     assert int((classified[REGIME] == -1).sum()) == 4
@@ -187,11 +187,11 @@ def test_one_rank_is_enough():
 
 
 @pytest.mark.parametrize("emission", EMISSIONS)
-def test_more_regimes_than_the_times_carry_are_told(emission):
+def test_more_regimes_than_the_times_carry_are_reported(emission):
     times = simulated(TWO, 4, 700, seed=1)
     found = fit(times, 4, emission=emission)
     assert found.model.n_regimes == 2
-    assert "4 regimes were asked for, but the times carry only 2" in " ".join(found.told)
+    assert "4 regimes were requested, but the times carry only 2" in " ".join(found.notes)
     assert accuracy(classify(times, found.model), times) >= 0.99
 
 
@@ -211,7 +211,7 @@ def test_a_state_of_almost_no_times_is_dropped():
     times[TIME].values[0, [700, 1500]] = 1e-2
     found = fit(times, 2, emission="log-gaussian", merge=False)  # without merging, nor by BIC
     assert found.model.n_states == 1
-    assert "carry only 1: one of 2 states held less than 0.1 % of the times" in found.told[0]
+    assert "carry only 1: one of 2 states held less than 0.1 % of the times" in found.notes[0]
 
 
 def test_one_long_event_is_a_regime():
@@ -240,20 +240,20 @@ def test_times_of_two_values_are_two_regimes():
         assert accuracy(classify(times, model), truth) > 0.98
 
 
-def test_a_fit_that_does_not_converge_is_told(monkeypatch):
+def test_a_fit_that_does_not_converge_is_reported(monkeypatch):
     monkeypatch.setattr("perfield.studies.regimes.model.states.MAX_ITERATIONS", 2)
     found = fit(simulated(TWO, 4, 500, seed=1), 2, n_starts=1)
-    assert "did not converge in 2 iterations" in " ".join(found.told)
+    assert "did not converge in 2 iterations" in " ".join(found.notes)
 
 
-def test_regimes_that_overlap_are_told():
+def test_regimes_that_overlap_are_reported():
     near = model_of([1, 1.05], [0.06, 0.06], [[0.9, 0.1], [0.1, 0.9]])
-    told = " ".join(fit(simulated(near, 8, 1000, seed=1), 2, emission="log-gaussian").told)
-    assert "the regimes overlap" in told
+    notes = " ".join(fit(simulated(near, 8, 1000, seed=1), 2, emission="log-gaussian").notes)
+    assert "the regimes overlap" in notes
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "notes"),
     [
         ({"emission": "gamma"}, "'gamma' is unknown; expected one of student-t"),
         ({"n_regimes": 0}, "0 regimes; expected 1 to 8"),
@@ -263,6 +263,6 @@ def test_regimes_that_overlap_are_told():
         ({"n_sampled": 0}, "expected at least 1 of each"),
     ],
 )
-def test_arguments_that_cannot_be_are_refused(wrong, told):
-    with pytest.raises(RegimeError, match=told):
+def test_arguments_that_cannot_be_are_refused(wrong, notes):
+    with pytest.raises(RegimeError, match=notes):
         fit(simulated(TWO, 2, 500, seed=1), **{"n_regimes": 2, **wrong})

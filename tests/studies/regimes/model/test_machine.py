@@ -49,19 +49,19 @@ def test_regime_that_did_not_occur_counts_as_none():
     assert machine_of(quiet, two_levels()).share.tolist() == [1, 0]
 
 
-def test_differences_are_told_and_likeness_too():
+def test_differences_are_reported_and_likeness_too():
     now = pattern(share=[0.5, 0.5], mean_s=[1e-3, 6e-3])
-    told = " ".join(compared(now, pattern()))
-    assert "The fast regime occurs less often: in 50 % of the steps, before in 74 %." in told
-    assert "The slow regime occurs more often: in 50 % of the steps, before in 26 %." in told
-    assert "A step there takes 1.99 times as long (6 ms, before 3" in told
+    out = " ".join(compared(now, pattern()))
+    assert "The fast regime occurs less often: in 50 % of the steps, before in 74 %." in out
+    assert "The slow regime occurs more often: in 50 % of the steps, before in 26 %." in out
+    assert "A step there takes 1.99 times as long (6 ms, before 3" in out
     alike = list(compared(pattern(), pattern()))
     assert len(alike) == 2 and all("as often as before" in line for line in alike)
 
 
 def test_lengths_of_stay_that_are_not_known_are_not_compared():
-    told = " ".join(compared(pattern(), pattern(dwell_steps=[20, 0.0])))
-    assert "inf" not in told and "A stay there" not in told
+    out = " ".join(compared(pattern(), pattern(dwell_steps=[20, 0.0])))
+    assert "inf" not in out and "A stay there" not in out
 
 
 def test_pattern_with_too_few_numbers_is_refused():

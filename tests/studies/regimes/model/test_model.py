@@ -42,19 +42,19 @@ def test_largest_takes_the_slowest_rank_of_each_step():
 
 
 def test_a_model_survives_its_file():
-    model = two_levels(told=["a sentence"])
+    model = two_levels(notes=["a sentence"])
     again = Model.from_json(model.to_json())
     np.testing.assert_array_equal(again.transition, model.transition)
-    assert (again.emission, again.dof, again.told) == (model.emission, None, ("a sentence",))
+    assert (again.emission, again.dof, again.notes) == (model.emission, None, ("a sentence",))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "3"])
-def test_a_file_that_is_no_model_is_told(text):
+def test_a_file_that_is_no_model_is_reported(text):
     with pytest.raises(RegimeError, match="no model of regimes"):
         Model.from_json(text)
 
 
-def test_a_model_of_another_version_is_told():
+def test_a_model_of_another_version_is_reported():
     text = json.dumps({**json.loads(two_levels().to_json()), "perfield_regimes": 7})
     with pytest.raises(RegimeError, match=r"version 7.*version 1"):
         Model.from_json(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow phases that cluster in a part of the machine are told; those that do not are not."""
+"""Slow phases that cluster in a part of the machine are reported; those that do not are not."""
 
 import numpy as np
 from observed_runs import plain_placement

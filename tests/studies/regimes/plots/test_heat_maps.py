@@ -59,7 +59,7 @@ def test_joined_cells_show_mean_times_and_mean_colours():
     assert "mixed colours: a cell covers 3 steps" in axes.get_title(loc="left")
 
 
-def test_long_times_beyond_the_colours_are_told():
+def test_long_times_beyond_the_colours_are_reported():
     values = np.append(np.linspace(1e-3, 1.1e-3, 300), 0.5)
     axes = drawn(regimes.times_map, longest(values, np.zeros(301)))
     assert "orange: longer, up to 500 ms" in axes.get_title(loc="left")

@@ -66,10 +66,10 @@ def test_many_regimes_have_panels_of_their_own_and_a_legend_beside_the_title(run
     raise AssertionError("no title says 6 regimes")
 
 
-def test_injected_latencies_are_told_on_both_pages(tmp_path, times):
+def test_injected_latencies_are_reported_on_both_pages(tmp_path, times):
     path = regime_runs.write(tmp_path / "planted", regime_runs.planted(n_steps=400))
-    told = json.loads((path / "run.json").read_text())
-    (path / "run.json").write_text(json.dumps({**told, "injected": {"mean_s": 1e-3}}))
+    out = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**out, "injected": {"mean_s": 1e-3}}))
     run = perfield.open(path)
     assert "planted, latencies injected; 2 ranks" in texts(regimes.of_run(run, times=times))
     assert "latencies injected; half of its steps" in texts(regimes.spread_of_run(run, times=times))

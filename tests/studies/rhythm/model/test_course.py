@@ -86,12 +86,12 @@ def test_delay_that_travelled_names_the_rank_of_the_fall():
     stamps = {name: (("step", "rank"), steps[name]) for name in ("begin_s", "end_s")}
     found = phases(xr.Dataset(stamps, {"step": np.arange(100), "rank": np.arange(8)}), samples=1000)
     times = (steps[name] for name in ("begin_s", "end_s", "compute_time_s", "waiting_time_s"))
-    told = course(found, waves=idle_waves(*times, *edges))
+    out = course(found, waves=idle_waves(*times, *edges))
     assert course(found).fall.delay_s == 0
-    assert (told.fall.rank, told.fall.delay_s) == (5, pytest.approx(0.2, rel=0.05))
+    assert (out.fall.rank, out.fall.delay_s) == (5, pytest.approx(0.2, rel=0.05))
 
 
-def test_absent_ranks_and_unknown_phases_are_told():
+def test_absent_ranks_and_unknown_phases_are_reported():
     stamps = rhythm_runs.waiting(4, 100)
     del stamps[1][60:]
     stamps[2][:20] = [None] * 20

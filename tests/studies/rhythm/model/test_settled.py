@@ -59,7 +59,7 @@ def test_change_in_the_last_tenth_is_no_settling():
     assert found.words.startswith("The ranks have not settled. At the end, 12 ranks are synchronised")
 
 
-def test_state_that_comes_and_goes_is_told_with_its_share_of_the_time():
+def test_state_that_comes_and_goes_is_reported_with_its_share_of_the_time():
     periods = np.zeros((12, 1001))
     periods[:6, np.arange(1001) % 10 == 5] = 0.5  # two clusters in a tenth of the time, again and again
     found = settled(state(run_of(periods)))

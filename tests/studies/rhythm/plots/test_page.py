@@ -190,7 +190,7 @@ def test_circle_names_groups_of_oscillators(axes):
         assert sorted(text.get_text() for text in axes.texts if text.get_text()) == ["0-2", "3-7"]
 
 
-def test_many_ranks_are_chosen_and_told():
+def test_many_ranks_are_chosen_with_a_note():
     figure = rhythm.page(wave(n=1200, step=0.001), potential=Tanh(1.0))
     assert "Of 24 of 1,200 oscillators" in axes_of(figure, "e").get_title(loc="left")
     assert "Of 512 of 1,200 oscillators" in axes_of(figure, "i").get_title(loc="left")
@@ -208,11 +208,11 @@ def test_ranks_are_arranged_by_node_with_their_edges_and_steps(axes):
     ).assign_coords(node_name=("oscillator", names))
     by_node = rhythm.Shown(found).arranged("node_name")
     assert by_node.phases["oscillator"].values.tolist() == [1, 3, 0, 2]
-    told = {
+    out = {
         (by_node.places[r], by_node.places[s])
         for r, s in zip(by_node.topology.receiver, by_node.topology.sender)
     }
-    assert told == {(1, 0), (2, 1), (3, 2)}  # the same ranks receive from the same ones
+    assert out == {(1, 0), (2, 1), (3, 2)}  # the same ranks receive from the same ones
     image = panels.timeline(axes, steps, by_node)
     waits = np.nanmean(image.get_array().filled(np.nan), axis=1)
     assert waits == pytest.approx([10, 30, 0, 20], abs=1.0)

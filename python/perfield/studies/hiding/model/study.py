@@ -147,7 +147,7 @@ def _classified(
     except RegimeError as error:
         notes.append(f"{what}: no regimes: {error}")
         return each
-    notes += [f"{what}: {sentence}" for sentence in fitted.told]
+    notes += [f"{what}: {sentence}" for sentence in fitted.notes]
     found = {}
     for name, times in each.items():
         regimes = classify(times, fitted.model)

@@ -63,10 +63,10 @@ class Stages:
 
 @dataclass(frozen=True)
 class Stop:
-    """A rank that stops for some steps: its phase stands still while the others go on.
+    """A rank that stops for some steps: its phase stops while the others advance.
 
     oscillator : which one. start : s. steps : how many of its own periods (2 pi / omega at the start) it
-    stands, above 0; afterwards it is late by so many steps, less what it was pulled meanwhile (nothing).
+    stops, above 0; afterwards it is late by so many steps, less what it was pulled meanwhile (nothing).
     """
 
     oscillator: int

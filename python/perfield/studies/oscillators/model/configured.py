@@ -135,7 +135,7 @@ KEYS: dict[str, dict[str, tuple[str, str]]] = {
         "values": ("numbers", "phases: rad, one per rank"),
     },
     "stops": {
-        "rank": ("integer", "stands still ..."),
+        "rank": ("integer", "stops ..."),
         "start_s": ("number", "... from here ..."),
         "steps": ("number", "... for so many of its steps"),
     },
@@ -189,7 +189,7 @@ def experiment(tables: Tables) -> Experiment:
     """
     tables = with_preset(tables)
     mistakes = _mistakes(tables)
-    told = [sentence for sentences in mistakes.values() for sentence in sentences]
+    errors = [sentence for sentences in mistakes.values() for sentence in sentences]
 
     def tried(name: str, make: Callable[..., Any], *arguments: Any) -> Any:
         """make(the table, ...), unless that table is known to be wrong; None if it cannot."""
@@ -198,7 +198,7 @@ def experiment(tables: Tables) -> Experiment:
         try:
             return make(tables.get(name, {}), *arguments)
         except ModelError as error:
-            told.append(str(error))
+            errors.append(str(error))
             return None
 
     edges = tried("topology", _topology)
@@ -212,7 +212,7 @@ def experiment(tables: Tables) -> Experiment:
     start = tried("initial", _start, n)
     v_p = None if frequency is None else tried("coupling", lambda table: _coupling(table, frequency))
     model = None
-    if not told:
+    if not errors:
         model = tried(
             "coupling",
             lambda table: Model(
@@ -228,8 +228,8 @@ def experiment(tables: Tables) -> Experiment:
                 stops=stops,
             ),
         )
-    if told:
-        raise ModelError("\n".join(told))
+    if errors:
+        raise ModelError("\n".join(errors))
     return Experiment(
         model, start, times, tables.get("seed", 0), tables.get("title", ""), dict(tables.get("solver", {}))
     )

@@ -30,7 +30,7 @@ def spaced(n: int, *, gap: float | None = None) -> np.ndarray:
 
 
 def perturbed(n: int, *, value: float = 1.5 * np.pi, first: int = 1) -> np.ndarray:
-    """0, but for the `first` oscillators, which stand at `value` (rad).
+    """0, but for the `first` oscillators, which start at `value` (rad).
 
     The paper's figures have 3 pi / 2 on one. A positive value is AHEAD of the others.
     """

@@ -177,11 +177,11 @@ class _Integration:
                 shortest = self.shortest_delay(middle)
                 solver = DelayedRK45(rate, begin, y, end, past=self.past, shortest_delay=shortest, **of)
             while solver.status == "running":
-                told = solver.step()
+                why = solver.step()
                 steps += solver.t < end  # a jump of a parameter asks for a step of its own
                 if solver.status == "failed" or steps >= most_steps:
-                    told = told or f"{steps} steps were not enough"
-                    raise ModelError(_stalled(solver.t, self.times, told))
+                    why = why or f"{steps} steps were not enough"
+                    raise ModelError(_stalled(solver.t, self.times, why))
                 # the end of a piece cuts its last step short
                 step = max(step or 0.0, solver.h_abs) if solver.t == end else solver.h_abs
                 self.keep(solver)
@@ -201,7 +201,7 @@ class _Integration:
             self.next += 1
 
     def noise_of_pieces(self) -> Callable[[float], tuple[np.ndarray | None, ...]]:
-        """(factor, term) of the noise in the piece around a time; asked for one piece after the other."""
+        """(factor, term) of the noise in the piece around a time; for one piece after the other."""
         noise, n = self.model.noise, len(self.initial)
         if noise is None:
             return lambda time: (None, None)
@@ -247,7 +247,7 @@ class _Integration:
         # Kuramoto: sum_j sin(theta_j - theta_i) = Im(exp(-i theta_i) sum_j exp(i theta_j)).
         all_to_all = edges.n_edges == n * (n - 1)
         classical = isinstance(potential, Sine) and all_to_all and even and self.past is None
-        standing = np.array([who for first, last, who in self.stops if first <= time < last], int)
+        stopped = np.array([who for first, last, who in self.stops if first <= time < last], int)
         difference = self.difference(time)
 
         def pulls(now: float, phase: np.ndarray) -> np.ndarray:
@@ -276,8 +276,8 @@ class _Integration:
                 rate -= frame
             if term is not None:
                 rate += term
-            if len(standing):
-                rate[standing] = -frame
+            if len(stopped):
+                rate[stopped] = -frame
             return rate
 
         return right_hand_side

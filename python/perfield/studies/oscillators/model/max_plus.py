@@ -196,7 +196,7 @@ def march(program: MaxPlus, n_steps: int, *, seed: int = 0) -> xr.Dataset:
 
 
 def like(model: Model, initial: np.ndarray, protocol: str = EAGER) -> MaxPlus:
-    """The program that an oscillator model stands for: same topology, steps of 2 pi / omega, same start.
+    """The program of an oscillator model: same topology, steps of 2 pi / omega, same start.
 
     initial : rad (n,), phases at the start: the oscillator furthest ahead begins its first step at once, the
     others begin as much later as they are behind. A `Stop` makes the work of its rank so much longer. Noise,

@@ -33,7 +33,7 @@ class Model:
     noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay`
     or `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay
     shifts no difference of oscillators that march in step; else each lags what it follows by omega tau.
-    stops : ranks that stand still for some steps, each a `Stop`.
+    stops : ranks that stop for some steps, each a `Stop`.
     """
 
     topology: Topology

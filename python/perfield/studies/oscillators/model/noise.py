@@ -46,7 +46,7 @@ class Noise:
     of the rate; KINDS says more. hold : s, for which a number holds; hold h begins at h times `hold`.
     until : s, after which all noise ends. correlation : s, in which an Ornstein-Uhlenbeck process forgets.
 
-    The rate in eq. 6 stands on both sides; here the noise multiplies the rate without noise, as (1 + size r).
+    The rate in eq. 6 is on both sides; here the noise multiplies the rate without noise, as (1 + size r).
     The paper gives sizes from 1 % to 2000 %; its figures fit 2 % to 20 %.
     """
 

@@ -25,10 +25,10 @@ from perfield.text import counted, in_bytes, in_number, in_percent, in_seconds
 # connections, the receiver inside MPI, where it waits for another rank.
 EAGER_LIMITS = {"Open MPI": (4_040, 65_480), "MPICH": (8_255, 8_255)}
 OTHER_EAGER_LIMIT = 16_384
-_RARE = 0.05  # of as many waits as usual
+_RARE = 0.05  # of as many waits as expected
 
-_LONGER = 2.0  # times t_comp + t_comm from which on steps are told to be longer
-_DRIFT = 0.05  # of a step per step, from which on ranks that the model cannot hold together are told
+_LONGER = 2.0  # times t_comp + t_comm from which on a remark says that steps are longer
+_DRIFT = 0.05  # of a step per step, from which on a remark names ranks that the model cannot hold together
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def kappa_of(edges: Topology, completion: Completion | None) -> Parameter:
         (np.maximum if grouped else np.add).at(each[way], edges.receiver[there], far)
     found = each.max(axis=0)
     value = float(np.median(found[edges.degree > 0]))
-    distances = ", ".join(f"{d:+d}" for d in _usual(distance))
+    distances = ", ".join(f"{d:+d}" for d in _most_common(distance))
     if completion is None:
         how = "sum of distances, as the run has no calls of MPI, so single waits are assumed"
     elif grouped:
@@ -264,7 +264,7 @@ def kappa_of(edges: Topology, completion: Completion | None) -> Parameter:
     return Parameter("kappa", value, "1", f"{how}, median over ranks; {sent}")
 
 
-def _usual(distance: np.ndarray, most: int = 4) -> list[int]:
+def _most_common(distance: np.ndarray, most: int = 4) -> list[int]:
     """The distances that most edges have, at most `most`, ascending."""
     values, count = np.unique(distance, return_counts=True)
     return sorted(values[np.argsort(-count, kind="stable")[:most]].tolist())

@@ -142,7 +142,7 @@ class MexicanHat:
     """V(x) = (4 depth / radius) (y^3 - y) with y = x / radius: the slope of the hat of Figure 1.
 
     Its energy, depth (y^4 - 2 y^2), has a hill at 0 and minima of -`depth` at |x| = `radius` (rad): a pair
-    keeps a distance of one radius. The paper draws the hat and gives no formula; this is the usual one.
+    keeps a distance of one radius. The paper draws the hat and gives no formula; this is the common one.
     """
 
     radius: float = 2 * np.pi / 3
@@ -235,7 +235,7 @@ class PerEdge:
         x = np.asarray(x, float)
         if x.shape[:1] != self.which.shape:
             raise ModelError(
-                f"the potential has a choice for {len(self.which)} edges, but was asked for x of shape "
+                f"the potential has a choice for {len(self.which)} edges, but got x of shape "
                 f"{x.shape}; make the choices in the order of the topology's edges."
             )
         found = np.empty_like(x)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models ready to run: those of the paper's figures, the classical Kuramoto model, and a Mexican hat.
 
-The paper leaves out some numbers (s, sigma, c) and contradicts itself in others. What stands here instead is
+The paper leaves out some numbers (s, sigma, c) and contradicts itself in others. The values here are
 said in each preset's `about`.
 """
 

@@ -95,7 +95,7 @@ def all_to_all(n: int) -> Topology:
 def random_graph(n: int, probability: float, *, seed: int, directed: bool = True) -> Topology:
     """An Erdos-Renyi graph: each pair has an edge with this probability; directed : each way by itself.
 
-    The same seed gives the same graph. `Topology.is_connected` and `remarks` tell whether it falls apart.
+    The same seed gives the same graph. `Topology.is_connected` and `remarks` say whether it falls apart.
     """
     if not 0 < probability <= 1:
         raise ModelError(

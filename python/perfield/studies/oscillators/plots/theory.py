@@ -99,9 +99,9 @@ def potentials(
         ("(a) Programs that scale", "all attract: a sender that is ahead (x > 0) pulls its receiver on"),
         ("(b) Programs with a bottleneck", "neighbours that are close repel one another; dots: a pair stays"),
     )
-    for axes, kinds, told in zip(drawn, both, words):
+    for axes, kinds, texts in zip(drawn, both, words):
         _potentials(axes, kinds)
-        head(axes, *told)
+        head(axes, *texts)
     drawn[0].set_ylabel("V(x)")
     return figure
 
@@ -121,7 +121,7 @@ def _potentials(axes: Axes, kinds: Mapping[str, Potential]) -> None:
 def matrices(topologies: Mapping[str, Topology] | None = None, figure: Figure | None = None) -> Figure:
     """Draws communication topologies as matrices: a filled cell where the row receives from the column.
 
-    topologies : words to a Topology; by default both of Figure 4. Of more than 512 ranks a cell stands for
+    topologies : words to a Topology; by default both of Figure 4. Of more than 512 ranks a cell joins
     several. Weights are colours where they differ.
     """
     given = topologies or {

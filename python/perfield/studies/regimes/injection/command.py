@@ -129,8 +129,8 @@ def trace_of(arguments: argparse.Namespace) -> Path:
             if not file.read(len(START)).startswith(START.encode()):
                 raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
     model, measured_s = latency_model(Path(arguments.model))
-    latency_s, told = drawn(model, arguments.series, arguments.messages, arguments.seed)
-    write_trace(path, latency_s, repeats=not arguments.once, told=told)
+    latency_s, about = drawn(model, arguments.series, arguments.messages, arguments.seed)
+    write_trace(path, latency_s, repeats=not arguments.once, about=about)
     for line in sentences(latency_s, model, measured_s, path):
         print(f"perfield inject: {line}", file=sys.stderr, flush=True)
     return path

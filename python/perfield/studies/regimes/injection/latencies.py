@@ -25,13 +25,13 @@ OFFSET = 4096  # of the numbers, unless the lines before them are longer
 
 
 def write_trace(
-    path: Path | str, latency_s: Any, *, repeats: bool = True, told: Mapping[str, Any] | None = None
+    path: Path | str, latency_s: Any, *, repeats: bool = True, about: Mapping[str, Any] | None = None
 ) -> None:
     """Writes latencies as a trace, which `perfield inject --trace` takes.
 
     latency_s : (n_series, n_messages), or (n_messages) for all ranks, in seconds, from 0 to LONGEST_S. The
     k-th message that rank r gets from any one other rank takes latency_s[r % n_series, k]. repeats : messages
-    beyond the last one start again at the first; else they are not delayed. told : where the latencies come
+    beyond the last one start again at the first; else they are not delayed. about : where the latencies come
     from; goes into the file and the run. Raises RegimeError for latencies that cannot be injected, OSError
     for the file.
     """
@@ -53,7 +53,7 @@ def write_trace(
         "repeats": repeats,
         "mean_s": float(values.mean()),
         "longest_s": float(values.max()),
-        **(told or {}),
+        **(about or {}),
     }
     text = json.dumps(body)
     offset = max(OFFSET, len(text.encode()) + 200)
@@ -64,7 +64,7 @@ def write_trace(
 
 
 def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
-    """The latencies of a trace, (n_series, n_messages) in seconds, and what it tells of them.
+    """The latencies of a trace, (n_series, n_messages) in seconds, and what it says of them.
 
     Raises RegimeError if the file is no trace of this version, OSError if it cannot be read.
     """
@@ -87,17 +87,17 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
             "draw it again with `perfield inject --model FILE`."
         )
     try:
-        told = json.loads(line)
+        about = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise RegimeError(
             f"{path} has a second line that is no JSON: {error}; draw it again with `perfield inject --model "
             "FILE`."
         ) from error
-    return values.reshape(n_series, n_messages) * 1e-9, told
+    return values.reshape(n_series, n_messages) * 1e-9, about
 
 
 def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """Latencies drawn from a fitted model, one for each message of a pair of ranks, and what to tell of them.
+    """Latencies drawn from a fitted model, one for each message of a pair of ranks, and what they are.
 
     Returns (n_series, n_messages) in seconds and a dict for `write_trace`. Draws below 0 (of Gaussian models)
     become 0, and draws above ten times the 99.9th percentile of all become that: a Student's t of logarithms
@@ -107,7 +107,7 @@ def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.n
     values = times[TIME].values
     longest = min(10 * float(np.quantile(values, 0.999)), LONGEST_S)
     shares = np.bincount(times[REGIME].values.ravel(), minlength=model.n_regimes) / values.size
-    told = {
+    about = {
         "seed": seed,
         "model": json.loads(model.to_json()),
         "share_of_messages_in_regime": shares.tolist(),
@@ -115,4 +115,4 @@ def drawn(model: Model, n_series: int, n_messages: int, seed: int) -> tuple[np.n
         "above_limit_cut": int((values > longest).sum()),
         "limit_s": longest,
     }
-    return np.clip(values, 0, longest), told
+    return np.clip(values, 0, longest), about

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perfield.studies.regimes.model import Model
 
 
-FAR = 1.5  # times the measured mean; a mean of draws beyond is told
+FAR = 1.5  # times the measured mean; a mean of draws beyond gets a sentence
 
 
 def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path) -> Iterator[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Confidence intervals of what neighbouring steps make alike: the circular block bootstrap.
 
-Steps of a regime follow one another, so a thousand of them tell less than a thousand independent ones. Blocks
+Steps of a regime follow one another, so they hold less information than independent ones. Blocks
 of steps keep that likeness, and all ranks are drawn together, so likeness between ranks is kept, too.
 Politis, Romano, "A circular block-resampling procedure for stationary data", 1992.
 """

@@ -41,17 +41,17 @@ def levels(start: states.Start, found: states.States) -> np.ndarray:
 
 def doubts(start: states.Start, found: states.States, regime: np.ndarray) -> list[str]:
     """Sentences about the convergence, memory and overlap of the regimes found."""
-    told = []
+    notes = []
     n_regimes = int(regime.max()) + 1
     if not found.has_converged:
-        told.append(
+        notes.append(
             f"the fit did not converge in {states.MAX_ITERATIONS} iterations: its regimes are provisional; "
             "fit fewer regimes, or measure more steps."
         )
     if n_regimes == 1:
-        return told
+        return notes
     if start.has_memory and states.memory(states.lumped(found.hidden, found.share, regime)).max() < 0.1:
-        told.append(
+        notes.append(
             "the regimes do not last: the regime of a step says nothing about that of the next, as in a "
             "mixture without memory."
         )
@@ -60,8 +60,8 @@ def doubts(start: states.Start, found: states.States, regime: np.ndarray) -> lis
     known = probability[np.isfinite(probability)]
     uncertain = float((known < CERTAIN).mean())
     if uncertain > MOST_UNCERTAIN:
-        told.append(
+        notes.append(
             f"the regimes overlap: {100 * uncertain:.0f} % of the sampled times are in theirs with a "
             f"probability below {CERTAIN:g}; fit fewer regimes, or read shares of steps with care."
         )
-    return told
+    return notes

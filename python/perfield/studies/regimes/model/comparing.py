@@ -228,7 +228,7 @@ def _pooled(
     classified = [classify(side, pooled.model) for side in sides]
     missing = list(_missing(classified, pooled.model.n_regimes, names))
     if pooled.model.n_regimes > 1 and not missing:
-        return pooled.model, classified, False, list(pooled.told)
+        return pooled.model, classified, False, list(pooled.notes)
     # Regimes of one side only: either the versions differ by more than a regime scatters, or the machine did.
     own = [fit(side, n_regimes, emission=emission) for side in sides]
     levels = [_levels(classify(side, each.model), each.model) for side, each in zip(sides, own)]
@@ -258,7 +258,7 @@ def _pooled(
         f"{how}; a machine that was that much faster throughout one of the runs would look the same: measure "
         "both in turn"
     )
-    return pooled.model, classified, True, [note, *pooled.told]
+    return pooled.model, classified, True, [note, *pooled.notes]
 
 
 def _with_two(

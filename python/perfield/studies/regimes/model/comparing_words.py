@@ -21,10 +21,11 @@ YES = "yes: the 95 % interval leaves out no change"
 def other_ranks(n_ranks: list[int], names: list[str]) -> Iterator[str]:
     """What another number of ranks does to the longest time of all."""
     if n_ranks[0] != n_ranks[1]:
-        told = [counted(n, "rank") for n in n_ranks]
+        counts = [counted(n, "rank") for n in n_ranks]
         yield (
-            f"{names[0]} has {told[0]} and {names[1]} {told[1]}: the longest time of more ranks is slow more "
-            "often on the same machine, so means and shares of steps say little; measure on as many ranks"
+            f"{names[0]} has {counts[0]} and {names[1]} {counts[1]}: the longest time of more ranks is "
+            "slow more often on the same machine, so means and shares of steps say little; measure on as "
+            "many ranks"
         )
 
 
@@ -43,7 +44,7 @@ def in_words(found: RegimeComparison, field: str, n_ranks: list[int], notes: lis
 
 def as_json(found: RegimeComparison, notes: list[str]) -> dict[str, Any]:
     """The comparison as plain values; docs/regimes.md explains them."""
-    told = {
+    entries = {
         name: getattr(found, name)
         for name in (
             "verdict",
@@ -56,7 +57,7 @@ def as_json(found: RegimeComparison, notes: list[str]) -> dict[str, Any]:
             "from_shares",
         )
     }
-    return {**told, "notes": notes, "model": json.loads(found.model.to_json())}
+    return {**entries, "notes": notes, "model": json.loads(found.model.to_json())}
 
 
 def _improvement_row(one: Improvement) -> dict[str, str]:

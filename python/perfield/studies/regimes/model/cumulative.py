@@ -19,7 +19,7 @@ from perfield.studies.regimes.model.timings import REGIME, TIME, known_points, t
 def known_times(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
     """All known times in s, (n_known); of one regime, if its number is given.
 
-    Raises RegimeError if a regime is asked for and the timings are not classified.
+    Raises RegimeError if a regime is given and the timings are not classified.
     """
     return times[TIME].values[known_points(times, regime)]
 

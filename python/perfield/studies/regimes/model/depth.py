@@ -44,7 +44,7 @@ def distributions(
     """Cumulative distribution of the times of each rank: (n_some, len(grid)) shares of steps not longer than
     that, and the ranks (n_some). Ranks without a known time are left out.
 
-    grid_s : ascending, in s. regime : counts only its steps. Raises RegimeError if that is asked for and the
+    grid_s : ascending, in s. regime : counts only its steps. Raises RegimeError if that is given and the
     timings are not classified.
     """
     values, known = times[TIME].values, known_points(times, regime)

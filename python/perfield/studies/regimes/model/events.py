@@ -22,7 +22,7 @@ COLUMNS = ("start", "end", "n_steps", "ranks", "nodes", "cost_s", "rank_s")
 
 
 def events(classified: xr.Dataset, placement: Placement | None = None) -> pd.DataFrame:
-    """The events in which ranks were in the slowest regime, the dearest first.
+    """The events in which ranks were in the slowest regime, the costliest first.
 
     An event joins stretches of slow steps of different ranks that lie together in time: half of the steps of
     both are in both. Columns: start, end, the first and last step, by their labels; n_steps; ranks, a tuple;
@@ -81,12 +81,12 @@ def stretches(is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _excess(time_s: np.ndarray, regime: np.ndarray, is_slow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the slow regime adds to each point, and to the longest rank of each step; at least 0."""
-    usual = np.where((regime != UNKNOWN) & ~is_slow, time_s, np.nan)
-    all_known = np.isfinite(usual)
-    everyone = float(np.median(usual[all_known])) if all_known.any() else float(np.nanmin(time_s))
+    quick = np.where((regime != UNKNOWN) & ~is_slow, time_s, np.nan)
+    all_known = np.isfinite(quick)
+    everyone = float(np.median(quick[all_known])) if all_known.any() else float(np.nanmin(time_s))
     has_any = all_known.any(axis=1)
     typical = np.full(len(time_s), everyone)
-    typical[has_any] = np.nanmedian(usual[has_any], axis=1)
+    typical[has_any] = np.nanmedian(quick[has_any], axis=1)
     without = np.where(is_slow, np.minimum(time_s, typical[:, np.newaxis]), time_s)
     excess = np.nan_to_num(time_s - without)
     longest, left = (np.fmax.reduce(table, axis=0) for table in (time_s, without))

@@ -26,12 +26,12 @@ class Fit:
 
     model : of the sampled ranks. choice : one row per number of states that was tried: n_regimes, n_states,
     log_likelihood (of times in seconds), aic, bic (the smallest is the best) and is_chosen.
-    told : sentences that a user must know. ranks : (n_sampled) those that the model was fitted to.
+    notes : sentences that a user must know. ranks : (n_sampled) those that the model was fitted to.
     """
 
     model: Model
     choice: pd.DataFrame
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     ranks: np.ndarray
 
 
@@ -55,20 +55,20 @@ def fit(
     may need several states; False, with emission "gaussian": the paper's fit.
     Raises RegimeError for times that cannot carry that many regimes, and for unknown arguments.
     """
-    ranks, values, told = sampling.sampled(times, n_sampled)
+    ranks, values, notes = sampling.sampled(times, n_sampled)
     name = times[TIME].attrs.get("long_name", "time")
     _check(n_regimes, emission, dof, n_sampled, n_starts)
     if sampling.is_constant(values) and sampling.longest_row(values) >= FEWEST_STEPS:
-        return _constant(values, emission, dof, name, told, ranks)
+        return _constant(values, emission, dof, name, notes, ranks)
     sampling.check_enough(values, n_regimes or 2)
     least, has_ticks = sampling.resolution(values if emission == "gaussian" else np.log(values))
     start = states.Start(
         values, emission, dof if emission == "student-t" else None, n_starts, seed, memory, least, has_ticks
     )
     search = _chosen(start) if n_regimes is None else _asked(start, n_regimes, merge)
-    told = (*told, *search.told, *checks.doubts(start, search.found, search.regime))
-    model = states.model_of(start, search.found, search.regime, name, told)
-    return Fit(model, _table(start, search), told, ranks)
+    notes = (*notes, *search.notes, *checks.doubts(start, search.found, search.regime))
+    model = states.model_of(start, search.found, search.regime, name, notes)
+    return Fit(model, _table(start, search), notes, ranks)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Search:
     tried: tuple[states.States, ...]
     found: states.States
     regime: np.ndarray
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def _check(n_regimes: int | None, emission: str, dof: float, n_sampled: int, n_starts: int) -> None:
@@ -118,7 +118,7 @@ def _asked(start: states.Start, n_regimes: int, merge: bool) -> _Search:
         return search
     why = why if n_found == first.n else "further states overlap and do not last, so they are one regime"
     return replace(
-        search, told=(f"{n_regimes} regimes were asked for, but the times carry only {n_found}: {why}.",)
+        search, notes=(f"{n_regimes} regimes were requested, but the times carry only {n_found}: {why}.",)
     )
 
 
@@ -147,7 +147,7 @@ def _chosen(start: states.Start) -> _Search:
     sound = [one for one in tried if not checks.degenerate(start, one)]
     found = min(sound, key=lambda one: _criteria(start, one)["bic"])
     regime = states.merged(found.hidden, found.share)
-    if regime.max() == 0:  # no memory anywhere: levels are told apart by their distance alone
+    if regime.max() == 0:  # no memory anywhere: levels are separated by their distance alone
         regime = checks.levels(start, found)
     return _Search(tuple(tried), found, regime)
 
@@ -172,13 +172,13 @@ def _table(start: states.Start, search: _Search) -> pd.DataFrame:
 
 
 def _constant(
-    values: np.ndarray, emission: str, dof: float, name: str, told: tuple[str, ...], ranks: np.ndarray
+    values: np.ndarray, emission: str, dof: float, name: str, notes: tuple[str, ...], ranks: np.ndarray
 ) -> Fit:
     """One regime, without a fit."""
     median = float(np.nanmedian(values))
     location = median if emission == "gaussian" else np.log(median)
     scale = sampling.ALIKE * (median if emission == "gaussian" else 1.0)
-    told = (*told, f"all sampled values of {name} are {median:.6g} s: one regime, and nothing was fitted.")
+    notes = (*notes, f"all sampled values of {name} are {median:.6g} s: one regime, and nothing was fitted.")
     model = Model(
         emission,
         [location],
@@ -188,10 +188,10 @@ def _constant(
         [[1.0]],
         [0],
         name,
-        told,
+        notes,
     )
     columns = ["n_regimes", "n_states", "log_likelihood", "aic", "bic", "is_chosen"]
-    return Fit(model, pd.DataFrame(columns=columns), told, ranks)
+    return Fit(model, pd.DataFrame(columns=columns), notes, ranks)
 
 
 def fit_pooled(all_times: Sequence[xr.Dataset], n_regimes: int | None = None, **options: object) -> Fit:
@@ -210,7 +210,7 @@ def fit_pooled(all_times: Sequence[xr.Dataset], n_regimes: int | None = None, **
     pooled = timings(rows, name=all_times[0][TIME].attrs.get("long_name", "time"))
     found = fit(pooled, n_regimes, n_sampled=len(rows), **options)
     of_padding = sampling.of_unknown(rows)  # a shorter series lacks no time
-    found_told = [line for line in found.told if line not in of_padding]
-    told = tuple(dict.fromkeys([*(line for _, _, lines in chosen for line in lines), *found_told]))
+    found_notes = [line for line in found.notes if line not in of_padding]
+    notes = tuple(dict.fromkeys([*(line for _, _, lines in chosen for line in lines), *found_notes]))
     ranks = np.concatenate([ranks for ranks, _, _ in chosen])
-    return replace(found, told=told, ranks=ranks, model=replace(found.model, told=told))
+    return replace(found, notes=notes, ranks=ranks, model=replace(found.model, notes=notes))

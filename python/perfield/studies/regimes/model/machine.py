@@ -22,8 +22,8 @@ KEY = "machine"
 FEWEST_TIMES = 50  # in a regime, from which their median is judged
 FAR_BEYOND = 3.0  # times the slow regime's mean, where hardly a step is in another one
 NEARLY_ALL = 0.99
-APART = 1.1  # times as long; means that are nearer are told as alike
-POINTS_APART = 0.05  # shares that are nearer are told as alike
+APART = 1.1  # times as long; means that are nearer count as alike
+POINTS_APART = 0.05  # shares that are nearer count as alike
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Machine:
     @property
     def about(self) -> dict[str, Any]:
         """All but the model, as JSON has it; a stay that never ended is null."""
-        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "model"}
-        return plain({**told, "dwell_s": self.dwell_s})
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "model"}
+        return plain({**found, "dwell_s": self.dwell_s})
 
     @classmethod
     def from_json(cls, text: str) -> Machine:

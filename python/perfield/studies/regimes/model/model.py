@@ -30,7 +30,7 @@ class Model:
     of a first step, and of one behind an unknown time; of a fit the share of times in each.
     transition : (n_states, n_states), Pi of the paper; rows are the states that are left.
     regime : (n_states) the regime of each state, from 0 for the fastest; several states may form one.
-    field : what was timed. told : sentences about the fit that its user must know, empty if all is well.
+    field : what was timed. notes : sentences about the fit that its user must know, empty if all is well.
     """
 
     emission: str
@@ -41,7 +41,7 @@ class Model:
     transition: np.ndarray
     regime: np.ndarray
     field: str = "time"
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Makes arrays of lists, and checks that they fit together. Raises RegimeError."""
@@ -54,12 +54,12 @@ class Model:
                     f"{name} of a model is no array of numbers, one for each state; fit it again."
                 ) from None
             object.__setattr__(self, name, values)
-        if not isinstance(self.field, str) or not is_list_of_texts(self.told):
+        if not isinstance(self.field, str) or not is_list_of_texts(self.notes):
             raise RegimeError(
-                f"a model has field {self.field!r:.40} and told {self.told!r:.40}; expected a text, and a "
+                f"a model has field {self.field!r:.40} and notes {self.notes!r:.40}; expected a text, and a "
                 "list of texts: fit it again."
             )
-        object.__setattr__(self, "told", tuple(self.told))
+        object.__setattr__(self, "notes", tuple(self.notes))
         n = self.location.size
         shapes = [self.scale.shape, self.start.shape, self.regime.shape, self.transition.shape]
         if self.emission not in EMISSIONS or n == 0 or shapes != [(n,), (n,), (n,), (n, n)]:
@@ -100,18 +100,18 @@ class Model:
 
     def to_json(self) -> str:
         """The model as one JSON object, which `from_json` reads."""
-        told = {
+        entries = {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in asdict(self).items()
         }
-        return json.dumps({"perfield_regimes": VERSION, **told})
+        return json.dumps({"perfield_regimes": VERSION, **entries})
 
     @classmethod
     def from_json(cls, text: str) -> Model:
         """The model of such an object. Raises RegimeError if it is none, or of another version."""
         try:
-            told: dict[str, Any] = json.loads(text)
-            version = told.pop("perfield_regimes")
+            entries: dict[str, Any] = json.loads(text)
+            version = entries.pop("perfield_regimes")
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise RegimeError(
                 'this is no model of regimes: it has no "perfield_regimes"; `perfield regimes RUN --save '
@@ -122,7 +122,7 @@ class Model:
                 f"this model of regimes has version {version}, but this perfield reads version {VERSION}; "
                 "fit it again with `perfield regimes RUN --save FILE`."
             )
-        missing = [field.name for field in fields(cls) if field.name not in told]
+        missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:
             raise RegimeError(f"this model of regimes lacks {', '.join(missing)}; fit it again.")
-        return cls(**{field.name: told[field.name] for field in fields(cls)})
+        return cls(**{field.name: entries[field.name] for field in fields(cls)})

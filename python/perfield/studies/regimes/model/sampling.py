@@ -28,7 +28,7 @@ def row_medians(values: np.ndarray) -> np.ndarray:
 
 
 def sampled(times: xr.Dataset, n_sampled: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Ranks that stand for all: evenly spaced in the order of their medians (the paper's Algorithm 1).
+    """Ranks that represent all: evenly spaced in the order of their medians (the paper's Algorithm 1).
 
     Returns their numbers, their times (n_sampled, n_steps) with NaN where unknown, and sentences about what
     is unknown. Ranks without a time are left out. Raises RegimeError if no rank has one.
@@ -55,16 +55,16 @@ def sampled(times: xr.Dataset, n_sampled: int) -> tuple[np.ndarray, np.ndarray, 
 
 def of_unknown(rows: np.ndarray) -> tuple[str, ...]:
     """Sentences about the times that count as unknown."""
-    told = []
+    notes = []
     negative, zero = int((rows < 0).sum()), int((rows == 0).sum())
     missing = int((~np.isfinite(rows)).sum())
     for count, what in ((negative, "negative"), (zero, "0"), (missing, "missing or not finite")):
         if count:
-            told.append(
+            notes.append(
                 f"{count} of {rows.size} sampled times {'is' if count == 1 else 'are'} {what}; such a time "
                 "belongs to no regime and splits its series."
             )
-    return tuple(told)
+    return tuple(notes)
 
 
 def check_enough(values: np.ndarray, n_regimes: int) -> None:

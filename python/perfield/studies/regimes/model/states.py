@@ -199,10 +199,10 @@ def _joined(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.
     return joined, np.r_[weight[:first], weight[pair].sum(), weight[first + 2 :]]
 
 
-def model_of(start: Start, found: States, regime: np.ndarray, field: str, told: tuple[str, ...]) -> Model:
+def model_of(start: Start, found: States, regime: np.ndarray, field: str, notes: tuple[str, ...]) -> Model:
     """The states as a Model.
 
-    Its start is the share of times in each state: the fitted one only tells in which state the sampled series
+    Its start is the share of times in each state: the fitted one only gives in which state the sampled series
     began, which is certain of a single one, and says nothing of other series, or of steps behind a gap.
     """
     hidden = found.hidden
@@ -215,5 +215,5 @@ def model_of(start: Start, found: States, regime: np.ndarray, field: str, told: 
         transition=hidden.transition,
         regime=regime,
         field=field,
-        told=told,
+        notes=notes,
     )

@@ -36,8 +36,8 @@ class Places:
         self.clusters = where(found, placement) if in_machine and placement is not None else ()
 
     def sentences(self) -> Iterator[str]:
-        """What the slow regime cost, its dearest event, and whether it clusters; nothing without one, or
-        where no other step tells what slow ones cost."""
+        """What the slow regime cost, its costliest event, and whether it clusters; nothing without one, or
+        where no other step shows what slow ones cost."""
         if not (self.is_slow and self.has_others):
             return
         of_all = float(np.nansum(np.fmax.reduce(self.found["time_s"].transpose("rank", "step").values)))
@@ -54,7 +54,7 @@ class Places:
         yield from (cluster.words for cluster in self.clusters if cluster.n_places > 1)
 
     def event_rows(self, most: int) -> list[dict[str, Any]]:
-        """The dearest events as rows of a table."""
+        """The costliest events as rows of a table."""
         from perfield.topology import ranges
 
         return [
@@ -88,7 +88,7 @@ class Places:
         return shares(self.found, self.placement, level)
 
     def as_json(self) -> dict[str, Any]:
-        """cost_s, the dearest events, shares by level, and the tests whether slow phases cluster."""
+        """cost_s, the costliest events, shares by level, and the tests whether slow phases cluster."""
         levels = ["rank"] + [cluster.level for cluster in self.clusters if cluster.n_places]
         return {
             "cost_s": self.cost_s,

@@ -50,13 +50,13 @@ def timings(
 def known_points(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
     """Which times are known, bool as `time_s`; of one regime, if its number is given.
 
-    Raises RegimeError if a regime is asked for and the timings are not classified.
+    Raises RegimeError if a regime is given and the timings are not classified.
     """
     known = np.isfinite(times[TIME].values)
     if regime is None:
         return known
     if REGIME not in times:
-        raise RegimeError(f"regime {regime} is asked for, but the timings are not classified; classify them.")
+        raise RegimeError(f"regime {regime} is given, but the timings are not classified; classify them.")
     return known & (times[REGIME].values == regime)
 
 

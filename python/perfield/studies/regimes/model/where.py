@@ -67,12 +67,12 @@ class Cluster:
             return f"Whether slow phases {by} cannot be shown: {self._too_few}."
         if not self.is_cluster:
             return f"Slow phases do not {by} beyond chance ({self._by_chance})."
-        told = f"Slow phases {by} ({self._by_chance})"
+        words = f"Slow phases {by} ({self._by_chance})"
         if not self.places:
-            return f"{told}: the ranks of one {self.level} are slow at the same times."
+            return f"{words}: the ranks of one {self.level} are slow at the same times."
         verb = "was" if len(self.places) == 1 else "were"
         return (
-            f"{told}: {self.named} {verb} in the slow regime in {in_percent(self.share)} of the steps, the "
+            f"{words}: {self.named} {verb} in the slow regime in {in_percent(self.share)} of the steps, the "
             f"others in {in_percent(self.others)}."
         )
 
@@ -211,8 +211,8 @@ def _with_places(cluster: Cluster, names: list[str], share: np.ndarray, place: n
     if of_place[order[cut - 1]] < STANDS_OUT * of_place[order[cut]]:
         return cluster
     here = np.isin(place, order[:cut])
-    told = tuple(names[one] for one in np.sort(order[:cut]))
-    return replace(cluster, places=told, share=float(share[here].mean()), others=float(share[~here].mean()))
+    named = tuple(names[one] for one in np.sort(order[:cut]))
+    return replace(cluster, places=named, share=float(share[here].mean()), others=float(share[~here].mean()))
 
 
 def _joined(is_slow: np.ndarray) -> np.ndarray:

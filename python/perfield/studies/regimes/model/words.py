@@ -70,7 +70,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         f"({in_seconds(mean[fastest, 0])})."
     )
     if share[slowest, 0] > 0.5:
-        yield f"So the {name} regime is the usual state of this run; {quick} steps are the exception."
+        yield f"So the {name} regime is the normal state of this run; {quick} steps are the exception."
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
         f"If all steps were as fast as those of the {quick} regime, {would} {in_seconds(mean[fastest, 0])} "
@@ -120,12 +120,12 @@ def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
 
     regimes = []
     for one in range(numbers.sizes["regime"]):
-        told: dict[str, Any] = {"name": regime_name(one, model.n_regimes)}
+        row: dict[str, Any] = {"name": regime_name(one, model.n_regimes)}
         for key in ("mean_s", "sd_s", "share", "dwell_steps"):
             value, *ends = numbers[key].values[one]
-            told[key] = value
-            told[f"{key}_interval"] = ends
-        regimes.append(told)
+            row[key] = value
+            row[f"{key}_interval"] = ends
+        regimes.append(row)
     return {
         "n_regimes": model.n_regimes,
         "regimes": regimes,

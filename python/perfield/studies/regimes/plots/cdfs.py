@@ -33,7 +33,7 @@ def cdfs(named: Mapping[str, xr.Dataset], figure: Figure | None = None, by_regim
     """Draws a functional box plot of the ranks' distributions for each method, side by side (Figure 9).
 
     by_regime : a row for each regime (Figure 10 transposed), each on its own axis of time. Raises PlotError
-    without a known time, and without regimes where they are asked for.
+    without a known time, and without regimes where one is given.
     """
     if not named:
         raise PlotError("there are no timings to draw; give at least one.")
@@ -83,10 +83,10 @@ def one_box(
         curves, ranks = curves[some], ranks[some]
     factor, unit = scale or shown.unit(grid)
     at = grid * factor
-    told = []
+    notes = []
     if len(curves):
         box = functional_box(curves, LEAST)
-        told = [counted(len(curves), "rank")]
+        notes = [counted(len(curves), "rank")]
         middle = f"black: rank {int(ranks[box.median])}, in the middle"
         if len(curves) < shown.FEW_RANKS:
             for curve in curves:
@@ -101,7 +101,7 @@ def one_box(
                 axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
             if len(box.outliers):
                 differ = "differs" if len(box.outliers) == 1 else "differ"
-                told.append(f"dashed: {len(box.outliers)} that {differ} from the others")
+                notes.append(f"dashed: {len(box.outliers)} that {differ} from the others")
             middle += "\nviolet: middle half"
         axes.plot(at, curves[box.median], color="black", linewidth=1.8)
         axes.text(0.97, 0.06, middle, transform=axes.transAxes, ha="right", fontsize=10.5, color="0.35")
@@ -114,7 +114,7 @@ def one_box(
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(f"share of {shown.column(times)}s up to that time")
-    head(axes, words or "Distributions of ranks", shown.said(shown.origin(times), *told))
+    head(axes, words or "Distributions of ranks", shown.said(shown.origin(times), *notes))
     return axes
 
 

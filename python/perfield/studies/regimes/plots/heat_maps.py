@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIZE = (12.8, 9.0)  # inches
 MOST_RANKS, MOST_STEPS = 512, 1024  # rows and columns; more are joined
-ENDS = (1.0, 99.0)  # per cent of the times that colours tell apart
+ENDS = (1.0, 99.0)  # per cent of the times that colours distinguish
 WIDE = 4.0  # times that differ more than that many times have colours by their logarithm
 FAINT = 0.25  # of its colour that a regime keeps where it is a mere guess
 
@@ -43,7 +43,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
     """Draws times as colours: a row for each rank, a column for each step.
 
     Colours reach from the 1st to the 99th percentile; longer times are orange. More than 512 ranks or 1024
-    steps are joined: a cell shows the mean of those that it stands for.
+    steps are joined: a cell shows the mean of those steps.
     """
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.ticker import FuncFormatter, LogLocator
@@ -77,7 +77,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
 def regimes_map(times: xr.Dataset, axes: Axes | None = None) -> Axes:
     """Draws regimes as colours: a row for each rank, a column for each step; the less certain, the paler.
 
-    Where cells are joined, one has the mean colour of the steps that it stands for.
+    Where cells are joined, one has the mean colour of the steps that it joins.
     """
     n = shown.n_regimes(times)
     axes = new_axes(axes)
@@ -119,7 +119,7 @@ def _joined(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
 
 
 def _in_words(joined: tuple[int, int], times: xr.Dataset, words: str) -> str:
-    """What a cell stands for: `words` and "4 ranks x 8 steps"; "" where it is one point."""
+    """What a cell joins: `words` and "4 ranks x 8 steps"; "" where it is one point."""
     parts = [f"{size} {name}" for size, name in zip(joined, ("ranks", f"{shown.column(times)}s")) if size > 1]
     return f"{words} {' x '.join(parts)}" if parts else ""
 

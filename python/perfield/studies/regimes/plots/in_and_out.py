@@ -194,7 +194,7 @@ def _bins(window: tuple[float, float], n: int) -> np.ndarray:
 def _all_hidden(
     axes: Axes, named: Mapping[str, xr.Dataset], window: list[tuple[float, float]], factor: float
 ) -> list[Line2D]:
-    """Draws where T_in + T_out is the median time of computing alone, if studies tell their waits."""
+    """Draws where T_in + T_out is the median time of computing alone, if studies have waits."""
     computing = [
         (study[IN] + study[OUT] - study["w_in"] - study["w_out"]).values.ravel()
         for study in named.values()

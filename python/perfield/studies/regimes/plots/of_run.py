@@ -92,13 +92,13 @@ def spread_of_run(
     figure = figure or new_figure(size)
     figure.set_size_inches(*size)
     grid = figure.add_gridspec(1 + rows, 2 * columns)
-    told = times.assign_attrs(source="measured", injected=True) if is_injected(run) else times
-    densities({name: told}, figure.add_subplot(grid[0, :columns]))
-    boxes({name: told}, figure.add_subplot(grid[0, columns:]))
+    marked = times.assign_attrs(source="measured", injected=True) if is_injected(run) else times
+    densities({name: marked}, figure.add_subplot(grid[0, :columns]))
+    boxes({name: marked}, figure.add_subplot(grid[0, columns:]))
     for number, each in enumerate(words):
         row, column = divmod(number, columns)
         axes = figure.add_subplot(grid[1 + row, 2 * column : 2 * column + 2])
-        one_box(told, axes, number - 1 if number else None, each)
+        one_box(marked, axes, number - 1 if number else None, each)
         if column:
             axes.set_ylabel("")
     return figure

@@ -98,10 +98,10 @@ def what(times: xr.Dataset) -> str:
 
 
 def unit(*all_times_s: np.ndarray) -> tuple[float, str]:
-    """A factor for times and the unit that suits both usual and long ones: (1000.0, "ms")."""
+    """A factor for times and the unit that suits both typical and long ones: (1000.0, "ms")."""
     values = np.concatenate([np.ravel(each) for each in all_times_s])
-    usual, long = (float(end) for end in np.percentile(values, (50, 99)))
-    return scaled("s", float(np.sqrt(usual * long)) if usual > 0 else long)
+    typical, long = (float(end) for end in np.percentile(values, (50, 99)))
+    return scaled("s", float(np.sqrt(typical * long)) if typical > 0 else long)
 
 
 def size(times: xr.Dataset) -> str:

@@ -42,7 +42,7 @@ def splitting(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
         means = np.nanmean(alpha[np.isfinite(alpha).any(axis=1)], axis=1)
         n_ranks = max(n_ranks, len(means))
         counts = np.histogram(np.clip(means, 0, 1), bins)[0]
-        width = (0.95, 0.65, 0.35, 0.15)[min(number, 3)] / BINS  # narrower ones stand before wider ones
+        width = (0.95, 0.65, 0.35, 0.15)[min(number, 3)] / BINS  # narrower ones before wider ones
         label = f"{name}: mean {means.mean():.2f}"
         some = np.flatnonzero(counts)
         centres = (bins[some] + bins[some + 1]) / 2
@@ -125,8 +125,8 @@ def waits_and_splitting(
 
 def eps_of(study: xr.Dataset) -> float:
     """The wait below which a study counts a wait as none, s; 0 if it does not say."""
-    told = study.attrs.get("eps_s", study.attrs.get("eps"))
-    return 0.0 if told is None else float(told)
+    eps_s = study.attrs.get("eps_s", study.attrs.get("eps"))
+    return 0.0 if eps_s is None else float(eps_s)
 
 
 def _of(study: xr.Dataset, name: str, words: str) -> np.ndarray:

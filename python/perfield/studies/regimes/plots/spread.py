@@ -94,7 +94,7 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     """Draws a box for the times of each method, or for each of its regimes (Figure 11, right).
 
     A box holds the middle half, its line is the median; whiskers reach 1.5 times its height; dots lie beyond,
-    at most 400 of them. Below each stands how many steps it is of. Regimes without a step have no box.
+    at most 400 of them. The number of its steps is below each. Regimes without a step have no box.
     Raises PlotError if a method has no known time.
     """
     from matplotlib.cbook import boxplot_stats

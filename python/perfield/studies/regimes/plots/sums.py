@@ -158,7 +158,7 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
 
 
 def _series(named: Mapping[str, xr.Dataset], regime: int | None) -> dict[str, np.ndarray]:
-    """The known times of each, in s; of a regime, if one is asked for."""
+    """The known times of each, in s; of a regime, if one is given."""
     for name, times in named.items():
         shown.known(times, f"timings of {name}")
     return {name: known_times(times, regime) for name, times in named.items()}

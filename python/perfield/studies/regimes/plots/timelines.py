@@ -36,7 +36,7 @@ def timelines(
     """
     if not named:
         raise PlotError("there is no study to draw; give at least one.")
-    each = {name: step if step is not None else usual_step(study) for name, study in named.items()}
+    each = {name: step if step is not None else typical_step(study) for name, study in named.items()}
     if step is None and all(study.attrs.get("source") == "model" for study in named.values()):
         each = dict.fromkeys(named, next(iter(each.values())))
     rows = [min(study.sizes["rank"], MOST_RANKS) for study in named.values()]
@@ -70,7 +70,7 @@ def timeline(
     """
     from matplotlib.transforms import ScaledTranslation
 
-    chosen = usual_step(study) if step is None else step
+    chosen = typical_step(study) if step is None else step
     parts = parts_of(study, chosen)
     axes = new_axes(axes)
     factor, unit = scale or scaled("s", float(np.nansum(parts, axis=0).max()))
@@ -97,19 +97,19 @@ def timeline(
     axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), **place)
     alpha = study["alpha"].sel(step=chosen).values[some] if "alpha" in study else np.array([])
     ends = [f"{end:.2f}" for end in (np.nanmin(alpha), np.nanmax(alpha))] if np.isfinite(alpha).any() else []
-    told = (
+    note = (
         f"alpha {' to '.join(dict.fromkeys(ends))}, share of inner elements in the first half" if ends else ""
     )
     moved = f"each from its own start, up to {in_seconds(apart)} apart" if far else ""
     head(
         axes,
         f"{words or 'One MatVec'}: MatVec {chosen}",
-        shown.said(shown.origin(study), told, moved),
+        shown.said(shown.origin(study), note, moved),
     )
     return axes
 
 
-def usual_step(study: xr.Dataset) -> int:
+def typical_step(study: xr.Dataset) -> int:
     """The number of the MatVec with the median time in the last quarter of a study."""
     shown.known(study)
     longest = study["time_s"].max("rank").values
@@ -139,8 +139,8 @@ def parts_of(study: xr.Dataset, step: int) -> np.ndarray:
     if "t_mirror" in one:
         mirror = one["t_mirror"]
     else:
-        told = json.loads(study.attrs.get("parameters", "{}")).get("mirror_s", 0.0)
-        mirror = first * 0 + np.asarray(told, float)  # one number, or one of each rank
+        mirror_s = json.loads(study.attrs.get("parameters", "{}")).get("mirror_s", 0.0)
+        mirror = first * 0 + np.asarray(mirror_s, float)  # one number, or one of each rank
     parts = np.stack([each.values for each in (first, one["w_in"], mirror, second, one["w_out"])])
     return np.clip(parts, 0, None)
 

@@ -115,7 +115,7 @@ def course(
     """The course of the ranks of a Dataset of phases (`perfield.studies.rhythm.model.phases`).
 
     edges : the communication topology, if known. rows : number of instants in `moments`. waves : idle waves
-    of these ranks, on the same clock: they tell on which rank the cause of a fall of R began.
+    of these ranks, on the same clock: they show on which rank the cause of a fall of R began.
     """
     phase = phases["phase"].transpose("oscillator", "time")
     window = common_window(phase)
@@ -126,13 +126,13 @@ def course(
     widest = int(np.nanargmax(widths.values))
     there, farthest = during.isel(time=chosen), during.isel(time=[widest])
     judged = state(there, edges)
-    told = _moments(there, judged)
+    moments = _moments(there, judged)
     last = settled(judged)
-    end = _middle(told[-max(1, round(AT_END * len(told))) :], last.state)
-    since = next((each for each in told if each.time_s >= last.time), None)  # None where that is NaN
+    end = _middle(moments[-max(1, round(AT_END * len(moments))) :], last.state)
+    since = next((each for each in moments if each.time_s >= last.time), None)  # None where that is NaN
     apart = _apart(during, edges)
     late, early = _absences(phase)
-    shown = np.unique(np.linspace(0, len(told) - 1, rows).round().astype(int))
+    shown = np.unique(np.linspace(0, len(moments) - 1, rows).round().astype(int))
     times = during["time"].values
     period = float(np.nanmedian(phases["period_s"].values))
     return Course(
@@ -147,7 +147,7 @@ def course(
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
         fall=_fall(during, waves),
         drift=drift(phase, edges),
-        moments=tuple(told[number] for number in shown),
+        moments=tuple(moments[number] for number in shown),
         late=late,
         early=early,
         unknown=_unknown(phase.values),
@@ -157,13 +157,13 @@ def course(
 
 def _moments(phase: xr.DataArray, judged: xr.Dataset) -> list[Moment]:
     """The ranks at instants. judged : their states."""
-    columns = {name: judged[name].values.tolist() for name in _JUDGED}
+    columns = {name: judged[name].values.tolist() for name in _COLUMNS}
     columns["time_s"] = phase["time"].values.tolist()
     columns["step"] = _middle_step(phase.values).tolist()
     return [Moment(**dict(zip(columns, row))) for row in zip(*columns.values())]
 
 
-_JUDGED = ("state", "spread", "order_parameter", "entropy", "groups", "slope", "fit", "order", "known")
+_COLUMNS = ("state", "spread", "order_parameter", "entropy", "groups", "slope", "fit", "order", "known")
 
 
 def _middle_step(phase: np.ndarray) -> np.ndarray:
@@ -238,15 +238,15 @@ def _absences(phase: xr.DataArray) -> tuple[tuple[Absence, ...], tuple[Absence, 
     first = np.where(known.any(axis=1), known.argmax(axis=1), len(times))
     last = np.where(known.any(axis=1), len(times) - 1 - known[:, ::-1].argmax(axis=1), -1)
 
-    def told(rank: int) -> Absence:
+    def absence(rank: int) -> Absence:
         if last[rank] < 0:
             return Absence(int(ranks[rank]), np.nan, np.nan, 0.0)
         steps = float(phase.values[rank, last[rank]] / TURN)
         return Absence(int(ranks[rank]), float(times[first[rank]]), float(times[last[rank]]), steps)
 
     far = ABSENT * len(times)
-    late = tuple(told(rank) for rank in np.flatnonzero(first > np.median(first) + far))
-    early = tuple(told(rank) for rank in np.flatnonzero((last >= 0) & (last < np.median(last) - far)))
+    late = tuple(absence(rank) for rank in np.flatnonzero(first > np.median(first) + far))
+    early = tuple(absence(rank) for rank in np.flatnonzero((last >= 0) & (last < np.median(last) - far)))
     return late, early
 
 

@@ -85,8 +85,8 @@ def difference_histogram(
         "left": ("difference", edges[:-1], about),
         "right": ("difference", edges[1:], about),
     }
-    told = {"units": "1", "long_name": "pairs of ranks"}
-    return xr.DataArray(count, places, ("difference",), "difference_histogram", told)
+    attributes = {"units": "1", "long_name": "pairs of ranks"}
+    return xr.DataArray(count, places, ("difference",), "difference_histogram", attributes)
 
 
 def difference_matrix(phase: xr.DataArray, at: float | None = None, *, wrap: bool = False) -> xr.DataArray:

@@ -14,7 +14,7 @@ from perfield.studies.rhythm.model.spread import spread
 FALL = 0.005
 """By how much R falls in a step, at least, for a warning."""
 NOISE = 7.5
-"""How many times the usual change of R in a step (its median size) the fall is, at least."""
+"""How many times the typical change of R in a step (its median size) the fall is, at least."""
 LOSS, LOSS_FROM = 0.2, 0.9
 """By how much R falls at least in a loss of rhythm, and from where: below, R wanders."""
 LOSS_WITHIN = 0.5
@@ -37,8 +37,8 @@ def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
     known = whole.notnull().sum("oscillator").values
     changes = np.diff(known) != 0  # R changes, too, where ranks begin, end or are unknown
     per_step[np.append(False, changes) | np.append(changes, False)] = np.nan
-    usual = np.nanmedian(np.abs(per_step)) if np.isfinite(per_step).any() else 0.0
-    falls = np.nan_to_num(per_step) < -max(fall, NOISE * usual)
+    typical = np.nanmedian(np.abs(per_step)) if np.isfinite(per_step).any() else 0.0
+    falls = np.nan_to_num(per_step) < -max(fall, NOISE * typical)
     edge = np.diff(np.concatenate([[0], falls.astype(np.int8), [0]]))
     begin, end = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
     # Central differences reach one instant further on both sides; these count if R falls there, too.
@@ -84,7 +84,7 @@ def losses_of_rhythm(phase: xr.DataArray) -> xr.Dataset:
 
 
 def period(phase: xr.DataArray) -> float:
-    """The usual time of a step, s: the median over ranks of 2 pi over their mean rate; NaN if unknown."""
+    """The typical time of a step, s: the median over ranks of 2 pi over their mean rate; NaN if unknown."""
     whole = checked(phase)
     values, times = whole.values, np.asarray(whole["time"].values, float)
     known = np.isfinite(values)

@@ -12,7 +12,7 @@ from perfield.studies.rhythm.model.differences import wrapped
 from perfield.studies.rhythm.model.order import mean_angle
 
 CIRCLE_BINS = 36
-"""A usual number of fixed bins on the circle."""
+"""A common number of fixed bins on the circle."""
 
 
 def entropy(phase: xr.DataArray, bins: int | None = None, *, relative: bool = False) -> xr.DataArray:
@@ -21,7 +21,7 @@ def entropy(phase: xr.DataArray, bins: int | None = None, *, relative: bool = Fa
     The phases count relative to the mean phase psi, wrapped to [-pi, pi), so S does not depend on psi.
     bins : None for the rule of Freedman and Diaconis (h = 2 IQR P^(-1/3), N_b = ceil(range / h), IQR by
         Hazen's quantiles and at least range / 10); or a number of equal bins of the whole circle, one of
-        them centred at psi: CIRCLE_BINS is usual. Only with fixed bins may S of two instants be compared.
+        them centred at psi: CIRCLE_BINS is common. Only with fixed bins may S of two instants be compared.
     relative : S / ln N_b in [0, 1] instead of S; 0 where there is one bin.
     Like R, it does not see whole steps. The bins of Freedman and Diaconis shrink with the spread, so that
     S stays above 0 also for nearly synchronous ranks; two equal clusters of fewer than 8 ranks share one bin.

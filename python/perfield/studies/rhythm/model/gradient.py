@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topological phase gradient: how far each rank stands from those it receives from (eq. 10)."""
+"""The topological phase gradient: how far each rank is from those it receives from (eq. 10)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ HELP = {
     "order_parameter": Help(
         "R is 1 if all ranks are at the same point of their step, and near 0 if they are anywhere in it.",
         "Use it to follow synchrony over time; a fast fall (dR/dt) warns early.",
-        f"It cannot tell clusters from disorder. {BLIND}",
+        f"It cannot distinguish clusters from disorder. {BLIND}",
         "It works for any number of ranks.",
     ),
     "entropy": Help(
@@ -54,7 +54,7 @@ HELP = {
         "Pairs grow with the square of the ranks: choose neighbours by offsets beyond some dozen.",
     ),
     "difference_histogram": Help(
-        "The bars count pairs of ranks by how far they stand apart at one instant.",
+        "The bars count pairs of ranks by how far they are apart at one instant.",
         "Use it to judge synchrony at a moment: one narrow peak at 0, or peaks for clusters.",
         "It shows one instant only, and neither drift nor slips.",
         "Pairs grow with the square of the ranks: choose neighbours by offsets beyond 2,000 ranks.",

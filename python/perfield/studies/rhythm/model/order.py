@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order parameter: how far the ranks stand at the same point of their step (eq. 8)."""
+"""The order parameter: how far the ranks are at the same point of their step (eq. 8)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def order_parameter(phase: xr.DataArray) -> xr.DataArray:
 
 
 def mean_phase(phase: xr.DataArray) -> xr.DataArray:
-    """psi in rad, in [-pi, pi], of dimension time (eq. 8): where the ranks stand in their step, on average.
+    """psi in rad, in [-pi, pi], of dimension time (eq. 8): where the ranks are in their step, on average.
 
     It means nothing where R is close to 0. NaN where no rank has a phase.
     """

@@ -24,8 +24,8 @@ def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int |
     times : s on that clock, ascending. By default `samples` times, or as many as the steps, at equal
     distances from the first rank's first begin to the last rank's last end.
 
-    Inside a step, or an entry of several steps, the phase grows evenly. Between two consecutive steps it
-    stands still: the program or perfield did something else. It is NaN before a rank's first step, after its
+    Inside a step, or an entry of several steps, the phase grows evenly. Between two consecutive steps it does
+    not advance: the program or perfield did something else. It is NaN before a rank's first step, after its
     last, and between two known steps if a step between them is missing.
 
     Returns a Dataset in the form of `phase_dataset`, with two more variables of dimension oscillator:

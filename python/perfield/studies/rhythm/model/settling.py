@@ -16,7 +16,7 @@ from perfield.studies.rhythm.model.state import PARTLY_KNOWN, in_words
 from perfield.text import in_percent, in_seconds
 
 LAST = 0.1
-"""Which last share of the known instants stands for the end."""
+"""Which last share of the known instants counts as the end."""
 MOSTLY = 0.95
 """Which share of the instants after settling are as at the end."""
 STEADY = 0.1

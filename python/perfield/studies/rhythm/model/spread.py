@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far apart ranks stand, whole steps included: what R, S and the phase circle cannot see."""
+"""How far apart ranks are, whole steps included: what R, S and the phase circle cannot see."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Front:
 def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray | None = None) -> xr.Dataset:
     """The name of the state at each instant, and the numbers that it is judged by.
 
-    edges : the communication topology, if known. position : where each rank stands, instead of its number.
+    edges : the communication topology, if known. position : where each rank is, instead of its number.
     Returns, of dimension time: `state` (one of STATES); `spread` in periods; `order_parameter` and `entropy`
     (relative), which do not see whole steps; `groups`, the number of tight groups (0 if there are none), and
     `members`, their sizes from the group furthest behind, such as "17 + 1"; `slope` in periods per rank (per

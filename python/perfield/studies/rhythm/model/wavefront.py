@@ -14,7 +14,7 @@ from perfield.studies.rhythm.model.errors import RhythmError
 def wavefront(phase: xr.DataArray, position: np.ndarray | None = None) -> xr.Dataset:
     """The straight line through the phases of each instant, by least squares.
 
-    position : float (oscillator,), where each rank stands: a rank's number by default, else that of its node
+    position : float (oscillator,), where each rank is: a rank's number by default, else that of its node
         or its distance in a topology, say. NaN leaves a rank out.
     Returns `slope` (time) in periods per rank (position), positive if later ranks are ahead; and `fit`
     (time), the share of the phases' variance that the line explains (R^2, 0 to 1); NaN where fewer than two
@@ -34,7 +34,7 @@ def wavefront(phase: xr.DataArray, position: np.ndarray | None = None) -> xr.Dat
 
 
 def places(phase: xr.DataArray, position: np.ndarray | None) -> np.ndarray:
-    """Where each oscillator stands, float (oscillator,): `position` if given, else its number."""
+    """Where each oscillator is, float (oscillator,): `position` if given, else its number."""
     n = phase.sizes["oscillator"]
     place = np.arange(n, dtype=float) if position is None else np.asarray(position, float)
     if place.shape != (n,):

@@ -39,7 +39,7 @@ def film(
 
     phases : in the form of `model/dataset.py`. path : ends in .gif (made by Pillow, always)
     or .mp4 (made by ffmpeg, where it is installed). kind : "circle" (eq. 7) or "matrix", the heat map of
-    differences (eq. 13). frame : of the circle, what stands still: "mean" or a rank. order : of the ranks in
+    differences (eq. 13). frame : of the circle, what does not move: "mean" or a rank. order : of the ranks in
     the heat map and in the circle's colours, as for `Shown.arranged`.
     frames : of the film, evenly chosen. per_second : frames per second.
     Raises PlotError for another ending, kind or order, for no such rank, and where there is no ffmpeg.

@@ -202,7 +202,7 @@ def _title(shown: Shown, words: str) -> str:
 
 
 def _when(name: str, shown: Shown) -> str:
-    """The moment of a panel that shows one, and what stands beside R."""
+    """The moment of a panel that shows one, and what is beside R."""
     if name == "order_parameter":
         return "; thin: dR/dt" + ("; shaded: early warning" if len(shown.warnings) else "")
     of_moment = ("phase_circle", "difference_histogram", "difference_matrix")

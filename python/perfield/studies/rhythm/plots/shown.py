@@ -174,7 +174,7 @@ class Shown:
 
     @cached_property
     def topology(self) -> Topology | None:
-        """The communication topology, if the phases tell it."""
+        """The communication topology, if the phases hold it."""
         if "receiver" not in self.phases:
             return None
         of = self.phases
@@ -244,5 +244,5 @@ def some(n: int, most: int) -> np.ndarray:
 
 
 def largest(values: np.ndarray, least: float = 0.0) -> float:
-    """The largest absolute value, NaN aside, or `least` if that is larger."""
+    """The largest absolute value, without NaN, or `least` if that is larger."""
     return float(np.nanmax(np.append(np.abs(values), least)))
