@@ -175,6 +175,8 @@ unsigned ucp_worker_progress(void* worker) {
   static unsigned (*next)(void*);
   static __thread unsigned idle;
   if (!next) next = (unsigned (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_progress");
+  if (!next) /* opened with RTLD_LOCAL */
+    next = (unsigned (*)(void*))dlsym(dlopen("libucp.so.0", RTLD_NOLOAD | RTLD_LAZY), "ucp_worker_progress");
   const unsigned done = next(worker);
   idle = done ? 0 : idle + 1;
   if (idle > 50) sched_yield();
