@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -143,6 +143,120 @@ def test_no_files_import_each_other_in_a_circle():
 def test_circles_are_found():
     known = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}
     assert circles(known) == [{"a", "b", "c"}]
+
+
+# --- imports inside functions ---------------------------------------------------------------------
+
+# Optional, or slow to load. perfield.plots and perfield.pictures refuse to load without matplotlib or VTK.
+HEAVY = {
+    *(
+        "bokeh",
+        "dask",
+        "distributed",
+        "elftools",
+        "h5py",
+        "jinja2",
+        "kahip",
+        "matplotlib",
+        "meshio",
+        "mpi4py",
+    ),
+    *("networkx", "otf2", "pandas", "paraview", "perfetto", "PIL", "rich", "scipy", "vtkmodules", "xarray"),
+    *("zarr", "perfield.plots"),
+}
+
+
+STILL_LATE = re.compile(r"\bregimes\b")  # modules that also import late what is light
+
+
+def trees() -> dict[str, ast.Module]:
+    """The source of each module, by its name; packages end in __init__."""
+    return {
+        ".".join((package, *path.relative_to(folder).with_suffix("").parts)): ast.parse(path.read_text())
+        for package, folder in PACKAGES.items()
+        for path in sorted(folder.rglob("*.py"))
+    }
+
+
+def named(node: ast.stmt, module: str, known: Collection[str]) -> list[str]:
+    """What a statement imports: packages by their first name, modules of perfield by all of it."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    around = module.split(".")[: -node.level] if node.level else []
+    origin = ".".join([*around, *[node.module] * bool(node.module)])
+    names = [f"{origin}.{alias.name}" for alias in node.names if alias.name not in COMPILED]
+    return [name if as_file(name, known) in known else origin for name in names]
+
+
+def brought(known: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """By module, the heavy packages that loading it brings, by way of others or not."""
+    loads: dict[str, set[str]] = {}
+    for module, tree in known.items():
+        nodes = [node for node in tree.body if not (isinstance(node, ast.If) and is_for_types(node))]
+        names = {name for node in nodes for name in named(node, module, known)}
+        parents = {module.rsplit(".", n)[0] for n in range(1, module.count("."))}
+        loads[module] = {as_file(name, known) for name in names | parents} - {module}
+    heavy = {
+        module: {one for one in HEAVY for name in {module, *names} if f"{name}.".startswith(f"{one}.")}
+        for module, names in loads.items()
+    }
+    grows = True
+    while grows:
+        more = {
+            module: heavy[module].union(*(heavy.get(name, ()) for name in loads[module])) for module in heavy
+        }
+        grows, heavy = more != heavy, more
+    return heavy
+
+
+def is_for_types(node: ast.If) -> bool:
+    """Whether only type checkers run it."""
+    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def as_file(name: str, known: Collection[str]) -> str:
+    """A module's name in `known`."""
+    return f"{name}.__init__" if f"{name}.__init__" in known else name
+
+
+def late(known: dict[str, ast.Module]) -> set[tuple[str, str]]:
+    """Imports inside functions of modules that bring nothing heavy: which module, and what it imports.
+
+    Commands are left out: `perfield --help` loads all of them.
+    """
+    heavy = brought(known)
+    found = set()
+    for module, tree in known.items():
+        is_command = ".commands." in module or (".studies." in module and module.endswith(".command"))
+        if is_command or STILL_LATE.search(module):
+            continue
+        inside = {
+            name
+            for function in ast.walk(tree)
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for node in ast.walk(function)
+            for name in named(node, module, known)
+        }
+        names = {as_file(name, known) for name in inside}
+        found |= {(module, name) for name in names & set(known) if heavy[name] <= heavy[module]}
+    return found
+
+
+def test_functions_import_only_what_is_heavy():
+    assert late(trees()) == set()
+
+
+def test_late_imports_of_what_is_light_are_found():
+    known = {
+        "perfield.text.words": ast.parse("import re"),
+        "perfield.analysis.fit": ast.parse("from scipy import stats"),
+        "perfield.run.frame": ast.parse(
+            "def f():\n    from perfield.text.words import a\n    from perfield.analysis.fit import b"
+        ),
+    }
+    assert late(known) == {("perfield.run.frame", "perfield.text.words")}
 
 
 if __name__ == "__main__":
