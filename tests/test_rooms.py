@@ -166,9 +166,6 @@ HEAVY = {
 }
 
 
-STILL_LATE = re.compile(r"\bregimes\b")  # modules that also import late what is light
-
-
 def trees() -> dict[str, ast.Module]:
     """The source of each module, by its name; packages end in __init__."""
     return {
@@ -229,8 +226,10 @@ def late(known: dict[str, ast.Module]) -> set[tuple[str, str]]:
     heavy = brought(known)
     found = set()
     for module, tree in known.items():
-        is_command = ".commands." in module or (".studies." in module and module.endswith(".command"))
-        if is_command or STILL_LATE.search(module):
+        is_command = ".commands." in module or (
+            ".studies." in module and module.endswith((".command", ".comparison"))
+        )
+        if is_command:
             continue
         inside = {
             name

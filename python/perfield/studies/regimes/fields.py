@@ -12,6 +12,7 @@ import numpy as np
 from perfield.derived.providers import Provider
 from perfield.fields.table import Field
 from perfield.run.run_directory import RunDirectory
+from perfield.text import in_seconds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,7 +72,6 @@ class Regimes(Provider):
         """The shades."""
         from perfield.studies.regimes.model import REGIME, TIME, n_regimes_of
         from perfield.studies.regimes.model.machine import regime_name
-        from perfield.text import in_seconds
 
         if name != SHADE:
             return {}

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.studies.regimes.model import events, shares, slow_points, where
 from perfield.text import begin_of_list, counted, in_list, in_number, in_percent, in_seconds
+from perfield.topology import ranges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +25,6 @@ class Places:
     """What classified timings say of the machine. placement : of the run; None for other timings."""
 
     def __init__(self, found: xr.Dataset, placement: Placement | None):
-        from perfield.studies.regimes.model import events, slow_points, where
-
         self.found, self.placement = found, placement
         is_slow = slow_points(found)
         self.is_slow = bool(is_slow.any())
@@ -55,8 +55,6 @@ class Places:
 
     def event_rows(self, most: int) -> list[dict[str, Any]]:
         """The costliest events as rows of a table."""
-        from perfield.topology import ranges
-
         return [
             {
                 "steps": f"{row.start}-{row.end}" if row.n_steps > 1 else f"{row.start}",
@@ -83,8 +81,6 @@ class Places:
 
     def shares(self, level: str) -> pd.DataFrame:
         """The shares of the places of a level."""
-        from perfield.studies.regimes.model import shares
-
         return shares(self.found, self.placement, level)
 
     def as_json(self) -> dict[str, Any]:

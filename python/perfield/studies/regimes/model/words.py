@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.studies.regimes.model import TIME
 from perfield.studies.regimes.model.machine import regime_name
+from perfield.studies.regimes.model.recurring import recurs_every
+from perfield.studies.regimes.model.timings import STEP_TIME
 from perfield.text import Table, counted, in_list, in_number, in_percent, in_seconds, start
 
 if TYPE_CHECKING:
@@ -31,10 +34,6 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
 
     found : of `classify`. numbers : of `statistics`.
     """
-    from perfield.studies.regimes.model import TIME
-    from perfield.studies.regimes.model.recurring import recurs_every
-    from perfield.studies.regimes.model.timings import STEP_TIME
-
     what = found[TIME].attrs.get("long_name", "time")
     n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
     ranks = counted(n_ranks, "rank") if n_ranks > 1 or found["rank"].values[0] >= 0 else "one series"
