@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-if "__file__" in globals():  # else this is the GUI, which does not tell a script its path
+if "__file__" in globals():  # else this is the GUI, where a script does not know its path
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from pipeline_hosts import run

@@ -101,7 +101,7 @@ class Follower(Watcher):
             if before != chosen:
                 self._style(view, display, layer, before[1])
                 if layer in MAIN:
-                    self._tell_others(view, display, chosen[1])
+                    self._update_others(view, display, chosen[1])
         self._adapt_texts(view)
 
     def _style(self, view: Any, display: Any, layer: str, before: str) -> None:
@@ -125,7 +125,7 @@ class Follower(Watcher):
             pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), view)
         self._backgrounds[view.SMProxy] = None  # new legends take the texts' colour
 
-    def _tell_others(self, view: Any, chosen: Any, field: str) -> None:
+    def _update_others(self, view: Any, chosen: Any, field: str) -> None:
         """Colours the other main displays by the same array, where they have it, also in the other views."""
         for other in self._views if self._together else [view]:
             for display, layer in shown_layers(other, self._pictures):

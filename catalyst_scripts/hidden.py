@@ -3,7 +3,7 @@
 
 Each piece is drawn in a colour of its own, into memory, and its pixels are counted and compared with the
 area that the box around the piece would cover. A rank is hidden if it shows less than SHOWN of that.
-Geometry alone could not tell, since this depends on the camera.
+Geometry alone does not decide it: it depends on the camera.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer, vtkRenderWindow
 
 SHOWN = 0.05
-SMALL = 12.0  # square pixels; smaller pieces are not judged
+SMALL = 12.0  # square pixels; smaller pieces are not tested
 HEIGHT = 450  # pixels
 
 

@@ -49,7 +49,7 @@ class Mesh:
         return self._chooser.choose(field)
 
     def names(self, view: Any, field: str) -> mesh_picture.Names:
-        """The names of a field's dearest ranks on a view."""
+        """The names of a field's highest ranks on a view."""
         return mesh_picture.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
 
 
@@ -84,7 +84,7 @@ class Scene:
             made = mesh_picture.show_field(pictures, view, field, way, self._names)
             self._words = f" ({way.words})" if way.words else ""
         self._title = set_title(view, "", [""], made[-1])
-        # ParaView makes these objects anew, and slowly, each time they are asked for.
+        # ParaView makes these objects anew, and slowly, at each access.
         self._coloured = (
             []
             if self._machine
@@ -142,9 +142,9 @@ class Scene:
         self._layer, self._field, self._scale = layer, field, scale
 
     def _named(self, field: str) -> str:
-        """The field whose dearest ranks carry names: "" where ranks are no dearer by it."""
-        has_dear = field not in CATEGORIES and field not in self._pictures.description["own_fields"]
-        return field if has_dear else ""
+        """The field whose highest ranks carry names; "" where it does not measure ranks."""
+        is_measured = field not in CATEGORIES and field not in self._pictures.description["own_fields"]
+        return field if is_measured else ""
 
 
 def static_line(pictures: Pictures, layer: str, step: dict[str, Any]) -> str:
@@ -178,7 +178,7 @@ def draw(
     """Draws images into a folder; nothing of theirs is there.
 
     images : as in a job. chosen : pairs of an image's number and a step's. one_scale : as in a job. drawn :
-    is called with each complete file's name; it prints it unless told otherwise.
+    is called with each complete file's name; by default, it prints it.
     """
     mesh = Mesh(pictures, images)
     view = new_view()

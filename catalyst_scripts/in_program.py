@@ -11,7 +11,7 @@ from reduced import reduced
 from scene import Pictures, new_view
 from shown import Shown
 
-LIVE = "localhost:22222"  # where ParaView waits unless it is told otherwise
+LIVE = "localhost:22222"  # where ParaView waits by default
 
 
 class Program(Pictures):
@@ -32,7 +32,7 @@ class Program(Pictures):
         self._draws = settings["images"] and makes in ("", "images")
         self._sources = {name: pv.PVTrivialProducer(registrationName=name) for name in names}
         self._images: dict[tuple[str, str], Image] = {}
-        self._told = False
+        self._has_warned = False
         self.catalyst = catalyst.Options()
         self.catalyst.GlobalTrigger = "TimeStep"
         self.catalyst.ExtractsOutputDirectory = settings["folder"]
@@ -75,8 +75,8 @@ class Program(Pictures):
 
     def step(self, info: Any) -> None:
         """Updates colours and titles to the current step, and draws what appears in it. info : Catalyst's."""
-        if self.options.fields and not self._told:
-            self._tell_unknown()
+        if self.options.fields and not self._has_warned:
+            self._warn_of_unknown()
         if self._writes:
             self._extract()
         if not self._draws:
@@ -89,9 +89,9 @@ class Program(Pictures):
         for image in self._images.values():
             image.refresh()
 
-    def _tell_unknown(self) -> None:
-        """Tells, before anything is drawn, which fields this step has not."""
-        self._told = True
+    def _warn_of_unknown(self) -> None:
+        """Warns, before anything is drawn, of fields that this step does not have."""
+        self._has_warned = True
         known = self.known(*self._names) | set(self.description["own_fields"].values())
         for sentence in unknown(self.options.fields, known):
             words = f"catalyst_fields: {ended(sentence)} It is shown as soon as a step has it"

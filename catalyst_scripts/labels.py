@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Puts names on what a view shows: at most LABELS, none over another, the most important ones first.
 
-A label stands beside the thing that it names, with a thin line to it. Labels are text at a place on the
+A label is beside the thing that it names, with a thin line to it. Labels are text at a place on the
 screen, so they stay legible from any side; `Labels.show` places them anew for the camera.
 """
 
@@ -47,7 +47,7 @@ ALONE = 4  # pixels around a named thing that no other label may cover
 class Label:
     """A name for the thing at a point in space. Where labels compete, the larger priority wins.
 
-    towards : the direction on the screen in which the label should stand; None: away from the middle.
+    towards : the direction on the screen in which the label should be; None: away from the middle.
     """
 
     text: str

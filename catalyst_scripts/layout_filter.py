@@ -28,11 +28,11 @@ layout_filter.arrange(self, layout)
 
 
 def sizes_of(layers: Mapping[str, Any]) -> Sizes | None:
-    """The sizes of a picture, which its layer of ranks tells; None without planes, as in an overview."""
+    """The sizes of a picture, from its layer of ranks; None without planes, as in an overview."""
     if "ranks" not in layers:  # a process of ParaView without the machine
         return None
-    told = layers["ranks"].GetFieldData()
-    arrays = [told.GetArray(name) for name in ("node_z", "node_switch", "plane_sizes")]
+    field_data = layers["ranks"].GetFieldData()
+    arrays = [field_data.GetArray(name) for name in ("node_z", "node_switch", "plane_sizes")]
     if any(array is None for array in arrays) or not arrays[0].GetNumberOfTuples():
         return None
     z, switch, sizes = map(vtk_to_numpy, arrays)

@@ -18,7 +18,7 @@ WITHOUT_SWITCHES = ("side-by-side", "torus")
 WIDE = 1.9  # width of the free area of an image over its height
 APART = 3.0  # between two nodes side by side, in rows
 INSIDE = 2.0  # radius that lines of a doubly rotated ring leave free, in rows
-FEW = 32  # so many nodes have as inner radius their number; of more, the planes stand at least:
+FEW = 32  # so many nodes have as inner radius their number; of more, the planes are at least at:
 DENSEST = 2.5  # apart at the inner radius, in rows
 BEHIND = 0.5  # distance of lines from nodes side by side
 TRUNK = 1.0  # distance of the links from the nodes of a fat tree
@@ -27,7 +27,7 @@ LOW = 40.0  # above nodes that together are higher, storeys of switches are high
 LETTERS = 6.0  # width of the names of rows, left of the first plane
 NAMED = 6  # the rows of more nodes have no names
 FIRST = np.pi / 8  # angle of the first node of a torus' groups, so that few nodes are not seen edge-on
-ASIDE = np.pi / 8  # of the camera, at most
+SIDEWAYS = np.pi / 8  # of the camera, at most
 HEIGHTS = {
     "ring": 0.6,
     "double-ring": 1.1,
@@ -87,13 +87,13 @@ class Sizes:
 
     @property
     def step(self) -> tuple[float, float]:
-        """Distances of nodes that stand side by side, and one below the other."""
+        """Distances of nodes that are side by side, and one below the other."""
         return self.width + APART, self.top + self.comm_offset + APART
 
     def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Column and row of each node in a fat tree, and both ends in x of its part of the switch.
 
-        Nodes of one switch stand below each other, in as many columns as make all of them fill an image.
+        Nodes of one switch are below each other, in as many columns as make all of them fill an image.
         """
         order = np.argsort(self.switch, kind="stable")
         size = np.bincount(self.switch)
@@ -160,7 +160,7 @@ def _side_by_side(
 
 
 def _beyond(sizes: Sizes, node_id: np.ndarray) -> np.ndarray:
-    """How far ends beyond the edge stand beyond the outermost nodes, in nodes."""
+    """How far ends beyond the edge are beyond the outermost nodes, in nodes."""
     last = sizes.n_nodes - 1
     return np.clip(node_id, -0.5, last + 0.5) - np.clip(node_id, 0, last)
 
@@ -191,7 +191,7 @@ def _fat_tree(
 def _torus(
     sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
 ) -> np.ndarray:
-    """Doubly rotated rings of some nodes each, which themselves stand around an axis.
+    """Doubly rotated rings of some nodes each, which are themselves around an axis.
 
     Neighbours within a group, and equal places of neighbouring groups, are near each other, also across the
     edges. So messages of a grid that is periodic in two directions are short lines inside the tube.
@@ -219,13 +219,13 @@ _WAYS: dict[str, Callable[..., np.ndarray]] = {
 
 
 def has_letters(layout: str, n_nodes: int) -> bool:
-    """Whether the names of the rows stand at the first plane; else they would not be legible."""
+    """Whether the names of the rows are at the first plane; else they would not be legible."""
     return layout not in ROUND and n_nodes <= NAMED
 
 
 def direction(layout: str, n_nodes: int) -> tuple[float, float, float]:
-    """In which direction the camera looks; from a little aside, so that no plane is seen edge-on."""
-    aside = min(np.pi / (2 * n_nodes), ASIDE) if layout in ROUND else 0.0
+    """In which direction the camera looks; from slightly sideways, so that no plane is seen edge-on."""
+    sideways = min(np.pi / (2 * n_nodes), SIDEWAYS) if layout in ROUND else 0.0
     above = HEIGHTS.get(layout, 0.0)
     flat = np.cos(above)
-    return float(flat * np.sin(aside)), float(-np.sin(above)), float(-flat * np.cos(aside))
+    return float(flat * np.sin(sideways)), float(-np.sin(above)), float(-flat * np.cos(sideways))

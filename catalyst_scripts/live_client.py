@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The other end of a live pipeline: waits for the program, or `perfield follow`, and shows what comes.
 
-ParaView's Catalyst > Connect does the same by hand. A client that does not look for news holds up the sender.
+ParaView's Catalyst > Connect does the same by hand. A client that does not poll holds up the sender.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class Received(Pictures):
         if not (host and port.isdigit()):
             raise OptionError(f"--live: '{place}' is no place to wait at; give host:port, as in {PLACE}")
         self.options, self.ended = options, False
-        self._live, self._data, self._news, self._steps = live, {}, False, 0
+        self._live, self._data, self._has_update, self._steps = live, {}, False, 0
         self._link = live.ConnectToCatalyst(host, int(port))
-        self._link.AddObserver("UpdateEvent", lambda *_: setattr(self, "_news", True))
+        self._link.AddObserver("UpdateEvent", lambda *_: setattr(self, "_has_update", True))
         self._link.AddObserver("ConnectionClosedEvent", lambda *_: setattr(self, "ended", True))
         self.description = {"run": place, "own_fields": {}, "layers": {}}
         print(f"waits for a program at {place}", flush=True)
 
     def look(self) -> bool:
-        """Looks for news; returns whether a step came that is to be shown."""
+        """Polls for an update; returns whether a step came that is to be shown."""
         self._live.ProcessServerNotifications()
         manager = self._link.GetInsituProxyManager()
         if not self._data and manager is not None and manager.GetNumberOfProxies("sources") >= len(PICTURES):
             self._data = {name: self._live.ExtractCatalystData(self._link, name) for name in PICTURES}
-        if not self._data or not self._news or self.ended:
+        if not self._data or not self._has_update or self.ended:
             return False
-        self._news = False
+        self._has_update = False
         for source in self._data.values():
             source.UpdatePipeline()
         if self._data["topology"].GetDataInformation().GetNumberOfCells() == 0:

@@ -180,8 +180,8 @@ def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] 
     around = _hull(pictures)
     if around is not None:
         n_nodes = layout_filter.sizes_of(_written(pictures)).n_nodes
-        usual = (direction(pictures.layout, n_nodes), UP)
-        aim(view, pictures, "topology", around.tolist(), usual, area)
+        default = (direction(pictures.layout, n_nodes), UP)
+        aim(view, pictures, "topology", around.tolist(), default, area)
         return
     layers = pictures.description["layers"]
     boxes = [
@@ -190,8 +190,8 @@ def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] 
     if area == AREA and (layers.get("topology/collectives") or {}).get("bounds"):
         area = WITH_COLLECTIVES
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    usual = (_direction(pictures), UP)
-    aim(view, pictures, "topology", corners or [(0, 0, 0), (1, 1, 1)], usual, area)
+    default = (_direction(pictures), UP)
+    aim(view, pictures, "topology", corners or [(0, 0, 0), (1, 1, 1)], default, area)
     if is_overview(pictures):
         view.UseFXAA = 0  # it bends the edges of small cells
 
@@ -215,9 +215,9 @@ def _direction(pictures: Pictures) -> tuple[float, float, float]:
     if len(z) < 2:
         return (0.0, 0.0, -1.0)
     left, right = nodes.GetBounds()[:2]
-    aside = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
+    sideways = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
-    return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+    return (math.sin(sideways) * flat, -math.sin(FROM_ABOVE), -math.cos(sideways) * flat)
 
 
 def is_overview(pictures: Pictures) -> bool:
@@ -233,7 +233,7 @@ def _filled(display: Any) -> Any:
 
 
 class Names:
-    """The words on a topology picture: the dearest ranks, the hosts, and what a reader has to know.
+    """The words on a topology picture: the highest ranks, the hosts, and what a reader has to know.
 
     Call `at` after each change of the view's time, or `follow` once.
     """
@@ -257,7 +257,7 @@ class Names:
         return [*self._labels.proxies, *self._frames.proxies, self._warning, self._legend]
 
     def show(self, layer: str, field: str) -> None:
-        """Names the dearest ranks of another field, of another layer, from now on."""
+        """Names the highest ranks of another field, of another layer, from now on."""
         self._layer, self._shown = layer, field
 
     def follow(self, block: Any) -> None:
@@ -290,7 +290,7 @@ class Names:
 
     @property
     def _field(self) -> str:
-        """The array by which ranks are dear; empty if the pictures have none, or show slow ranks anyway."""
+        """The array by which ranks are named; empty if the pictures have none, or show slow ranks anyway."""
         if self._layer == "measurements" and self._shown in REGIMES:
             return ""
         if self._is_shown:
@@ -317,7 +317,7 @@ class Names:
         self._warning.Text = _words(layers["measurements"], "sharing")
         words = in_lines(filter(None, self._explained(layers)), self._view)
         self._legend.Text = words
-        higher = LINE * max(0, words.count("\n") - 1)  # the warning stands above all lines of the words
+        higher = LINE * max(0, words.count("\n") - 1)  # the warning is above all lines of the words
         pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
     def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
@@ -326,7 +326,7 @@ class Names:
         about = self._pictures.arrays("topology/measurements").get(self._field)
         if values is None or about is None:
             return
-        order = _dearest(values)
+        order = _highest(values)
         if not len(order):
             return
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
@@ -358,7 +358,7 @@ class Names:
             return
         names, hosts = devices.GetCellData().GetAbstractArray("device"), _texts(devices, "host_name")
         few = np.flatnonzero(np.isfinite(values))
-        for n in (few if len(few) <= NAMED else _dearest(values)).tolist():
+        for n in (few if len(few) <= NAMED else _highest(values)).tolist():
             name = f"{names.GetValue(n)}, {hosts[n]}:{_in_unit(values[n], about)}"
             at = _corners(devices, n)[1:3].mean(axis=0)  # the middle of its right edge
             yield Label(name, tuple(at.tolist()), 500.0, (1.0, 0.0))
@@ -371,8 +371,8 @@ class Names:
             parts = " and ".join(["parts of the machine", *averaged]) + ": mean of their ranks"
             parts += "; devices: sum over the ranks that use them" * added_up
             has_means = self._shown in self._pictures.arrays("topology/machine")
-            told = _words(layers["measurements"], "explained")
-            yield (told or parts) if has_means else told.partition(";")[0]
+            words = _words(layers["measurements"], "explained")
+            yield (words or parts) if has_means else words.partition(";")[0]
         if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["thread_places"].GetNumberOfCells():
@@ -396,7 +396,7 @@ class Names:
         return text
 
 
-def _dearest(values: np.ndarray) -> np.ndarray:
+def _highest(values: np.ndarray) -> np.ndarray:
     """The cells with the largest values, the largest first, as far as they stand out; none that are 0."""
     known = np.flatnonzero(np.isfinite(values)).tolist()
     order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
@@ -437,7 +437,7 @@ def _hosts(planes: Any) -> list[Label]:
 
 
 def _rows_in_words(pictures: Pictures) -> str:
-    """The names of the rows of the planes; "" where letters beside the first plane tell them."""
+    """The names of the rows of the planes; "" where letters beside the first plane name them."""
     layers = _written(pictures)
     sizes = layout_filter.sizes_of(layers)
     if sizes is None or "machine" not in layers or has_letters(pictures.layout, sizes.n_nodes):
@@ -464,7 +464,7 @@ def _corners(data: Any, cell: int) -> Any:
 
 
 def _switches(switches: Any) -> list[Label]:
-    """The names of the switches: above them, or at their right ends if they stand one above the other."""
+    """The names of the switches: above them, or at their right ends if they are one above the other."""
     names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
     if not 0 < switches.GetNumberOfCells() <= HOSTS:
         return []

@@ -12,7 +12,7 @@ import numpy as np
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
-from mesh_values import OFFSET, MeshValues, dearest, nameable, outstanding
+from mesh_values import OFFSET, MeshValues, highest, nameable, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
 from scene import FREE, Pictures, aim, set_title
 from ticks import amount, unit_for
@@ -38,7 +38,7 @@ def show_field(
 
     The edges of the cells show, too, where they are not too many: where a mesh is fine is part of the answer.
 
-    way : how to show the mesh. names : takes over the dearest ranks, their names and, in front of the
+    way : how to show the mesh. names : takes over the highest ranks, their names and, in front of the
     others, their pieces; None shows no names.
     """
     reader = pictures.read("geometry")
@@ -49,10 +49,10 @@ def show_field(
     _light(display)
     about = pictures.arrays("geometry")[field]
     colour(display, view, field, about)
-    made = [*_edges(mesh, view, 0.3 if way.kind == "dearest" else 1.0, OUTLINE), mesh]
+    made = [*_edges(mesh, view, 0.3 if way.kind == "highest" else 1.0, OUTLINE), mesh]
     made += [reader] * (mesh is not reader)
     look(pictures, view, way.factor)
-    if way.kind == "dearest":
+    if way.kind == "highest":
         display.Opacity = TRANSLUCENT
         display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
         made = [*_in_front(mesh, view, field, about, names), *made]
@@ -126,8 +126,8 @@ def look(
     bounds = shown_bounds(pictures, factor)
     flat = is_flat(bounds)
     corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
-    usual = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
-    aim(view, pictures, "geometry", corners, usual, area)
+    default = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
+    aim(view, pictures, "geometry", corners, default, area)
 
 
 def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
@@ -150,7 +150,7 @@ def sight(pictures: Pictures, values: MeshValues) -> Sight:
 
 
 class Names:
-    """The dearest ranks of a field: names beside their pieces, and if wanted, their pieces before the others.
+    """The highest ranks of a field: names beside their pieces, and if wanted, their pieces before the others.
 
     Call `at` after each change of the view's time.
     """
@@ -162,7 +162,7 @@ class Names:
 
         self._pictures, self._field, self._way, self._values, self._sight = pictures, field, way, values, seen
         bounds = shown_bounds(pictures, way.factor)
-        if way.kind == "dearest":  # the lines to the names lie before the pieces in front, too
+        if way.kind == "highest":  # the lines to the names lie before the pieces in front, too
             look(pictures, eye := SimpleNamespace(ViewSize=pictures.options.size))
             bounds = tuple(end + _towards(eye)[n // 2] for n, end in enumerate(bounds))
         self._view, self._labels = view, Labels(view, bounds, dots=True)
@@ -174,13 +174,13 @@ class Names:
         return self._labels.proxies
 
     def show(self, field: str) -> None:
-        """Names the dearest ranks of another field from now on; "": none."""
+        """Names the highest ranks of another field from now on; "": none."""
         self._field = field
         if not field:
             self._labels.show([])
 
     def at(self, time: float) -> list[int]:
-        """Names the dearest ranks at a time; returns the ranks in front, or else the named ones."""
+        """Names the highest ranks at a time; returns the ranks in front, or else the named ones."""
         from labels import Label
 
         if not self._field:
@@ -188,7 +188,7 @@ class Names:
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
         named = nameable(of_rank)
-        front = (outstanding(of_rank) or dearest(of_rank)) if self.front is not None else []
+        front = (outstanding(of_rank) or highest(of_rank)) if self.front is not None else []
         if self.front is not None:
             self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]
         named_at = {rank: self._place(time, rank, front) for rank in named}
@@ -241,8 +241,8 @@ class Names:
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
-    """Shows the dearest pieces opaque, moved towards the camera: no other then veils their colours."""
-    names.front = pv.ExtractBlock(registrationName="dearest ranks", Input=mesh)
+    """Shows the highest pieces opaque, moved towards the camera: no other then veils their colours."""
+    names.front = pv.ExtractBlock(registrationName="highest ranks", Input=mesh)
     front = pv.Show(names.front, view)
     front.Representation = "Surface"
     front.Interpolation = "Flat"
@@ -306,7 +306,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     values = MeshValues(shared, [field])
     choice = Chooser(pictures, values, first, sight(pictures, values))
     way = choice.choose(field)
-    way = choice.exploded() if way.kind == "dearest" else way  # the camera of the GUI turns
+    way = choice.exploded() if way.kind == "highest" else way  # the camera of the GUI turns
     made = show_field(shared, view, field, way)
     if way.kind == "exploded":
         shown = made[-2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chooses how an image shows the mesh so that no rank hides: plain, exploded, or the dearest ranks opaque.
+"""Chooses how an image shows the mesh so that no rank hides: plain, exploded, or the highest ranks opaque.
 
 Opaque pieces are moved towards the camera: in parallel projection they stay in place on the screen, and
 nothing veils their colours.
@@ -25,7 +25,7 @@ MESHES = 3  # so many meshes of a run whose mesh changes are looked at: the firs
 class MeshView:
     """A way to show the mesh.
 
-    kind : "plain", "exploded" (the pieces apart from one another) or "dearest" (the dearest ranks opaque in
+    kind : "plain", "exploded" (the pieces apart from one another) or "highest" (the highest ranks opaque in
     front of the others, which are translucent). factor : of an exploded view; 1 doubles the distances
     between the middles of the pieces. words : for the title, empty if there is nothing to say.
     """
@@ -48,8 +48,8 @@ class Chooser:
         of_run = field not in settings["own_fields"]
         if wanted == "exploded" or (wanted == "auto" and factor):
             return MeshView("exploded", factor or FACTORS[0], "exploded")
-        if wanted == "dearest":
-            return MeshView("dearest", words=_opaque(field)) if of_run else MeshView()
+        if wanted == "highest":
+            return MeshView("highest", words=_opaque(field)) if of_run else MeshView()
         hidden = self.hidden(0.0) if of_run else set()
         if not hidden:
             return MeshView()
@@ -59,7 +59,7 @@ class Chooser:
         moments = [self._values.at(time).values[field] for time in self._times]
         stand_out = {rank for values in moments for rank in outstanding(values)} if field != "rank" else set()
         if stand_out & hidden:
-            return MeshView("dearest", words=f"{_opaque(field)}, {reason}")
+            return MeshView("highest", words=f"{_opaque(field)}, {reason}")
         return self.exploded()
 
     def exploded(self) -> MeshView:
@@ -89,7 +89,7 @@ def _ranks(ranks: set[int]) -> str:
 
 
 def _opaque(field: str) -> str:
-    """What a view of the dearest ranks shows of a field: few fields are cost."""
+    """What a view of the highest ranks shows of a field: few fields are cost."""
     if is_waiting(field):
         return "longest-waiting ranks opaque"
-    return "dearest ranks opaque" if "compute_time" in field else "highest ranks opaque"
+    return "overloaded ranks opaque" if "compute_time" in field else "highest ranks opaque"

@@ -40,7 +40,7 @@ def colour_map(field: str) -> str:
     """The name of the map, as in matplotlib, in which a field's values are shown.
 
     Differences (`<field>_difference`), and steps ahead of the mean rank, have a map with white in its middle,
-    which stands for no difference.
+    which means no difference.
     """
     if field.endswith("_difference") or field == "phase_steps":
         return "RdBu_r"

@@ -4,7 +4,7 @@
 Before a view is drawn, ParaView's selections of its displays are compared with what was seen last. A new one,
 by the mouse or by Find Data, is turned into ranks. Their pieces of the mesh and their cells of the machine
 are selected, and a text in the corner of each view says which ranks they are, where they sit, the value that
-is shown, and whom they exchange messages with. A part of the machine stands for its ranks, a line for both
+is shown, and whom they exchange messages with. A part of the machine represents its ranks, a line for both
 its ends.
 """
 
@@ -29,7 +29,7 @@ MESH = "geometry"
 OF_RANKS = (RANKS, "topology/ranks")  # their cells are selected on the machine
 FOUND_BY_RANK = ("rank", "source", "target")
 CELL = 0  # VTK's number for cells in selections
-NAMED = 4  # ranks that are told with all that is known
+NAMED = 4  # ranks that are described with all that is known
 PARTNERS = 3  # that are named, of each direction
 WIDTH = 3.0  # pixels of a selection's lines
 COLOUR = (1.0, 0.0, 1.0)  # ParaView's, of selections
@@ -182,7 +182,7 @@ class Picks(Watcher):
 
     def _words(self, view: Any, time: float) -> str:
         if len(self.ranks) > NAMED:
-            return f"selected: {told(self.ranks)}"
+            return f"selected: {named(self.ranks)}"
         layers = self._machine(time)
         lines = []
         for rank in self.ranks:
@@ -233,7 +233,7 @@ class Picks(Watcher):
             yield f"{words} {', '.join([*named, *more])}"
 
 
-def told(ranks: Sequence[int]) -> str:
+def named(ranks: Sequence[int]) -> str:
     """Some ranks in words: "12 ranks: 0-7, 9, 12-14", of many the first stretches."""
     parts = [str(low) if low == high else f"{low}-{high}" for low, high in stretches(ranks)]
     more = ["..."] * (len(parts) > 2 * NAMED)
@@ -252,7 +252,7 @@ def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _selection(proxy: Any) -> Any:
-    """What tells one selection of a source from another; None if nothing is selected."""
+    """What distinguishes two selections of a source; None if nothing is selected."""
     chosen = proxy.GetSelectionInput(0)
     return None if chosen is None else (chosen.GetGlobalID(), chosen.GetMTime())
 

@@ -33,7 +33,7 @@ def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -
         try:
             if "__file__" in module:
                 _run_in_pvbatch(module, pictures, makes)
-            else:  # the GUI does not tell a script its path
+            else:  # in the GUI, a script does not know its path
                 _run_in_gui(pictures, makes)
         except (NotOursError, OptionError) as error:
             sys.exit(f"{Path(module.get('__file__', 'pipeline')).name}: {ended(str(error))}")

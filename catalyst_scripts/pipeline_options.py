@@ -47,7 +47,7 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class Camera:
-    """Where the camera stands: a word, or a place: position, focus, up."""
+    """Where the camera is: a word, or a place: position, focus, up."""
 
     word: str = "auto"
     place: tuple[Vector, Vector, Vector] | None = None
@@ -68,7 +68,7 @@ class Options:
     live: str = ""
 
     def camera(self, picture: str) -> Camera:
-        """Where the camera of a picture stands: "geometry" or "topology"."""
+        """Where the camera of a picture is: "geometry" or "topology"."""
         return dict(self.cameras).get(picture, Camera())
 
 

@@ -23,9 +23,9 @@ FIRST_ALONE = f"""\
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as Pipeline
 from vtkmodules.vtkParallelCore import vtkMultiProcessController
 is_first = vtkMultiProcessController.GetGlobalController().GetLocalProcessId() == 0
-asked = self.GetInputInformation(0, 0)
-asked.Set(Pipeline.UPDATE_NUMBER_OF_PIECES(), 1 if is_first else {NOTHING})
-asked.Set(Pipeline.UPDATE_PIECE_NUMBER(), 0 if is_first else {NOTHING - 1})
+requested = self.GetInputInformation(0, 0)
+requested.Set(Pipeline.UPDATE_NUMBER_OF_PIECES(), 1 if is_first else {NOTHING})
+requested.Set(Pipeline.UPDATE_PIECE_NUMBER(), 0 if is_first else {NOTHING - 1})
 """
 
 

@@ -52,19 +52,19 @@ class Pictures:
 
     @property
     def layout(self) -> str:
-        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written; as
-        planes if these name no layout of LAYOUTS.
+        """How the nodes of the machine are arranged: as PERFIELD_LAYOUT says, or as the pictures were
+        written; as planes if these name no layout of LAYOUTS.
 
         "" in an overview, which has no planes to arrange. Raises OptionError for a wrong PERFIELD_LAYOUT.
         """
         written = self.description.get("layout", "planes")
         if not written:
             return ""
-        asked = os.environ.get("PERFIELD_LAYOUT") or ""
-        if asked and asked not in LAYOUTS:
-            advice = nearest(asked, LAYOUTS) or f"expected {', '.join(LAYOUTS)}"
-            raise OptionError(f"PERFIELD_LAYOUT: there is no layout '{asked}'; {advice}")
-        return asked or (written if written in LAYOUTS else "planes")
+        requested = os.environ.get("PERFIELD_LAYOUT") or ""
+        if requested and requested not in LAYOUTS:
+            advice = nearest(requested, LAYOUTS) or f"expected {', '.join(LAYOUTS)}"
+            raise OptionError(f"PERFIELD_LAYOUT: there is no layout '{requested}'; {advice}")
+        return requested or (written if written in LAYOUTS else "planes")
 
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""
@@ -108,9 +108,9 @@ class Pictures:
         """The field to show first: of the options' fields the first that a layer has (that any has), else
         what it costs each rank to compute. Raises OptionError if no layer has any of them."""
         known = set(self.arrays(layer)) if layer else self.known()
-        asked = [name for name in map(self.array_of, self.options.fields) if name in known]
+        requested = [name for name in map(self.array_of, self.options.fields) if name in known]
         known |= self.known()
-        for name in [*asked, "compute_time_s", "step_time_s", "rank"]:
+        for name in [*requested, "compute_time_s", "step_time_s", "rank"]:
             if name in known:
                 return name
         raise OptionError(

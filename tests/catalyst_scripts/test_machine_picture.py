@@ -56,7 +56,7 @@ def machine_pictures(
     return path / "pictures"
 
 
-def test_dearest_ranks_are_named_with_host_core_and_value(tmp_path):
+def test_highest_ranks_are_named_with_host_core_and_value(tmp_path):
     script = f"""{SHOWN}
 names.at(pictures.description["steps"][1]["shown_at"])
 result = [text.Text for text in names.proxies if getattr(text, "Text", "")]

@@ -67,8 +67,8 @@ def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(cubes
 
 
 def test_a_hidden_rank_that_stands_out_is_shown_before_the_others(cubes):
-    words = "dearest ranks opaque, as 27 ranks would be hidden"
-    assert chosen(cubes, "compute_time_s") == ["dearest", 0, words]
+    words = "overloaded ranks opaque, as 27 ranks would be hidden"
+    assert chosen(cubes, "compute_time_s") == ["highest", 0, words]
 
 
 @pytest.mark.parametrize("field", ["rank", "solve_count"])
@@ -79,7 +79,7 @@ def test_pieces_move_apart_if_ranks_hide_and_none_stands_out(cubes, field):
 def test_the_users_choice_counts(cubes, tmp_path):
     about = json.loads((cubes / "pictures.json").read_text())
     found = []
-    for view, factor in (("plain", None), ("auto", 0.25), ("exploded", None), ("dearest", None)):
+    for view, factor in (("plain", None), ("auto", 0.25), ("exploded", None), ("highest", None)):
         (tmp_path / "pictures.json").write_text(json.dumps({**about, "view": view, "explode": factor}))
         for name in ("geometry.pvd", "geometry"):
             if not (tmp_path / name).exists():
@@ -89,7 +89,7 @@ def test_the_users_choice_counts(cubes, tmp_path):
         ["plain", 0, "27 ranks are hidden"],
         ["exploded", 0.25, "exploded"],
         ["exploded", 0.5, "exploded"],
-        ["dearest", 0, "dearest ranks opaque"],
+        ["highest", 0, "overloaded ranks opaque"],
     ]
 
 
@@ -130,10 +130,10 @@ def test_a_rank_that_hides_only_in_a_later_mesh_is_found(tmp_path):
 
 def test_ranks_stand_out_only_if_they_are_few_and_far_above_the_others(tmp_path):
     script = """
-from mesh_values import dearest, outstanding
+from mesh_values import highest, outstanding
 cases = ([1, 1, 1, 9], [1, 1.2, 1.1, 1.3], [9] * 8 + [1] * 8, [0, 0, 0, 0], [1] * 20 + [8, 2, 9, 8], [5], [])
 result = [outstanding(dict(enumerate(case))) for case in cases]
-result.append(dearest({3: 1.0, 1: 2.0, 2: 2.0, 0: 0.5}))
+result.append(highest({3: 1.0, 1: 2.0, 2: 2.0, 0: 0.5}))
 """
     few = [[3], [], [], [], [22, 20, 23], [], []]
     assert in_paraview(script, tmp_path) == [*few, [1, 2, 3]]
@@ -203,9 +203,9 @@ def names(field, way):
 """
 
 
-def test_the_three_dearest_ranks_carry_name_place_and_value(cubes):
+def test_the_three_highest_ranks_carry_name_place_and_value(cubes):
     script = f"""{NAMES}
-for way in (MeshView(), MeshView("exploded", 1.0), MeshView("dearest")):
+for way in (MeshView(), MeshView("exploded", 1.0), MeshView("highest")):
     names("compute_time_s", way).at(times[0])
 result = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
 """
@@ -260,7 +260,7 @@ def test_the_pieces_in_front_follow_the_step(tmp_path):
         run.frame(step).values["compute_time_s"] = [9.0 if rank == hot else 1.0 for rank in range(8)]
     path = written(tmp_path, run)
     script = f"""{NAMES}
-way = MeshView("dearest")
+way = MeshView("highest")
 made = names("compute_time_s", way)
 result = []
 for time in times:

@@ -49,7 +49,7 @@ def images(perfield_cli, run_path, *options):
     return drawn
 
 
-@pytest.mark.parametrize("options", [(), ("--explode", "1"), ("--view", "dearest")])
+@pytest.mark.parametrize("options", [(), ("--explode", "1"), ("--view", "highest")])
 def test_surrounded_hot_rank_shows_in_every_frame(perfield_cli, run_path, options):
     shares = [hot_share(path) for path in images(perfield_cli, run_path, *options)]
     assert min(shares) > (0.0005 if "--explode" in options else 0.01), shares

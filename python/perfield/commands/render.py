@@ -75,9 +75,9 @@ CAMERA_HELP = """\
 of images and films: auto, front, side, top or iso; "position;focus;up", as in "4 3 2; 0 0 0; 0 0 1";
 topology:front is for the machine alone (auto)"""
 LEAST_EXPLAINED = 0.5  # of the time in MPI calls that may wait, as for the finding "late rank"
-VIEWS = ("auto", "plain", "exploded", "dearest")
+VIEWS = ("auto", "plain", "exploded", "highest")
 VIEW_HELP = """\
-how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
+how images show the mesh: plain; exploded, its pieces apart; highest, the highest ranks opaque
 before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
 LAYOUT_HELP = """\
 how images and `perfield open` arrange the nodes of the machine: planes (default), one behind the
@@ -107,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--camera", metavar="CAMERA", type=checked("camera"), help=CAMERA_HELP)
     add_mesh_options(parser)
     add("--cells", action="store_true", help="put values on cells (default: on points)")
-    add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
+    add("--view", choices=VIEWS, type=_view, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--layout", choices=LAYOUTS, default="planes", help=LAYOUT_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
@@ -370,6 +370,13 @@ def _rate(text: str) -> float:
     if not 0.1 <= rate <= 60:
         raise argparse.ArgumentTypeError(f"'{text}' is no rate of a film; give 0.1 to 60 frames a second: 4")
     return rate
+
+
+def _view(text: str) -> str:
+    """A way to show the mesh. Raises ArgumentTypeError, with the new name of one."""
+    if text == "dearest":
+        raise argparse.ArgumentTypeError("dearest is called highest now: --view highest")
+    return text
 
 
 def _factor(text: str) -> float:

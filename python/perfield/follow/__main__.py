@@ -15,8 +15,8 @@ def main() -> int:
     from perfield.follow.host import follow
 
     try:
-        asked = json.loads(sys.argv[1])
-        return follow(Path(asked.pop("run")), asked.pop("wait"), asked.pop("newest"), asked)
+        requested = json.loads(sys.argv[1])
+        return follow(Path(requested.pop("run")), requested.pop("wait"), requested.pop("newest"), requested)
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         print(f"perfield follow: {printable(str(error))}", file=sys.stderr)
         return 2

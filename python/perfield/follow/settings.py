@@ -24,12 +24,12 @@ class FolderError(OSError):
     """The place for what is written cannot be used; the text says why and what to do."""
 
 
-def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
+def settings_of(run: RunDirectory, requested: dict[str, Any]) -> dict[str, Any]:
     """The settings of `perfield.catalyst.stage.Stage`, and those of `follow` itself.
 
-    asked : options, which come first; the configuration in this directory and environment gives the others.
-    The settings of a run are data, as whoever made the run chose them: they name scripts that would run, and
-    hosts. `not_used` has words on them. A program that shows itself keeps its own live connection.
+    requested : options, which come first; the configuration in this directory and environment gives the
+    others. The settings of a run are data, as whoever made the run chose them: they name scripts that would
+    run, and hosts. `not_used` has words on them. A program that shows itself keeps its own live connection.
     """
     found: dict[str, Any] = {"folder": str(run.path.resolve() / FOLDER)}
     for row in _bridge.load_config()[0]:
@@ -39,7 +39,7 @@ def settings_of(run: RunDirectory, asked: dict[str, Any]) -> dict[str, Any]:
         found["live"] = ""
     scripts = found["scripts"]
     found["scripts"] = [name if name in PIPELINES else str(Path(name).absolute()) for name in scripts]
-    return found | asked
+    return found | requested
 
 
 def not_used(run: RunDirectory, given: dict[str, Any]) -> str:
@@ -49,16 +49,16 @@ def not_used(run: RunDirectory, given: dict[str, Any]) -> str:
     """
     configured = run.info.get("configuration", {})
     defaults = {row["key"]: json.loads(row["default"]) for row in _bridge.load_config()[0]}
-    told = []
+    note = []
     for option in OPTIONS:
         key = _PREFIX + option
         value = configured.get(key, defaults[key])
         if value not in (defaults[key], given[option]):
-            told.append(f"{key} = {json.dumps(value)[:_LONGEST]}")
-    if not told:
+            note.append(f"{key} = {json.dumps(value)[:_LONGEST]}")
+    if not note:
         return ""
     return (
-        f"the run was measured with {', '.join(told)}, which is not taken from a run, as anybody may have "
+        f"the run was measured with {', '.join(note)}, which is not taken from a run, as anybody may have "
         "made it; give it as an option, or set it in perfield.toml here."
     )
 
