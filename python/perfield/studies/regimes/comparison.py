@@ -10,7 +10,6 @@ import perfield
 from perfield.commands import CommandError
 from perfield.commands._chosen import first_to_last, short_names
 from perfield.studies.regimes.chosen import AUTO, number_of_regimes
-from perfield.studies.regimes.model.comparing_words import as_json, in_words, left_out, other_ranks
 from perfield.text.as_json import plain
 
 REGIMES_HELP = """\
@@ -27,6 +26,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints how much faster the second side is in each regime."""
     from perfield.derived.matching import check, differences
     from perfield.studies.regimes.model.comparing import compare_regimes
+    from perfield.studies.regimes.model.comparing_words import as_json, in_words, left_out, other_ranks
     from perfield.studies.regimes.of_run import timings_of_run
 
     n_regimes = number_of_regimes(arguments.regimes)
