@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import faulthandler
+import math
 import multiprocessing
 import os
 import random
@@ -17,6 +18,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 HANGS_AFTER_S = 10  # of processor time
 ENDS = (signal.SIGPROF, signal.SIGALRM)  # of a reader that hangs, by processor time or by the clock
@@ -95,6 +97,8 @@ def mutated(text: str, rng: random.Random) -> bytes:
 class Findings:
     """What reading mutated input gave. strange : texts of exceptions that are not perfield's own."""
 
+    cases: int = 0
+    seconds: float = 0.0  # of processor time, over all processes
     crashes: int = 0
     hangs: int = 0
     slowest_s: float = 0.0
@@ -113,25 +117,41 @@ class Findings:
         return not (self.crashes or self.hangs or self.strange) and self.slowest_s <= 1
 
 
+Make = Callable[[random.Random, Path], None]
+Read = Callable[[Path], None]
+
+
 def read_mutated(
-    make: Callable[[random.Random, Path], None],
-    read: Callable[[Path], None],
+    make: Make, read: Read, cases: int, seed: int, allowed: tuple[type[Exception], ...], memory: int = MEMORY
+) -> Findings:
+    """Makes and reads `cases` cases, as `read_by_all` does, with one reader."""
+    return read_by_all(make, {"": read}, cases, seed, allowed, memory)[""]
+
+
+def read_by_all(
+    make: Make,
+    readers: dict[str, Read],
     cases: int,
     seed: int,
-    allowed: tuple[type[Exception], ...],
+    allowed: tuple[type[Exception], ...] = (),
     memory: int = MEMORY,
-) -> Findings:
-    """Makes and reads `cases` cases, each from `seed` and its number alone, in as many processes as CPUs.
+    seconds: float = math.inf,
+) -> dict[str, Findings]:
+    """Makes `cases` cases, each from `seed` and its number alone, in as many processes as CPUs; all readers,
+    by name, read each of them, one after another.
 
-    make(rng, folder) writes the input of a case into an empty folder; read(folder) may raise `allowed`.
-    memory : bytes of address space that a child may add to what this process has.
-    The processor time of `read` is its time. The first of each kind of failure is told on stderr.
+    make(rng, folder) writes the input of a case into an empty folder; a reader may raise `allowed`.
+    memory : bytes of address space that a child may add to what this process has. seconds : no case begins
+    later.
+    The processor time of a reader is its time. The first of each kind of failure is printed on stderr.
     """
     context = multiprocessing.get_context("fork")
     workers = os.cpu_count() or 1
-    findings = Findings()
+    findings = {name: Findings() for name in readers}
+    work = _Work(make, list(readers.items()), seed, allowed, memory, time.monotonic() + seconds)
     queue = context.SimpleQueue()
-    present = [context.Value("q", worker - workers, lock=False) for worker in range(workers)]
+    present = [context.Array("q", (worker, -1), lock=False) for worker in range(workers)]
+    counts = [context.Array("d", 2 * len(readers), lock=False) for worker in range(workers)]
     children: list = [None] * workers
     while True:
         for worker in range(workers):
@@ -139,79 +159,103 @@ def read_mutated(
             if child is not None and child.is_alive():
                 continue
             if child is not None and child.exitcode:  # died while it read the present case
-                _note_death(findings, child.exitcode, present[worker].value)
-            first = present[worker].value + workers
+                _note_death(findings, child.exitcode, present[worker][0], list(readers)[present[worker][1]])
+            case, reader = present[worker]
             children[worker] = None
-            if first < cases and not (child is not None and child.exitcode == 0):
-                arguments = (
-                    make,
-                    read,
-                    range(first, cases, workers),
-                    seed,
-                    allowed,
-                    memory,
-                    present[worker],
-                    queue,
-                )
+            if case < cases and not (child is not None and child.exitcode == 0):
+                left = range(case, cases, workers)
+                arguments = (work, left, reader + 1, present[worker], counts[worker], queue)
                 children[worker] = context.Process(target=_read_all, args=arguments)
                 children[worker].start()
         while not queue.empty():
             _note(findings, *queue.get())
         if not any(children):
-            return findings
+            break
         time.sleep(0.02)
+    for number, one in enumerate(findings.values()):
+        one.cases = int(sum(count[2 * number] for count in counts)) + one.crashes + one.hangs
+        one.seconds = sum(count[2 * number + 1] for count in counts)
+    return findings
 
 
-def _note_death(findings: Findings, code: int, case: int) -> None:
+class _Work(NamedTuple):
+    make: Make
+    readers: list[tuple[str, Read]]
+    seed: int
+    allowed: tuple[type[Exception], ...]
+    memory: int
+    until: float
+
+
+def _note_death(findings: dict[str, Findings], code: int, case: int, name: str) -> None:
     if -code in ENDS:
-        findings.hangs += 1
+        findings[name].hangs += 1
     else:
-        findings.crashes += 1
-    print(f"  case {case} ended its reader with {code}", file=sys.stderr)
+        findings[name].crashes += 1
+    print(f"  case {case} ended its reader {name} with {code}", file=sys.stderr, flush=True)
 
 
-def _note(findings: Findings, case: int, seconds: float, strange: str, trace: str) -> None:
+def _note(found: dict[str, Findings], name: str, case: int, seconds: float, strange: str, trace: str) -> None:
+    findings = found[name]
     if seconds > findings.slowest_s:
         findings.slowest_s, findings.slowest = seconds, case
         if seconds > 1:
-            print(f"  case {case} took {seconds:.1f} s", file=sys.stderr)
+            print(f"  case {case} {name} took {seconds:.1f} s", file=sys.stderr, flush=True)
     if strange:
         if strange not in findings.strange:
-            print(f"  case {case}: {trace}", file=sys.stderr)
+            print(f"  case {case} {name}: {trace}", file=sys.stderr, flush=True)
         findings.strange[strange] = findings.strange.get(strange, 0) + 1
 
 
-def _read_all(make, read, cases: range, seed: int, allowed, memory: int, present, queue) -> None:
-    most = memory + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+def _read_all(work: _Work, cases: range, first: int, present, counts, queue) -> None:
+    """first : the first of these cases begins with this reader."""
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes
+        most = work.memory + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.enable()  # tells where a crash was, then dies of it
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where programs print that a reader starts
+    faulthandler.enable()  # shows where a crash was, then dies of it
     for end in ENDS:
         faulthandler.register(end, chain=True)
-    slowest = 0.0
+    slowest = [0.0] * len(work.readers)
     for case in cases:
-        present.value = case
+        if time.monotonic() > work.until:
+            return
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as place:
             folder = Path(place)
-            make(random.Random(f"{seed}/{case}"), folder)
-            strange = trace = ""
-            signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER_S)
-            signal.alarm(100 * HANGS_AFTER_S)  # of a reader that waits; on a busy machine others wait, too
-            began = time.process_time()
-            try:
-                read(folder)
-            except allowed:
-                pass
-            except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                strange = f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}"
-                trace = traceback.format_exc()
-            seconds = time.process_time() - began
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.alarm(0)
-        if strange or seconds > slowest:
-            slowest = max(slowest, seconds)
-            queue.put((case, seconds, strange, trace))
+            present[0], present[1] = case, len(work.readers) - 1  # making it never ends the process
+            work.make(random.Random(f"{work.seed}/{case}"), folder)
+            for number, (name, read) in enumerate(work.readers):
+                if number < first:
+                    continue
+                present[0], present[1] = case, number
+                seconds, strange, trace = _read_one(read, folder, work.allowed)
+                counts[2 * number] += 1
+                counts[2 * number + 1] += seconds
+                if strange or seconds > slowest[number]:
+                    slowest[number] = max(slowest[number], seconds)
+                    queue.put((name, case, seconds, strange, trace))
+        first = 0
+
+
+def _read_one(read: Read, folder: Path, allowed: tuple[type[Exception], ...]) -> tuple[float, str, str]:
+    """Its processor time in s, and the place and traceback of a strange exception."""
+    strange = trace = ""
+    signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER_S)
+    signal.alarm(100 * HANGS_AFTER_S)  # of a reader that waits; on a busy machine others wait, too
+    began = time.process_time()
+    try:
+        read(folder)
+    except allowed:
+        pass
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        strange = f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}"
+        trace = traceback.format_exc()
+    seconds = time.process_time() - began
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.alarm(0)
+    return seconds, strange, trace
 
 
 def _memory_folder() -> str | None:

@@ -19,7 +19,6 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -477,9 +476,8 @@ def main() -> int:
             kind.make(random.Random(0), Path(place))
             with contextlib.suppress(Exception):
                 kind.read(Path(place))
-        began = time.monotonic()
         found = read_mutated(kind.make, kind.read, given.cases, given.seed, (), MEMORY)
-        good &= told(name, "files", given.cases, found, time.monotonic() - began)
+        good &= told(name, "files", found)
     return not good
 
 

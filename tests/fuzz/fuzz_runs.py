@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every command that reads runs, on runs that say something absurd (meaning.py).
 
-A command ends with what it shows, or with a sentence of perfield's own, within 2 GB.
+All commands read each run, one after another. A command ends with what it shows, or with a sentence of
+perfield's own, within 2 GB and 10 s. It writes only to the place that is named, to the run's analysis/ and
+pictures/.
     python tests/fuzz/fuzz_runs.py --cases 1000 --only info
 """
 
@@ -11,18 +13,21 @@ import argparse
 import contextlib
 import importlib
 import io
+import math
 import os
 import random
 import secrets
+import shutil
 import sys
 import tempfile
-import time
+from functools import cache, partial
 from pathlib import Path
+from unittest import mock
 
 FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "faults")]
 import meaning  # noqa: E402
-from mutations import Findings, read_mutated  # noqa: E402
+from mutations import read_by_all  # noqa: E402
 from verdicts import told  # noqa: E402
 
 import twin  # noqa: E402
@@ -30,6 +35,10 @@ from perfield import commands  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
 OTHER = "other"
+HERE = "a/b/c"  # the working directory of a command: a path of a run that leads up ends in the case's folder
+OWN = tuple(f"{HERE}/{name}" for name in ("out", "run/analysis", "run/pictures"))
+FOREIGN = ("notes", "a/x", f"{HERE}/x", f"{HERE}/run/x", f"{HERE}/run/geometry/x", "home/.config/x")
+DRAWN = 0.05  # share of the runs whose plots are drawn
 DRAWING = ("plot", "report", "render")
 LOADED = (
     *("xarray", "dask.array", "dask.dataframe", "pandas", "matplotlib.pyplot", "scipy.sparse", "jinja2"),
@@ -57,19 +66,27 @@ COMMANDS = {
 }
 
 
+@cache
+def _parser(command: str) -> argparse.ArgumentParser:
+    return commands.parser([command])
+
+
 def read(words: tuple[str, ...], folder: Path) -> None:
-    """Runs a command in this process; its own sentences pass, other exceptions are raised."""
-    out = folder / "out"
-    out.mkdir()
-    os.chdir(folder)
+    """Runs a command in this process. Its own sentences pass; others and foreign files are raised."""
+    here = folder / HERE
+    (here / "out").mkdir()
+    before = _stamps(folder)
+    os.chdir(here)
+    os.environ["HOME"], tempfile.tempdir = str(folder / "home"), str(folder / "temporary")
     words = tuple(word.replace("RUN", "run").replace("OUT", "out") for word in words)
     words = tuple(str(_other()) if word == OTHER else word for word in words)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    drawn = contextlib.nullcontext() if (folder / "drawn").exists() else _undrawn()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), drawn:
         try:
             if words[0] == "serve":
                 _serve(Path(words[1]))
             else:
-                arguments = commands.parser([words[0]]).parse_args(words)
+                arguments = _parser(words[0]).parse_args(words)
                 arguments.words = None
                 arguments.execute(arguments)
         except (commands.CommandError, OSError, SystemExit) as error:
@@ -78,6 +95,38 @@ def read(words: tuple[str, ...], folder: Path) -> None:
         except Exception as error:
             if not type(error).__module__.startswith("perfield."):
                 raise
+        finally:
+            tempfile.tempdir = None
+    foreign = {path for path, _ in before ^ _stamps(folder) if not path.startswith(OWN)}
+    if foreign:
+        raise AssertionError(f"made, changed or removed {sorted(foreign)}")
+    shutil.rmtree(here / "out")
+
+
+def _undrawn() -> contextlib.AbstractContextManager:
+    """Figures are made but not drawn, which is most of the time of `plot` and `report`."""
+    from matplotlib.figure import Figure
+
+    def save(_figure: Figure, place: Path | io.BytesIO, **_options: object) -> None:
+        if isinstance(place, Path):
+            place.touch()
+
+    return mock.patch.object(Figure, "savefig", save)
+
+
+def _stamps(folder: Path) -> set[tuple[str, tuple[int, int, int]]]:
+    """Each path below a folder but those that a command may write, with what changes with the file."""
+    found, left = set(), [str(folder)]
+    while left:
+        for one in os.scandir(left.pop()):
+            path = one.path[len(str(folder)) + 1 :]
+            if one.is_dir(follow_symlinks=False):
+                found.add((path, ()))
+                left += [one.path] if path not in OWN else []
+            else:
+                status = one.stat(follow_symlinks=False)
+                found.add((path, (status.st_ino, status.st_size, status.st_mtime_ns)))
+    return found
 
 
 def _serve(path: Path) -> None:
@@ -110,15 +159,16 @@ def _other() -> Path:
     return path
 
 
-def fuzz(name: str, cases: int, seed: int) -> Findings:
-    """Tries a command of COMMANDS on so many runs."""
-    words = COMMANDS[name]
-
-    def make(rng: random.Random, folder: Path) -> None:
-        (folder / "run").mkdir()
-        meaning.write(folder / "run", rng)
-
-    return read_mutated(make, lambda folder: read(words, folder), cases, seed, (), MEMORY)
+def make(rng: random.Random, folder: Path) -> None:
+    """Writes a changed run, among files of the user's."""
+    for name in (f"{HERE}/run/analysis", "home", "temporary"):
+        (folder / name).mkdir(parents=True)
+    for name in FOREIGN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("the user's")
+    meaning.write(folder / HERE / "run", rng)
+    if rng.random() < DRAWN:
+        (folder / "drawn").touch()
 
 
 def main() -> int:
@@ -126,21 +176,20 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1000, help="of each command (default 1000)")
     parser.add_argument("--only", choices=COMMANDS, action="append", help="this command; may be repeated")
     parser.add_argument("--quick", action="store_true", help="leave the commands out that draw for seconds")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no case later")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="of an earlier run")
     given = parser.parse_args()
     print(f"fuzz_runs.py: --seed {given.seed}", flush=True)
     for module in LOADED:  # before the limit on memory, so that it counts what a run takes
         importlib.import_module(module)
-    good = True
+    chosen = given.only or [name for name in COMMANDS if not (given.quick and name in DRAWING)]
+    readers = {name: partial(read, COMMANDS[name]) for name in chosen}
     with tempfile.TemporaryDirectory() as place:
         os.environ["PERFIELD_FUZZ_OTHER"] = str(Path(place) / OTHER)
         os.environ["MPLBACKEND"] = "Agg"
         _other()
-        for name in given.only or [name for name in COMMANDS if not (given.quick and name in DRAWING)]:
-            began = time.monotonic()
-            found = fuzz(name, given.cases, given.seed)
-            good &= told(name, "runs", given.cases, found, time.monotonic() - began)
-    return not good
+        found = read_by_all(make, readers, given.cases, given.seed, (), MEMORY, given.seconds)
+    return not all([told(name, "runs", of) for name, of in found.items()])
 
 
 if __name__ == "__main__":

@@ -141,7 +141,13 @@ def _more(file: str, ranks: set[int]) -> list[dict]:
 
 def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
     """A run with one to four changes."""
-    run, entries = copy.deepcopy(base())
+    run, entries = copy.deepcopy(base()[0]), list(base()[1])
+
+    def own(at: int) -> dict:
+        """The entry at this place, which may be changed: unchanged ones are those of `base`."""
+        entries[at] = (entries[at][0], copy.deepcopy(entries[at][1]))
+        return entries[at][1]
+
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         kind = rng.random()
         at = rng.randrange(len(entries))
@@ -154,8 +160,11 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
                  ("version", (0, 1, 2, 9)), ("type", (*twin.NAMES, 0, 99)), ("run_id", (0, 1)))
             )  # fmt: skip
             value = rng.choice(among)
-            for one in _some(entries, at, rng):
-                one[field] = value
+            every = rng.random() > 0.8  # entry of its rank
+            for n in (
+                [n for n, (_, one) in enumerate(entries) if one["rank"] == entry["rank"]] if every else [at]
+            ):
+                own(n)[field] = value
         elif kind < 0.18:
             del entries[at]
         elif kind < 0.22:
@@ -164,7 +173,7 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
             entries[:] = [one for one in entries if one[1]["rank"] != entry["rank"]]
         elif kind < 0.28:
             entries[:] = [one for one in entries if one[1]["type"] != entry["type"]]
-        elif isinstance(entry["body"], bytes):
+        elif isinstance((entry := own(at))["body"], bytes):
             entry["body"] = _change_bytes(entry["body"], rng)
         elif entry["type"] in ("step", "reference"):
             _change_step(entry["body"], rng)
@@ -180,13 +189,6 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
         if not entries:
             return base()
     return run, entries
-
-
-def _some(entries: list, at: int, rng: random.Random) -> list[dict]:
-    """One entry, or all of its rank."""
-    if rng.random() < 0.8:
-        return [entries[at][1]]
-    return [one for _, one in entries if one["rank"] == entries[at][1]["rank"]]
 
 
 def _change_bytes(data: bytes, rng: random.Random) -> bytes:
@@ -293,22 +295,33 @@ def _array_body(body: dict) -> bytes:
     return twin.struct.pack("<II", len(text), 0) + text + data
 
 
+def packed(entry: dict) -> bytes:
+    """The bytes of an entry, with a header and checksums that fit."""
+    type = twin.TYPES.get(entry["type"], entry["type"])
+    number = {"rank": _fit("i", [entry["rank"]])[0], "index": entry["index"] & (2**64 - 1)}
+    return twin.entry(
+        type, body_of(entry), **number, sequence=entry["sequence"] & 0xFFFFFFFF, run_id=entry["run_id"],
+        version=entry["version"],
+    )  # fmt: skip
+
+
+@cache
+def _packed_base() -> dict[int, bytes]:
+    """The entries of `base`, by their id."""
+    return {id(entry): packed(entry) for _, entry in base()[1]}
+
+
 def write(folder: Path, rng: random.Random) -> None:
     """Writes a changed run, sometimes with changed machine files and a network, into a folder."""
     run, entries = changed(rng)
-    data: dict[Path, bytes] = {}
+    data: dict[str, bytes] = {}
     for room, entry in entries:
-        type = twin.TYPES.get(entry["type"], entry["type"])
-        number = {"rank": _fit("i", [entry["rank"]])[0], "index": entry["index"] & (2**64 - 1)}
-        packed = twin.entry(
-            type, body_of(entry), **number, sequence=entry["sequence"] & 0xFFFFFFFF, run_id=entry["run_id"],
-            version=entry["version"],
-        )  # fmt: skip
-        data[folder / room / entry["file"]] = data.get(folder / room / entry["file"], b"") + packed
+        file = f"{room}/{entry['file']}"
+        data[file] = data.get(file, b"") + (_packed_base().get(id(entry)) or packed(entry))
     for room in ("stream", "mesh", "machine"):
         (folder / room).mkdir(parents=True, exist_ok=True)
     for path, bytes_of in data.items():
-        path.write_bytes(bytes_of)
+        (folder / path).write_bytes(bytes_of)
     (folder / "run.json").write_text(json.dumps(run, indent=1), encoding="utf-8", errors="replace")
     if rng.random() < 0.2:
         text = rng.choice(_machines())

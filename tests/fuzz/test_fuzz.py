@@ -43,9 +43,17 @@ def test_fuzzer_of_files_reports_a_reader_that_lets_an_exception_through(tmp_pat
     assert result.returncode == 1 and "IndexError in sitecustomize.py:2" in result.stdout
 
 
-def test_fuzzer_reports_an_error_of_perfields_own(tmp_path, monkeypatch):
-    planted = "import perfield.run.run_directory as r\nr.run_state = lambda *args: 1 / 0\n"
-    (tmp_path / "sitecustomize.py").write_text(planted)
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError in sitecustomize.py:2"),
+        ("open('x', 'w').close() or 'finished'", "changed or removed ['a/b/c/x']"),
+    ],
+    ids=["an error", "a file of the user's"],
+)
+def test_fuzzer_reports(tmp_path, monkeypatch, planted, said):
+    code = f"import perfield.run.run_directory as r\nr.run_state = lambda *args: {planted}\n"
+    (tmp_path / "sitecustomize.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = fuzz_runs(tmp_path, "--cases", "4", "--only", "info")
-    assert result.returncode == 1 and "ZeroDivisionError in sitecustomize.py:2" in result.stdout
+    assert result.returncode == 1 and said in result.stdout + result.stderr

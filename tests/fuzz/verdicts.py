@@ -6,14 +6,15 @@ from __future__ import annotations
 from mutations import Findings
 
 
-def told(name: str, what: str, cases: int, found: Findings, seconds: float) -> bool:
+def told(name: str, what: str, found: Findings) -> bool:
     """Prints one line, and one for each kind of strange exception; returns whether there was no failure.
 
     what : the cases are, for the line: "runs".
     """
     holds = not (found.crashes or found.hangs or found.strange)
     print(
-        f"{'holds' if holds else 'MISSES'}  {name}: {cases:,} {what} ({cases / seconds:.1f} per s): "
+        f"{'holds' if holds else 'MISSES'}  {name}: {found.cases:,} {what} "
+        f"({1e3 * found.seconds / max(found.cases, 1):.1f} ms each): "
         f"{found.in_words()}",
         flush=True,
     )

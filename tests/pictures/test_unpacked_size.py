@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A small mesh file that would unpack to gigabytes is refused by its headers; others are read."""
+"""A small mesh file that claims gigabytes is refused, by its headers or by a process that may take less."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_small_file_that_unpacks_to_more_than_it_may_is_a_sentence(written, monk
     assert MeshFile(path).datasets(None)[0].GetNumberOfPoints() == 1
     monkeypatch.setattr(room, "MOST_UNPACKED", 1000)
     monkeypatch.setattr(room, "LARGEST_RATIO", 2)
-    with pytest.raises(MeshMissingError, match=r"mesh.vtu \(its arrays unpack to [0-9.]+ kB, expected"):
+    with pytest.raises(MeshMissingError, match=r"mesh.vtu \(its arrays take [0-9.]+ kB, expected"):
         MeshFile(path)
 
 
@@ -68,3 +68,55 @@ def test_absurd_headers_cost_nothing():
     assert room.unpacked_size(many) > 1 << 100
     for text in (head, head + b"?" * 40, head.replace(b"binary", b"appended") + b"_", b""):
         assert room.unpacked_size(text) == 0
+
+
+N = 1_000_000_000
+ASCII = "# vtk DataFile Version 3.0\nt\nASCII\nDATASET "
+PIECE = '<VTKFile type="{0}"><{0} WholeExtent="0 999 0 999 0 999"><Piece {1}>{2}</Piece></{0}></VTKFile>'
+ARRAY = '<{0}><DataArray type="Float64" NumberOfComponents="3" format="ascii">0 0 0</DataArray></{0}>'
+IMAGE = 'Extent="0 999 0 999 0 999"'
+CLAIMS = {
+    "points.vtk": f"{ASCII}UNSTRUCTURED_GRID\nPOINTS {N} double\n0 0 0\nCELLS 1 2\n1 0\nCELL_TYPES 1\n1\n",
+    "values.vtk": f"{ASCII}STRUCTURED_POINTS\nDIMENSIONS 9 9 9\nPOINT_DATA {N}\nSCALARS t double\n0\n",
+    "field.vtk": f"{ASCII}STRUCTURED_POINTS\nDIMENSIONS 2 2 2\nFIELD a 1\nt 3 {N} double\n0\n",
+    "points.vtu": PIECE.format("UnstructuredGrid", f'NumberOfPoints="{N}"', ARRAY.format("Points")),
+    "cells.vtu": PIECE.format("UnstructuredGrid", f'NumberOfCells="{N}"', ARRAY.format("CellData")),
+    "polygons.vtp": PIECE.format("PolyData", f'NumberOfPolys="{N}"', ARRAY.format("Polys")),
+    "points.vti": PIECE.format("ImageData", IMAGE, ARRAY.format("PointData")),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_counts_that_the_file_has_no_room_for_are_refused(tmp_path, name):
+    (tmp_path / name).write_text(CLAIMS[name])
+    with pytest.raises(
+        MeshMissingError, match=r"its arrays take .* expected at most|items, expected less than"
+    ):
+        MeshFile(tmp_path / name)
+
+
+def write_xdmf(path):
+    """Numbers in the file itself, fewer than it says."""
+    item = f'<DataItem Dimensions="{N} 3" Format="XML">0 0 0</DataItem>'
+    path.write_text(
+        '<Xdmf Version="3.0"><Domain><Grid Name="a"><Topology TopologyType="Polyvertex"/>'
+        f'<Geometry GeometryType="XYZ">{item}</Geometry></Grid></Domain></Xdmf>'
+    )
+
+
+def write_med(path):
+    """HDF5 that stores none of the numbers that it holds."""
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        file.create_group("INFOS_GENERALES").attrs.update(MAJ=3, MIN=0)
+        mesh = file.create_group("ENS_MAA/mesh")
+        mesh.attrs["ESP"] = 3
+        points = mesh.create_dataset("step/NOE/COO", (3 * N,), "f8", chunks=(1 << 16,), compression="gzip")
+        points.attrs["NBR"] = N
+
+
+@pytest.mark.parametrize("write", [write_xdmf, write_med])
+def test_file_that_claims_more_than_reading_it_may_take_is_refused(tmp_path, write):
+    path = tmp_path / write.__name__.replace("write_", "mesh.")
+    write(path)
+    with pytest.raises(MeshMissingError, match=r"more than 1.1 GB of memory for the 0.\d+ MB that it and"):
+        MeshFile(path).datasets(None)

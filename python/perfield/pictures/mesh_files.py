@@ -32,7 +32,7 @@ from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.tried_apart import tried_apart
-from perfield.pictures.unpacked_size import check_unpacked_size
+from perfield.pictures.unpacked_size import check_legacy_counts, check_unpacked_size
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -245,9 +245,9 @@ def _named(module: str, reader: str, path: Path) -> Any:
     return made
 
 
-def _plain(module: str, reader: str) -> Callable[[Path], _ByReader]:
-    """Opens what needs no preparation."""
-    return lambda path: _ByReader(_named(module, reader, path))
+def _legacy(path: Path) -> _ByReader:
+    check_legacy_counts(path)
+    return _ByReader(_named("vtkIOLegacy", "vtkGenericDataObjectReader", path))
 
 
 def _ensight(path: Path) -> _ByReader:
@@ -262,6 +262,7 @@ def _exodus(path: Path) -> _ByReader:
     with path.open("rb") as file:
         if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
             raise ValueError("it is no file of netCDF")
+    tried_apart(path)
     reader = _named("vtkIOExodus", "vtkExodusIIReader", path)
     reader.SetGenerateObjectIdCellArray(0)
     reader.UpdateInformation()
@@ -309,8 +310,8 @@ FORMATS: dict[str, Callable[[Path], Any]] = {
     ".cgns": _cgns,
     ".xdmf": _xdmf,
     ".xmf": _xdmf,
-    ".vtm": _plain("vtkIOXML", "vtkXMLMultiBlockDataReader"),
-    ".vtk": _plain("vtkIOLegacy", "vtkGenericDataObjectReader"),
+    ".vtm": lambda path: _ByReader(_named("vtkIOXML", "vtkXMLMultiBlockDataReader", path)),
+    ".vtk": _legacy,
 }
 
 

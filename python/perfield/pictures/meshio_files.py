@@ -20,6 +20,8 @@ import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid
 from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
+from perfield.pictures.tried_apart import tried_apart
+
 if TYPE_CHECKING:
     import meshio
 
@@ -46,6 +48,7 @@ class MeshioContent:
     """A file that meshio reads. times : none. Raises ValueError if it cannot be read."""
 
     def __init__(self, path: Path):
+        tried_apart(path)
         self.times: list[float] = []
         self._path = path
 

@@ -193,8 +193,9 @@ class Streams(Rows):
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        known = np.isin(self.places["version"], VERSIONS[name])
-        return np.flatnonzero((self.places["type"] == TYPES[name]) & known)
+        rows = np.flatnonzero(self.places["type"] == TYPES[name])
+        version = self.places["version"][rows]
+        return rows[np.logical_or.reduce([version == known for known in VERSIONS[name]])]
 
     def json(self, name: str) -> Iterator[tuple[int, dict]]:
         """(rank, body) of the entries of a type whose body is JSON; each is read and parsed once.
