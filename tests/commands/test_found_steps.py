@@ -55,11 +55,11 @@ def test_first_run_has_the_time_steps_of_the_outer_loop(first_run, perfield_cli)
     assert sent(run) == [[0, 3, 3]] * 17
     assert run.setup.values["sent_count"].tolist() == [0, 9, 9]
     assert re.search(r"(?m)^steps +17 on 3 ranks", said), said
-    found = re.search(r"perfield: found 17 time steps: each return of (Allreduce@sum-[0-9a-f]{4}) ", said)
-    assert found and "; 3 steps before them are part of setup" in said, said
+    found = re.search(r"perfield: took each return of (Allreduce@sum-[0-9a-f]{4}) \(.*?: 17 steps,", said)
+    assert found and ", and 3 steps before them in setup" in said, said
     assert "would close others" not in said  # the exchanges come three to a step
     table = perfield_cli("steps", run.path).stdout
-    assert f"Found 17 time steps: each return of {found[1]}" in table
+    assert f"Took each return of {found[1]}" in table
 
 
 def test_steps_of_an_inner_loop_are_taken_back(first_run):
@@ -72,7 +72,7 @@ def test_steps_of_an_inner_loop_are_taken_back(first_run):
     parts = [run.setup, *run.frames(), run.teardown]
     assert sum(part.values["sent_count"][1] for part in parts) == 60  # nothing is lost
     assert re.search(rf"(?m)^steps +{len(run)} on 3 ranks", said), said
-    assert f"found {len(run)} time steps: each return of Allreduce@sum-" in said
+    assert "took each return of Allreduce@sum-" in said and f": {len(run)} steps," in said, said
 
 
 def test_a_program_without_a_regular_loop_is_one_frame(first_run):

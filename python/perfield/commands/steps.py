@@ -97,9 +97,8 @@ def found_steps(run: Run) -> str:
     found = candidates.candidates(run)
     ends = next((each for each in found if each.site.hash == body["found"]), None)
     closed = int(run.steps_closed.max())
-    said = f"found {counted(closed, 'time step')}"
     if ends is None:
-        return f"{said}, in a loop whose call site not all ranks have in common"
+        return f"took {counted(closed, 'time step')} from a loop whose call site not all ranks have in common"
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
         if each.is_regular and each.steps != ends.steps and len(others) < MOST_OTHERS:
@@ -109,8 +108,8 @@ def found_steps(run: Run) -> str:
     named = _settings(run, shown, lines)
     before = counted(body.get("found_in_setup", 0), "step")
     which = "each return" if 2 * body.get("found_steps", 0) > ends.hits else "the first return in each row"
-    said += f": {which} of {named[ends.site]} ({where(ends.site, lines)})"
-    said += f"; {before} before them are part of setup"
+    said = f"took {which} of {named[ends.site]} ({where(ends.site, lines)}) as the end of a time step: "
+    said += f"{counted(closed, 'step')}, and {before} before them in setup"
     if others:
         choices = (f"{named[each.site]} ({each.steps})" for each in others.values())
         said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
