@@ -99,7 +99,7 @@ char** Words::find(const char* word, size_t length) const noexcept {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
   for (size_t i = 0; i < length; ++i) hash = (hash ^ uint8_t(word[i])) * 1099511628211u;
   size_t at = hash & (n_slots_ - 1);
-  while (slots_[at] && (strncmp(slots_[at], word, length) || slots_[at][length]))
+  while (slots_[at] && (strncmp(slots_[at], word, length) != 0 || slots_[at][length]))
     at = (at + 1) & (n_slots_ - 1);
   return slots_ + at;
 }

@@ -7,6 +7,7 @@
 #include <regex.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,7 +64,7 @@ struct Beginnings {
       for (const char* at = rule.functions; *at;) {
         size_t length = 0;
         while (at[length] && at[length] != '|') ++length;
-        known[length][size_t(*at)] = true;
+        known[length][uint8_t(*at)] = true;
         at += length + (at[length] == '|');
       }
   }
@@ -85,7 +86,7 @@ struct Candidates {
       for (; is_digit(*at); ++at)
         if (length < Beginnings::kLongest) length = length * 10 + size_t(*at - '0');
       if (length >= Beginnings::kLongest || !is_letter(*at)) continue;
-      if (kBeginnings.known[length][size_t(*at)] && strnlen(at, length) == length)
+      if (kBeginnings.known[length][uint8_t(*at)] && strnlen(at, length) == length)
         add_rules(symbol, at, length);
     }
   }

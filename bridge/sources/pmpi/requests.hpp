@@ -181,7 +181,7 @@ inline bool is_on_fast_path(const Call& call) noexcept {
 [[gnu::always_inline]] inline void count_ended(Call& call, const Pending& pending,
                                                const MPI_Status* status, uint32_t flags,
                                                bool is_fast, uint64_t since) noexcept {
-  if (!is_fast || pending.flags) {
+  if (!is_fast || pending.flags) {  // NOLINT(bugprone-branch-clone): the last branch is rare
     call.left = count_ended_slowly(since, call.left, pending, status, flags);
   } else if (pending.kind == Pending::send) {
     call.left = perfield_msg_send_complete(static_cast<perfield_call>(pending.call), pending.peer,

@@ -8,9 +8,11 @@
 #include <link.h>
 #include <strings.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "library.hpp"
 #include "platform/imports.hpp"
@@ -39,8 +41,10 @@ int note_bound(dl_phdr_info* object, size_t, void* data) noexcept {
   if (is_mpi(object->dlpi_name)) return 0;
   return look_at_imports(*object, [&](const Import& import) {
     const char* const name = import.name;
-    if (strcmp(name, "MPI_Init") && strcmp(name, "MPI_Init_thread") && strcmp(name, "mpi_init_") &&
-        strcmp(name, "mpi_init_thread_") && strcmp(name, "mpi_init_f08_"))
+    constexpr const char* kStarts[] = {"MPI_Init", "MPI_Init_thread", "mpi_init_",
+                                       "mpi_init_thread_", "mpi_init_f08_"};
+    if (std::none_of(std::begin(kStarts), std::end(kStarts),
+                     [&](const char* start) { return strcmp(name, start) == 0; }))
       return false;
     if (!is_in_mpi(*import.slot)) return false;
     snprintf(bound->path, sizeof bound->path, "%s",
