@@ -5,11 +5,11 @@
 // reading them; together they are smaller than the current one.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
-#include "platform/pages.hpp"
 
 namespace perfield {
 
@@ -73,8 +73,9 @@ class AddressMap {
   static Table* grown(const Table* before) noexcept {
     const int bits = before ? 64 - before->shift + 1 : 8;
     const size_t slots = size_t(1) << bits;
-    void* const memory = map_pages(sizeof(Table) + slots * sizeof(Slot));
-    if (!memory) return nullptr;
+    void* memory = mmap(nullptr, sizeof(Table) + slots * sizeof(Slot), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);  // sources know no platform/
+    if (memory == MAP_FAILED) return nullptr;
     auto* table = static_cast<Table*>(memory);
     table->mask = slots - 1;
     table->shift = 64 - bits;
