@@ -40,9 +40,11 @@ class Completed(subprocess.CompletedProcess):
     cwd: Path
 
 
+# A job in the background of a script ignores these. Programs that tests interrupt would never end.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # As in a job in the background of a script. Programs that tests interrupt would never end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) == signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:

@@ -227,7 +227,7 @@ def late(known: dict[str, ast.Module]) -> set[tuple[str, str]]:
     found = set()
     for module, tree in known.items():
         is_command = ".commands." in module or (
-            ".studies." in module and module.endswith((".command", ".comparison"))
+            ".studies." in module and module.endswith(("command", ".comparison"))
         )
         if is_command:
             continue

@@ -228,7 +228,7 @@ with completed(["true"]) as ended:
         os.kill(os.getpid(), signal.SIGTERM)
         signal.pause()
     except KeyboardInterrupt:
-        print("interrupted", ended.code)
+        print("interrupted", ended.code, flush=True)
 os.kill(os.getpid(), signal.SIGTERM)
 """
     process = start(sys.executable, "-c", script)

@@ -52,7 +52,7 @@ def test_fuzzer_of_files_reports_a_reader_that_lets_an_exception_through(tmp_pat
     ids=["an error", "a file of the user's"],
 )
 def test_fuzzer_reports(tmp_path, monkeypatch, planted, said):
-    code = f"import perfield.run.run_directory as r\nr.run_state = lambda *args: {planted}\n"
+    code = f"import perfield.run.ranks as r\nr.run_state = lambda *args: {planted}\n"
     (tmp_path / "sitecustomize.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = fuzz_runs(tmp_path, "--cases", "4", "--only", "info")

@@ -20,24 +20,8 @@ from perfield.derived.dataframes import placement
 from perfield.derived.providers import REGION, fields_of, of_kind
 from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
-from perfield.text import did_you_mean
 
 _STEP, _RANK, _REGION = "step", "rank", "region"
-
-
-class Dataset(xr.Dataset):
-    """A Dataset that names the nearest variable where one is misspelt."""
-
-    __slots__ = ()
-
-    def __getitem__(self, key):
-        try:
-            return super().__getitem__(key)
-        except KeyError:
-            if not isinstance(key, str):
-                raise
-            advice = did_you_mean(key, map(str, self.variables)) or "list(run.steps.variables) has all names."
-            raise KeyError(f"{self.attrs.get('run', 'the run')} has no field '{key}'; {advice}") from None
 
 
 def open_steps(run: RunDirectory, fields: Sequence[str] = ()) -> xr.Dataset:
@@ -143,7 +127,7 @@ def lazy_dataset(snapshot: Snapshot, fields: Sequence[str] = ()) -> xr.Dataset:
         values = column.to_numpy(dtype=str if name in _NAMES else None)
         coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
     coordinates |= {name: lazy.pop(name) for name in _OF_STEP}
-    return Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
+    return xr.Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
 
 
 def _arrays(snapshot: Snapshot, fields: Sequence[str]) -> Iterator[_StepArray]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules, resolve_name
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -48,4 +48,6 @@ def given(what: str) -> dict[str, str]:
 def loaded(place: str) -> Any:
     """The module "perfield.studies.rhythm.fields", or what "perfield.studies.rhythm.of_run:phases_of_run"
     names in one."""
-    return resolve_name(place)
+    module, _, name = place.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found

@@ -134,6 +134,8 @@ def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert commands.main(["sliders", "--no-browser"]) == 2
     assert "call pip install 'perfield[sliders]'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="0"):
+        commands.main(["--help"])  # loads all commands
 
 
 def test_run_that_is_none_is_reported(tmp_path, capsys):
