@@ -52,10 +52,12 @@ class Tab:
     def until(self, script: str) -> Any:
         """The value of an expression as soon as it is true."""
         end = time.monotonic() + PATIENCE_S
-        while not (found := self.value(script)):
-            assert time.monotonic() < end, f"never true: {script}; the page said {self.told}"
+        while time.monotonic() < end:
+            with contextlib.suppress(AssertionError):  # between two pages no script can run
+                if found := self.value(script):
+                    return found
             time.sleep(0.05)
-        return found
+        raise AssertionError(f"never true: {script}; the page said {self.told}")
 
     def press(self, key: str) -> None:
         """Presses a key on what has the focus."""

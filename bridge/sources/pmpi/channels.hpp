@@ -23,8 +23,8 @@
 // the pair's channels, all later matches.
 //
 // One table of fixed size; under MPI_THREAD_MULTIPLE a lock guards it, and a channel or bundle that
-// several threads use has no numbers: nobody knows in which order MPI saw them. The first one or
-// two, before the second thread is seen, may be wrong. Any thread.
+// several threads use has no numbers: nobody knows in which order MPI saw them. The one or two on
+// their way when the second thread comes may be wrong. Any thread.
 #pragma once
 
 #include <cstdint>

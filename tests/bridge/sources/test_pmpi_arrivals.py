@@ -291,16 +291,14 @@ def test_threads_with_tags_of_their_own_number_alike_and_others_have_no_number(h
     sent, arrived = heard.places()
     assert len(sent) == N * 4 * 200
     known: Counter = Counter()
+    wrong: Counter = Counter()
     for key, places in sent.items():
         ((channel, number),), ((of_receive, received),) = places, arrived[key]
         assert channel == of_receive
         if number and received:
-            # Until perfield sees the second thread of a channel, it may take their calls in another order
-            # than MPI does: a known limit, of its first messages.
-            assert number == received or max(number, received) <= 4
-            if number != received:
-                continue
-            known[key[0], channel] += 1
+            (known if number == received else wrong)[key[0], channel] += 1
+    # Around the first call of a channel's second thread, one message of each may have another's number.
+    assert all(n <= 2 for n in wrong.values()), wrong
     full = [n for n in known.values() if n == 200]
     assert len(full) == N * 2  # tags 1 and 3 of each rank
 
