@@ -101,8 +101,9 @@ def test_damaged_file_of_any_format_is_told(tmp_path, name, capfd):
     if name not in WRITERS:
         pytest.importorskip("meshio", reason="formats of meshio need it")
     (tmp_path / name).write_bytes(b"no mesh at all\n")
-    with pytest.raises(MeshMissingError, match=rf"{name}"):
+    with pytest.raises(MeshMissingError, match=rf"{name}") as told:
         RankArrayPieces(tmp_path / name, 2, "rank")
+    assert "ended the process" not in str(told.value)
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")
 
@@ -181,6 +182,17 @@ def test_old_partitioned_files_of_gmsh_are_told():
     data = b"$MeshFormat\n4 0 8\n$EndMeshFormat\n$PartitionedEntities\n$EndPartitionedEntities\n"
     with pytest.raises(ValueError, match=r"format MSH 4; write it as MSH 4\.1"):
         meshio_files.partitions(data)
+
+
+def test_mesh_is_read_under_limits_of_the_user(meshio, tmp_path):
+    mesh_of(meshio, rank=RANKS).write(tmp_path / "m.med")
+    script = "import sys; from pathlib import Path; from perfield.pictures.mesh_files import MeshFile as F;"
+    words = [sys.executable, "-c", f"{script} print(len(F(Path('m.med')).datasets(None)))"]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -t 8; exec "$@"', "sh", *words],
+        **{"cwd": tmp_path, "capture_output": True, "text": True, "check": False},
+    )
+    assert (done.stdout, done.returncode) == ("1\n", 0), done.stderr
 
 
 def test_meshio_is_loaded_only_for_its_formats(tmp_path):

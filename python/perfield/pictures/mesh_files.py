@@ -102,7 +102,7 @@ class MeshFile:
                 f"VTK {vtkVersion.GetVTKVersion()} cannot read {self.path} ({reason}): it is "
                 "damaged, is still being written, or is not what its name says. Write it again, or convert "
                 "it to .vtu with inline data."
-            )
+            ) from ValueError(reason)
 
 
 def format_for(path: Path) -> Callable[[Path], Any] | None:

@@ -29,6 +29,7 @@ _NAME = re.compile(rb"[^\s<>\"':]+\.\w+")
 _NO_MEMORY = re.compile(
     r"bad_alloc|MemoryError|Unable to allocate|[Cc]annot allocate|virtual memory exhausted"
 )
+_passed: set[frozenset] = set()  # files, with those that they name, that were read without harm
 CHILD = """
 import json, os, resource, sys
 sys.path[:] = [folder for folder in json.loads(sys.argv[1]) if folder]
@@ -38,17 +39,21 @@ except ImportError:
     sys.exit(0)
 os.environ["PERFIELD_TRIED"] = "1"
 more, seconds = json.loads(sys.argv[3])
+def bound(kind, most, later=0):
+    hard = resource.getrlimit(kind)[1]
+    at_hard = (lambda wanted: wanted) if hard == resource.RLIM_INFINITY else lambda wanted: min(wanted, hard)
+    resource.setrlimit(kind, (at_hard(most), at_hard(most + later)))
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + more, used + more))
-resource.setrlimit(resource.RLIMIT_CPU, [int(sum(resource.getrusage(0)[:2])) + 1 + seconds] * 2)
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+bound(resource.RLIMIT_AS, used + more)
+bound(resource.RLIMIT_CPU, int(sum(resource.getrusage(0)[:2])) + 1 + seconds, later=5)
+bound(resource.RLIMIT_CORE, 0)
 from pathlib import Path
 from perfield.pictures.blocks import MeshMissingError
 try:
     file = MeshFile(Path(sys.argv[2]))
     file.datasets(file.times[-1] if file.times else None)
 except MeshMissingError as error:
-    print(error)
+    print(error.__cause__ or error, file=sys.stderr)
     sys.exit(3)
 """
 
@@ -62,7 +67,10 @@ def tried_apart(path: Path) -> None:
     python = _python()
     if python is None or os.environ.get("PERFIELD_TRIED"):
         return
-    stored = _stored(path)
+    files = _on_disk(path)
+    if files in _passed:
+        return
+    stored = sum(size for *_, size in files)
     memory, seconds = max(MOST_UNPACKED, LARGEST_RATIO * stored), SMALL_S if stored < SMALL else LARGE_S
     command = run_code(python, CHILD, json.dumps(sys.path), str(path), json.dumps([memory, seconds]))
     try:
@@ -70,18 +78,22 @@ def tried_apart(path: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ValueError(f"trying to read it failed: {type(error).__name__}") from None
     if done.returncode == 0:
+        _passed.add(files)
         return
     takes = f"for the {stored / 1e6:,.3g} MB that it and the files that it names take on the disk"
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+    if done.returncode == -signal.SIGXCPU:
         raise ValueError(f"reading it takes more than {seconds} s of processor time {takes}")
+    if done.returncode == -signal.SIGKILL:
+        raise ValueError("the process that read it was killed; perhaps this machine had no memory left")
     if _NO_MEMORY.search(done.stdout + done.stderr):
         raise ValueError(f"reading it takes more than {memory / 1e9:,.1f} GB of memory {takes}")
     said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     raise ValueError(said[-1] if said else "its library ended the process that read it")
 
 
-def _stored(path: Path) -> int:
-    """Bytes on the disk of a file, and of those beside it that it names, as XDMF does with its arrays."""
+def _on_disk(path: Path) -> frozenset[tuple[int, int, int, int]]:
+    """Device, inode, time of change in ns and bytes on the disk of a file, and of those beside it that it
+    names, as XDMF does with its arrays."""
     with safe_open(path, most=None) as file:
         text = file.read(_MOST_TEXT)
     named = sorted(set(_NAME.findall(text)))[:_MOST_NAMES] if text.lstrip()[:1] == b"<" else []
@@ -89,8 +101,9 @@ def _stored(path: Path) -> int:
     for one in (path, *(path.parent / os.fsdecode(name) for name in named)):
         with contextlib.suppress(OSError, ValueError):
             status = one.stat()
-            found[status.st_dev, status.st_ino] = 512 * status.st_blocks
-    return max(sum(found.values()), len(text))
+            stored = max(512 * status.st_blocks, len(text) if one == path else 0)
+            found[status.st_dev, status.st_ino] = status.st_mtime_ns, stored
+    return frozenset((*file, *state) for file, state in found.items())
 
 
 def _python() -> str | None:
