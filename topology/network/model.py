@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _FARTHEST = 256  # links between two switches; what lies farther apart is taken for not connected
 _LEAVES_AT_A_TIME = 1024  # bounds the memory of distances
@@ -179,11 +181,19 @@ def _steps(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray
     """Links between each of some switches and every switch, float64 (n_leaves, n_switches); inf if apart."""
     if not len(leaves):
         return np.zeros((0, n_switches))
-    graph = _graph(n_switches, links)
-    return dijkstra(graph, directed=False, unweighted=True, indices=leaves, limit=_FARTHEST)
+    return _shortest(n_switches, links, indices=leaves, limit=_FARTHEST)
+
+
+def _shortest(n_switches: int, links: np.ndarray, **options: Any) -> np.ndarray:
+    """Links on the shortest ways between switches. options : of SciPy's dijkstra."""
+    from scipy.sparse.csgraph import dijkstra
+
+    return dijkstra(_graph(n_switches, links), directed=False, unweighted=True, **options)
 
 
 def _graph(n_switches: int, links: np.ndarray) -> csr_matrix:
+    from scipy.sparse import csr_matrix  # slow to load, and only networks need it
+
     ends = np.asarray(links).reshape(-1, 2).T
     return csr_matrix((np.ones(len(ends[0])), (ends[0], ends[1])), shape=(n_switches, n_switches))
 
@@ -192,9 +202,7 @@ def _distances(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.nda
     """Links between each switch and the nearest of some, int32."""
     if not n_switches:
         return np.zeros(0, np.int32)
-    graph = _graph(n_switches, links)
-    steps = dijkstra(graph, directed=False, unweighted=True, indices=leaves, min_only=True)
-    return steps.astype(np.int32)
+    return _shortest(n_switches, links, indices=leaves, min_only=True).astype(np.int32)
 
 
 def _levels(n_switches: int, links: np.ndarray) -> np.ndarray:

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from .hostlist import MOST_HOSTS, expand_hosts, short, split_hosts
 from .model import Network, NetworkError
@@ -117,6 +115,9 @@ def _with_count(sentence: str, more: int) -> str:
 
 def _without_cycles(wiring: Wiring) -> tuple[tuple[int, int], ...]:
     """The links, those turned round that would put a switch above itself: the later ones in the file."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     links = list(wiring.links)
     if not links:
         return ()
