@@ -82,7 +82,8 @@ build/page/vtk.js: $(wildcard $(VTKJS)/*.js* $(VTKJS)/*.py $(VTKJS)/.npmrc) | .v
 # A removed file is a change, too, and so is a vtk.js that could be bundled at last.
 build/sources.txt: always | build/page/vtk.js
 	@mkdir -p build
-	@echo "$(SOURCES) $$(ls build/page 2>/dev/null)" | cmp -s - $@ || echo "$(SOURCES) $$(ls build/page 2>/dev/null)" > $@
+	@echo "$(SOURCES) $$(ls build/page 2>/dev/null)" > $@.now
+	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
 .PHONY: always
 
 # The wheel holds wrappers for every MPI that is installed now.

@@ -33,9 +33,7 @@ void bind_steps(py::module_& module) {
       },
       py::arg("met"),
       "Where a program closes steps that reports none: the positions of these operations.\n\n"
-      "met : collective operations of all ranks in their order, each as the identity of its call "
-      "site,\n"
-      "the depth of its callers, and whether it was hit again without a message in between. The "
-      "first "
-      "position ends setup. Empty if no steps are found.");
+      "met : collective operations of all ranks in their order, each as the identity of its call\n"
+      "site, the depth of its callers, and whether it was hit again without a message in between.\n"
+      "The first position ends setup. Empty if no steps are found.");
 }

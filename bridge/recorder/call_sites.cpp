@@ -215,11 +215,8 @@ bool CallSites::counts_for_step(ThreadProfile& s, uint32_t site) noexcept {
 uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   if (!finds_.load(relaxed)) return 0;
   const uint32_t number = s.sites.newest;
-  if (number >= size() || n_threads_.load(relaxed) != 1 ||
-      tables_->sites[number].is_of_interpreter) {
-    finds_.store(false, relaxed);
-    return has_found() && stop_finding() ? kRestartSteps : 0;
-  }
+  if (number >= size() || n_threads_.load(relaxed) != 1 || tables_->sites[number].is_of_interpreter)
+    return stop_finding() ? kRestartSteps : 0;
   CallSite& site = tables_->sites[number];
   StepFinder& finder = tables_->finder;
   ++n_of_all_;

@@ -25,8 +25,7 @@ class StepFinder {
   enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
 
   // The number of a call site, which is new or not; kNone if there are too many. depth: of its
-  // chain of callers. in_a_row: hit again with none but such operations in
-  // between.
+  // chain of callers. in_a_row: hit again with none but such operations in between.
   uint8_t number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
   // A collective operation of all ranks returned at this site.
   Answer met(uint8_t site) noexcept;

@@ -265,14 +265,13 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
     overflowed += step->fixed.overflowed;
-    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index) {
-      uint64_t& first = restarted[header.rank];
-      is_to_be_read_again |= first < header.index;
-      first = std::max<uint64_t>(first, header.index);
+    uint64_t& first = restarted[header.rank];
+    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index > first) {
+      is_to_be_read_again = true;
+      first = header.index;
     }
-    const auto first = restarted.find(header.rank);
-    const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
-                        (first == restarted.end() || header.index >= first->second);
+    const bool inside =
+        step->fixed.kind == static_cast<uint16_t>(StepKind::step) && header.index >= first;
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);
@@ -389,10 +388,6 @@ std::string why_no_streams(const std::string& run_path) {
   }
   return "nothing was recorded in " + run_path + ": no rank has written a stream";
 }
-
-}  // namespace
-
-namespace {
 
 std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
   constexpr size_t kMostBytes = size_t{1} << 24;  // of a run.json

@@ -74,7 +74,7 @@ class AddressMap {
     const int bits = before ? 64 - before->shift + 1 : 8;
     const size_t slots = size_t(1) << bits;
     void* memory = mmap(nullptr, sizeof(Table) + slots * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);  // sources know no platform/
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     auto* table = static_cast<Table*>(memory);
     table->mask = slots - 1;
