@@ -57,6 +57,16 @@ def test_rank_of_another_host_is_dead_after_a_silent_minute(tmp_path, age_s, sta
     assert perfield.open(twin.write_run(tmp_path / "run", ended=False, change_step=at)).state == state
 
 
+def test_run_without_steps_that_ends_has_a_frame_and_its_fields(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=0, ended=False, change_rank=twin.live_rank)
+    run = perfield.open(path)
+    assert len(run) == 0 and "step_time_s" in run.all_fields.names
+    twin.Writer(stream_of(path), 0).add("end", twin.json_body({"reason": "finalize"}))
+    run.refresh()
+    assert len(run) == 1
+    assert run.all_fields.per_step(["step_time_s"], [0])[0].shape == (1, 1)
+
+
 def test_aborted_run_was_killed(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, ended=False)
     twin.Writer(stream_of(path), 0).add("end", twin.json_body({"reason": "abort"}))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"({sentence})")
     found = candidates.candidates(run)
     if not found:
-        print(_why_none(run))
+        print(found_steps(run, found) or _who_closed(run))
         return 0
     shown = found[: max(arguments.most, 1)]
     lines = _lines(shown)
@@ -75,10 +76,10 @@ def execute(arguments: argparse.Namespace) -> int:
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(source lines are not known; {cure})")
     best = found[0]
-    if said := found_steps(run):
+    if said := found_steps(run, found):
         print(f"\n{start(said)}.")
     elif run.steps_closed.any():
-        print(f"\n{_why_none(run)}.")
+        print(f"\n{_who_closed(run)}.")
     elif best.is_regular:
         print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
     else:
@@ -86,15 +87,16 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def found_steps(run: Run) -> str:
+def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     """A sentence on the steps that perfield found while the program ran, and on other readings of the run;
-    "" if it found none."""
+    "" if it found none. found : the run's candidates, where they are known."""
     from perfield.call_sites import candidates
 
     body = next((body for _, body in sorted(run.sites.items()) if body.get("found")), None)
     if body is None or not run.steps_closed.any():
         return ""
-    found = candidates.candidates(run)
+    if found is None:
+        found = candidates.candidates(run)
     ends = next((each for each in found if each.site.hash == body["found"]), None)
     closed = int(run.steps_closed.max())
     if ends is None:
@@ -111,7 +113,7 @@ def found_steps(run: Run) -> str:
     said = f"took {which} of {named[ends.site]} ({where(ends.site, lines)}) as the end of a time step: "
     said += f"{counted(closed, 'step')}, and {before} before them in setup"
     if others:
-        choices = (f"{named[each.site]} ({each.steps})" for each in others.values())
+        choices = (f"{named[each.site]} ({each.closes})" for each in others.values())
         said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
     return said
 
@@ -209,11 +211,13 @@ def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> d
     return row | ({"group": each.group} if several_groups else {})
 
 
-def _why_none(run: Run) -> str:
+def _who_closed(run: Run) -> str:
+    """What closed the steps of a run, or why none of its call sites is listed."""
     steps = counted(int(run.steps_closed.max(initial=0)), "step")
     asked = {body["step_call"] for body in run.sites.values() if body.get("step_call")}
     if run.steps_closed.any() and asked:
-        return f"{run.path} has {steps}, closed by {in_list(sorted(asked))}; hits are those since the first"
+        said = f"{run.path} has {steps}, closed by {in_list(sorted(asked))}"
+        return f"{said}; hits are counted from the first step on"
     if run.steps_closed.any():
         return f"{run.path} has {steps} that the program or step_seconds closed"
     if run.sites:

@@ -63,6 +63,7 @@ class NewFrames:
         )
         self._fields = fields
         self._more: dict[int, dict[str, np.ndarray]] = {}  # by index of a frame, values of these
+        self._known: tuple[RunDirectory, FieldsOfRun] | None = None  # the newest snapshot, its fields
         self.taken = self.passed_over = 0
         self.notes: list[str] = []
         self._last = -1  # index of the last frame taken
@@ -105,8 +106,10 @@ class NewFrames:
     def _more_values(self, number: int, waiting: list[int]) -> dict[str, np.ndarray]:
         """The further fields of a frame. What takes events is read once for all frames that wait."""
         if self._last not in self._more:
-            run = self._run.snapshot()
-            known = FieldsOfRun(run, [Waits(run, ahead=False)])
+            if self._known is None or self._known[0].until != self._run.until:
+                run = self._run.snapshot()
+                self._known = run, FieldsOfRun(run, [Waits(run, ahead=False)])
+            run, known = self._known
             names = [name for name in self._fields if name in known.names and name not in run.columns]
             here = waiting[waiting.index(number) :][:MOST_AT_ONCE]
             values = known.read(names, here)

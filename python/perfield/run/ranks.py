@@ -32,22 +32,21 @@ class Ranks:
 
     def __init__(self, streams: Streams, configuration: Mapping[str, Any]):
         """configuration : the run's settings by name."""
-        size = _size_of_world(streams)
         self._streams = streams
-        entries = dict(self.json("rank", size))
-        self.ends = dict(self.json("end", size))
-        self.sites = dict(self.json("sites", size))
-        self.entries: list[dict | None] = [entries.get(rank) for rank in range(size)]
-        for rank, body in self.json("place", size):
+        self.entries: list[dict | None] = [None] * _size_of_world(streams)
+        for rank, body in self.json("rank"):
+            self.entries[rank] = body
+        self.ends, self.sites = dict(self.json("end")), dict(self.json("sites"))
+        for rank, body in self.json("place"):
             if self.entries[rank] is not None:
                 self.entries[rank] = {**self.entries[rank], **body}
 
         places, steps = streams.places, self.rows("step")
         kinds = places["kind"][steps]
         self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
-        self._take_back(steps[kinds == _STEP], size)
+        self._take_back(steps[kinds == _STEP])
         closed = self.since_restart(steps[kinds == _STEP])
-        self.last = np.full(size, -1, dtype=np.int64)
+        self.last = np.full(len(self), -1, dtype=np.int64)
         np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
         self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
         self.closed = _newest(streams, closed, rank_first=True)
@@ -56,7 +55,7 @@ class Ranks:
         self.newest_ns = self._newest_realtime()
         names = list(self.groups)
         self.group = np.array([names.index(_group(r)) if r else -1 for r in self.entries], dtype=np.int64)
-        self._has_ended = np.isin(np.arange(size), list(self.ends))
+        self._has_ended = np.isin(np.arange(len(self)), list(self.ends))
         self._by_clock = bool(configuration.get("step_seconds", 0))
 
     def __len__(self) -> int:
@@ -77,10 +76,9 @@ class Ranks:
         ranks = self._streams.places["rank"][rows]
         return rows[(ranks >= 0) & (ranks < len(self.entries))]
 
-    def json(self, name: str, size: int | None = None) -> list[tuple[int, dict]]:
+    def json(self, name: str) -> list[tuple[int, dict]]:
         """Rank and body of the entries of a type likewise."""
-        size = len(self.entries) if size is None else size
-        return [(rank, body) for rank, body in self._streams.json(name) if 0 <= rank < size]
+        return [(rank, body) for rank, body in self._streams.json(name) if 0 <= rank < len(self)]
 
     def since_restart(self, rows: np.ndarray) -> np.ndarray:
         """Those of some entries that are not of steps that were taken back."""
@@ -125,11 +123,11 @@ class Ranks:
         ends = [*(end.get("realtime_ns", 0) for end in self.ends.values()), *self.newest_ns.values()]
         return min(begins, default=0), max(ends, default=0)
 
-    def _take_back(self, closed: np.ndarray, size: int) -> None:
+    def _take_back(self, closed: np.ndarray) -> None:
         """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
         below the index of its newest setup entry."""
         places, setup = self._streams.places, self.of_kind[SETUP]
-        self._restarted = np.zeros(size, dtype=np.int64)
+        self._restarted = np.zeros(len(self), dtype=np.int64)
         np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
         before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
         if len(before):
@@ -142,7 +140,7 @@ class Ranks:
         the clock end when a rank ends, so their number does not matter."""
         closed = np.full(len(self.entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
-            if rank < len(closed) and end.get("reason") != "abort" and not self._by_clock:
+            if end.get("reason") != "abort" and not self._by_clock:
                 closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
         unknown = np.unique(self.group[closed < 0])
         closed[np.isin(self.group, unknown)] = -1

@@ -89,8 +89,8 @@ class RunDirectory:
         self.meshes.refresh()  # a step's mesh is written before its entry, so it is there by now
         if is_new:
             self._digest()
-        elif self.state != self._ranks.state:
-            self._join()
+        elif (state := self._ranks.state) != self.state:
+            self._join(state)
 
     @property
     def n_ranks(self) -> int:
@@ -184,8 +184,8 @@ class RunDirectory:
         all frames are alike. Raises RunError for a number below 1.
         """
         taken = self.snapshot()
-        taken._span, taken.derived = steps, {}
-        taken._join()
+        taken._span = steps
+        taken._join(taken.state)
         return taken
 
     @property
@@ -465,11 +465,10 @@ class RunDirectory:
         streams, configuration = self.streams, self.info.get("configuration", {})
         ranks = self._ranks = Ranks(streams, configuration)
         self.rank_entries, self.ends, self.sites = ranks.entries, ranks.ends, ranks.sites
-        self._join()
+        self._join(ranks.state)
 
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
         self._communicators: list[Communicator] | None = None  # likewise
-        self.derived: dict[str, Any] = {}  # likewise
         self._paths: Paths | None = None  # likewise
         told = streams.places["rank"][streams.of_type("communicator")]
         self.tells_arrivals = np.isin(np.arange(len(ranks)), told)
@@ -488,9 +487,10 @@ class RunDirectory:
             ranks.sources, self._quantities, streams.message_calls(), self._regions, streams.several_threads()
         )
 
-    def _join(self) -> None:
-        """Joins entries to frames, as the state of the run is now."""
-        ranks, self.state = self._ranks, self._ranks.state
+    def _join(self, state: str) -> None:
+        """Joins entries to frames; those of a run that runs may be partial."""
+        ranks, self.state = self._ranks, state
+        self.derived: dict[str, Any] = {}  # of these frames, until somebody asks
         outside = np.concatenate([ranks.of_kind[kind] for kind in (SETUP, TEARDOWN)])
         self.is_whole = bool(len(outside)) and self.state != "running" and not (ranks.last >= 0).any()
         if self.is_whole:

@@ -38,7 +38,7 @@ class View:
     whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
     frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
     ranks. mesh_path, rank_array : where the mesh is on disk, if the user named it; then it has version 0.
-    answers, shapes : dear answers, and the dearest, of mesh and machine; shared by all views.
+    answers, shapes : costly answers, and the costliest, of mesh and machine; shared by all views.
     """
 
     version: int
@@ -107,7 +107,7 @@ class Followed:
         fields_of(self._run)  # made under the lock; snapshots share it
         run = self._run.snapshot()
         seen = tuple(run.until.items()), run.state, len(run.meshes)
-        grew = seen[0::2] != self._seen[0::2]
+        grew = seen[0::2] != self._seen[0::2] or len(run) != len(self._frames.label)  # at its end, too
         if grew:
             self._frames.refresh(run)
         read = self._ranges.read_on(run, self._frames.states, READ_S)

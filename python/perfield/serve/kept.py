@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the newest few answers that are dear to make; several who ask at once wait for one making."""
+"""Keeps the newest few answers that are costly to make; several who ask at once wait for one making."""
 
 from __future__ import annotations
 
