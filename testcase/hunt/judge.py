@@ -29,7 +29,7 @@ class Verdict:
 
 
 def judged(plant: Plant, findings: Sequence[Finding]) -> Verdict:
-    """Compares the findings, the dearest first, with what was planted, without those that are true of the
+    """Compares the findings, the costliest first, with what was planted, without those that are true of the
     machine."""
     others = [finding for finding in findings if finding.kind not in OF_THE_MACHINE]
     first = others[0].words if others else ""

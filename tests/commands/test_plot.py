@@ -53,6 +53,12 @@ def test_film_goes_to_the_plots_or_to_the_file_named(run, tmp_path, capsys):
     assert f"{tmp_path / 'm.gif'}" in capsys.readouterr().out
 
 
+def test_film_that_cannot_be_made_leaves_nothing(tmp_path, capsys):
+    path = twin.write_run(tmp_path / "run", steps=1)
+    assert plot(path, "--film", "circle") == 2
+    assert "perfield plot: " in capsys.readouterr().err and not (path / "pictures").exists()
+
+
 def test_rhythm_stands_beside_its_model(run, tmp_path):
     assert plot(run, "--only", "rhythm-and-model", "-o", tmp_path / "both.svg") == 0
     assert "v_p" in (tmp_path / "both.svg").read_text()

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 HELP = "draw plots of a whole run, without ParaView"
 # Of perfield.plots.figures, which loads matplotlib; studies give theirs by themselves.
-PLOTS = {
+OWN = {
     "imbalance": "compute time, slowest rank over mean, and the seconds behind it, by step",
     "heat_map": "a field of each rank in each step, and how long the rank waits, beside it",
     "messages": "the bytes that each rank sent to each other",
     "regions": "where the time of a step goes, and what balancing each region would save",
 }
-MORE_PLOTS = {  # where --only names them
+OWN_MORE = {  # where --only names them
     "sizes": "messages by size, and the ranks that send most tiny ones",
     "idle_wave": "who waited, step by step, behind the longest delay that travelled",
     "waits": "a logged step as it went: who computed, who waited, for whom and why; without --steps one of "
@@ -45,7 +45,7 @@ def _all(own: dict[str, str], kind: str) -> dict[str, str]:
     return own | {name: f"{text[:1].lower()}{' '.join(text[1:].split())}" for name, text in firsts}
 
 
-PLOTS, MORE_PLOTS = _all(PLOTS, "FIGURES"), _all(MORE_PLOTS, "MORE_FIGURES")
+PLOTS, MORE_PLOTS = _all(OWN, "FIGURES"), _all(OWN_MORE, "MORE_FIGURES")
 FILMS = tuple(given("FILMS"))
 
 
@@ -178,8 +178,9 @@ def _film(run: Run, arguments: argparse.Namespace) -> int:
     if target.is_dir() or not target.suffix:
         target = target / f"{arguments.film}.gif"
     chosen = {"frame": frame, "order": arguments.order, "frames": arguments.frames}
+    film = loaded(given("FILMS")[arguments.film])(run, steps)  # before anything is written
     with _writing(arguments, run, target)(target) as place:
-        loaded(given("FILMS")[arguments.film])(run, steps, place, **chosen)
+        film(place, **chosen)
     print(f"  {target}")
     return 0
 

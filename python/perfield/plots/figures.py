@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from perfield.derived.stacks import stacks_of
-from perfield.plots.flame import dearest_and_median, flame
+from perfield.plots.flame import flame, slowest_and_median
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import compute_and_waiting, imbalance
@@ -90,8 +90,8 @@ def flame_figure(
     one with most compute time by default."""
     positions = frames_of(run, steps)
     stacks = stacks_of(run, positions)
-    dearest, median = dearest_and_median(run, positions)
-    rank = dearest if rank is None else rank
+    slowest, median = slowest_and_median(run, positions)
+    rank = slowest if rank is None else rank
     beside = None if rank == median else median
     drawn = figure.subplots(1 if beside is None else 2, 1, squeeze=False)[:, 0]
     flame(run, steps, drawn[0], rank, stacks=stacks)

@@ -67,7 +67,7 @@ def flame(
     """
     positions = frames_of(run, steps)
     stacks = stacks or stacks_of(run, positions)
-    rank = dearest_and_median(run, positions)[0] if rank is None else _known(run, rank)
+    rank = slowest_and_median(run, positions)[0] if rank is None else _known(run, rank)
     other = rank if beside is None else _known(run, beside)
     root = _Node(None)
     for stack, time_s in zip(stacks.all, stacks.time_s[:, [rank, other]] / len(positions)):
@@ -96,7 +96,7 @@ def flame(
     return axes
 
 
-def dearest_and_median(run: Run, positions: np.ndarray) -> tuple[int, int]:
+def slowest_and_median(run: Run, positions: np.ndarray) -> tuple[int, int]:
     """The rank with most compute time in these frames, and that with the median; the whole step's time
     counts where MPI was not watched."""
     time_s = np.zeros(run.n_ranks)
@@ -167,7 +167,7 @@ def _explain(
         shown = matplotlib.cm.ScalarMappable(Normalize(-most or -1, most or 1), colours)
         bar = axes.figure.colorbar(shown, ax=axes, pad=0.01, fraction=0.03)
         bar.ax.set_title(unit, fontsize=11)
-        median = ", the median one" * (beside == dearest_and_median(run, positions)[1])
+        median = ", the median one" * (beside == slowest_and_median(run, positions)[1])
         more = f"red: rank {rank} is longer in it; blue: rank {beside} is"
         head(axes, f"What rank {rank} spends more than rank {beside}{median}", more)
         return

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -188,6 +190,14 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
         assert found.phase.dims == ("oscillator", "time") and found.attrs["source"] == "run"
         assert {"order_parameter", "spread", "entropy", "phase_gradient", "phase_uncertainty"} <= set(found)
         assert float(found.spread.max()) == pytest.approx(0, abs=1e-9)
+
+
+def test_sentences_need_no_matplotlib(delayed_run):
+    hidden = "import sys; sys.modules['matplotlib'] = None; from perfield.commands import main; "
+    words = [sys.executable, "-c", hidden + "sys.exit(main(sys.argv[1:]))", "rhythm", delayed_run]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "The delay travelled" in done.stdout and "The model's formula" in done.stdout
 
 
 def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):

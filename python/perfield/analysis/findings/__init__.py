@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -88,12 +89,8 @@ QUESTIONS: tuple[ModuleType, ...] = (
     *OF_PLACEMENT,
     steps_get_slower,
     memory_growth,
-    noise,
     *map(loaded, given("FINDINGS").values()),
-)
-EXPLAINED_BY, ALL_EXPLAINED_BY = (
-    {kind: kinds for module in QUESTIONS for kind, kinds in getattr(module, name, {}).items()}
-    for name in ("EXPLAINS", "EXPLAINS_ALL")
+    noise,
 )
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
@@ -148,12 +145,18 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
 def _explains(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is a consequence of a cause that costs at least half of it: ranks are slow because of
     where they sit, or in a slow regime alone."""
-    if finding.kind not in ALL_EXPLAINED_BY.get(cause.kind, ()):
-        if finding.kind not in EXPLAINED_BY.get(cause.kind, ()) or not len(finding.ranks):
+    if finding.kind not in _explained("EXPLAINS_ALL").get(cause.kind, ()):
+        if finding.kind not in _explained("EXPLAINS").get(cause.kind, ()) or not len(finding.ranks):
             return False
         if not np.isin(finding.ranks, cause.ranks).all():
             return False
     return (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
+
+
+@cache
+def _explained(name: str) -> dict[str, Iterable[str]]:
+    """What each kind of cause explains, as the modules of the questions say; they must be loaded by now."""
+    return {kind: kinds for module in QUESTIONS for kind, kinds in getattr(module, name, {}).items()}
 
 
 def placement_findings(observed: Observed) -> list[Finding]:

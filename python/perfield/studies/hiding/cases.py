@@ -15,7 +15,7 @@ from perfield.studies.hiding.matvecs import finest, read_study
 from perfield.studies.hiding.model import simulate
 from perfield.studies.hiding.model.errors import HidingError
 from perfield.studies.hiding.model.presets import PRESETS, preset
-from perfield.studies.hiding.model.scaled import in_words, nearly_a_cube, scaled
+from perfield.studies.hiding.model.scaled import in_words, scaled
 from perfield.studies.hiding.solver import Setting, records_in, run_all
 from perfield.text import counted, in_seconds
 
@@ -90,26 +90,19 @@ def modelled(
 
 
 def run(
-    setting: Setting,
-    ranks: Sequence[int],
-    elements: Sequence[int | tuple[int, int, int]],
+    settings: Sequence[Setting],
     n_repeats: int,
     *,
     methods: Sequence[str],
     folder: Path,
     eps_s: float | None,
 ) -> Iterator[Case]:
-    """Cases of the solver, of each number of ranks and of elements of each rank, as they end.
-
-    setting : its other parts. folder : where the solver writes its records. eps_s : s; None: the records'.
-    """
-    for n_ranks in ranks:
-        for n in elements:
-            here = replace(setting, n_ranks=n_ranks, box=nearly_a_cube(n) if isinstance(n, int) else n)
-            records: dict[str, list[Path]] = {method: [] for method in methods}
-            for method, _, record in run_all(here, methods, n_repeats, folder):
-                records[method].append(record)
-            yield _case_of(here.name, records, eps_s)
+    """Cases of the solver, as they end. folder : for its records. eps_s : s; None: the records'."""
+    for setting in settings:
+        records: dict[str, list[Path]] = {method: [] for method in methods}
+        for method, _, record in run_all(setting, methods, n_repeats, folder):
+            records[method].append(record)
+        yield _case_of(setting.name, records, eps_s)
 
 
 def recorded(folder: Path, eps_s: float | None) -> Iterator[Case]:

@@ -143,6 +143,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
     from perfield.studies.hiding import cases
     from perfield.studies.hiding.model.presets import DEFAULT
+    from perfield.studies.hiding.model.scaled import nearly_a_cube
     from perfield.studies.hiding.solver import Setting, check_solver
 
     if arguments.records_of:
@@ -161,15 +162,22 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
         read_saved(arguments.inject, Model.from_json)  # each run reads it again
     more = arguments.solver_options.split()
     more += [word for name, value in given.items() for word in (f"--{name}", repr(value))]
-    setting = Setting(
-        solver=check_solver(arguments.solver),
-        launcher=arguments.launcher,
-        n_matvecs=arguments.matvecs,
-        more=tuple(more),
-        model=arguments.inject,
-    )
+    solver = check_solver(arguments.solver)
+    settings = [
+        Setting(
+            solver=solver,
+            launcher=arguments.launcher,
+            n_matvecs=arguments.matvecs,
+            n_ranks=n_ranks,
+            box=nearly_a_cube(n) if isinstance(n, int) else n,
+            more=tuple(more),
+            model=arguments.inject,
+        )
+        for n_ranks in ranks or [2]
+        for n in elements or [PAPER_ELEMENTS]
+    ]
     options = {"methods": methods, "folder": arguments.records, "eps_s": arguments.eps}
-    return cases.run(setting, ranks or [2], elements or [PAPER_ELEMENTS], arguments.repeats, **options)
+    return cases.run(settings, arguments.repeats, **options)
 
 
 def _print(found: Sequence[tuple[Case, Judged]]) -> None:

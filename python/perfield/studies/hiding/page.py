@@ -68,9 +68,7 @@ def page(title: str, origin: str, parts: Sequence[Part]) -> str:
         raise PageError(NEEDS_JINJA)
     from jinja2 import Environment
 
-    style = TEMPLATE.read_text(encoding="utf-8").partition("<style>\n")[2].partition("</style>")[0]
+    head = TEMPLATE.read_text(encoding="utf-8").partition("</head>")[0]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(OWN_TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(
-        title=title, origin=origin, parts=parts, style=style, words=WORDS, headings=HEADINGS
-    )
+    template = environment.from_string(head + OWN_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(title=title, origin=origin, parts=parts, words=WORDS, headings=HEADINGS)

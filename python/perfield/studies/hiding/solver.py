@@ -29,8 +29,8 @@ class Setting:
     solver: Path
     launcher: str
     n_matvecs: int
-    n_ranks: int = 2
-    box: tuple[int, int, int] = (24, 26, 30)
+    n_ranks: int
+    box: tuple[int, int, int]
     more: tuple[str, ...] = ()
     model: Path | None = None
 
@@ -66,13 +66,8 @@ def check_solver(path: Path) -> Path:
     return path.absolute()
 
 
-def n_cores() -> int:
-    """How many PUs this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def run_all(
-    setting: Setting, methods: Sequence[str], n_repeats: int, folder: Path, *, quiet: bool = False
+    setting: Setting, methods: Sequence[str], n_repeats: int, folder: Path
 ) -> Iterator[tuple[str, int, Path]]:
     """Runs each method once per repeat, in turn, so that slow hours of a machine meet all of them alike.
 
@@ -90,7 +85,7 @@ def run_all(
                     f"{record} exists already and was left as it is; name another --records, or judge it "
                     f"with --from {folder}."
                 )
-            if not quiet and sys.stderr.isatty():
+            if sys.stderr.isatty():
                 draw_line(f"{setting.name}: repeat {repeat + 1}/{n_repeats}, {method}")
             line = setting.line(method, repeat, record)
             done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
@@ -101,7 +96,7 @@ def run_all(
                     f"{shlex.join(line)} and said:\n" + "\n".join(said)
                 )
             yield method, repeat, record
-    if not quiet and sys.stderr.isatty():
+    if sys.stderr.isatty():
         print(file=sys.stderr)
 
 

@@ -16,7 +16,7 @@ from perfield.text.as_json import plain
 if TYPE_CHECKING:
     from perfield.studies.hiding.model.study import Judged
 
-DISTURBED = 0.05  # of the MatVecs, from which on a note says so
+DISTURBED = 0.05  # of the MatVecs; above it, a note is printed
 
 COLUMNS = """\
 hidden: share of MatVecs; fast: share of steps in the fast regime, by a fit of each method;

@@ -9,16 +9,21 @@ import numpy as np
 
 from perfield.studies.oscillators.model import ModelError
 from perfield.studies.oscillators.of_run import measured_model, parameters_of
-from perfield.studies.oscillators.plots import predicted, run_and_model
 from perfield.studies.rhythm.model import order_parameter, spread
-from perfield.studies.rhythm.plots import measured
 from perfield.studies.rhythm.words import steps_apart
 from perfield.text import in_number, in_seconds
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from perfield.derived.run import Run
 
-draw = run_and_model
+
+def draw(run: Run, steps: slice | None) -> Figure:
+    """Measured phases beside those of the model."""
+    from perfield.studies.oscillators.plots import run_and_model
+
+    return run_and_model(run, steps)
 
 
 def expected_speed(run: Run) -> list[str]:
@@ -43,6 +48,9 @@ def expected_speed(run: Run) -> list[str]:
 
 def sentences(run: Run, steps: slice | None) -> list[str]:
     """What the model of the run has from it, and what it predicts from the measured start on."""
+    from perfield.studies.oscillators.plots import predicted
+    from perfield.studies.rhythm.plots import measured
+
     phases, _ = measured(run, steps)
     model, taken = measured_model(run, steps)
     found = predicted(phases, model)

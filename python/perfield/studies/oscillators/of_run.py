@@ -203,8 +203,8 @@ class _Reading(Exchanges):
         if meeting:
             often = in_list([f"{name} {count:.3g}" for name, count in meeting.items()])
             found.append(
-                f"ranks also meet in collectives ({often} per step), which couple all of them and which no "
-                "edge of this topology stands for; the measured program is coupled more strongly."
+                f"ranks also meet in collectives ({often} per step): these couple all ranks, but are no "
+                "edges of this topology. The measured program is coupled more strongly."
             )
         if completion and completion.one_waitall and completion.waitalls > 1.5:
             found.append(

@@ -7,6 +7,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from perfield.studies.regimes.fields import REGIMES, Regimes
+
 if TYPE_CHECKING:
     from perfield.derived.providers import Provider
     from perfield.run.run_directory import RunDirectory
@@ -25,7 +27,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chosen(run: RunDirectory, arguments: argparse.Namespace, fields: Sequence[str]) -> Provider | None:
     """The regimes, where an option or one of `fields` chooses them."""
-    from perfield.studies.regimes.fields import REGIMES, Regimes
-
     wanted = arguments.regimes or arguments.regimes_of is not None or set(REGIMES).intersection(fields)
     return Regimes(run, arguments.regimes_of) if wanted else None

@@ -126,7 +126,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def observed_waves(run: Run) -> Observed | None:
-    """What shows delays that travelled through ranks; None for a single rank or step."""
+    """The fields in which idle waves show; None for a single rank or step."""
     from perfield.analysis.findings import idle_wave
     from perfield.derived.observe import observe
 
@@ -140,12 +140,14 @@ def travelled(run: Run, observed: Observed) -> list[str]:
     from perfield.analysis.findings import idle_wave
 
     found = [found.words for found in idle_wave.find(observed)]
-    return found + _model().expected_speed(run) if found and given("RHYTHM_MODELS") else found
+    model = _model() if found else None
+    return [*found, *(model.expected_speed(run) if model else [])]
 
 
-def _model() -> ModuleType:
-    """What knows a model of the rhythm."""
-    return loaded(next(iter(given("RHYTHM_MODELS").values())))
+def _model() -> ModuleType | None:
+    """The study that models the rhythm; None if it is not there."""
+    place = next(iter(given("RHYTHM_MODELS").values()), None)
+    return place and loaded(place)
 
 
 def _samples(run: Run, n_ranks: int) -> int:

@@ -79,7 +79,7 @@ class Exchanges:
         return total
 
     def chunks_of_messages(self) -> Iterator[np.ndarray]:
-        """Yields rows of messages, of some of the steps after the other."""
+        """Yields rows of messages, chunk by chunk of steps."""
         size = self.snapshot.steps_per_chunk
         for begin in range(0, len(self.positions), size):
             yield self.snapshot.run.rows(self.positions[begin : begin + size], "messages")

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,18 +24,16 @@ def rhythm(run: Run, steps: Steps, figure: Figure, *, order: str | None = None) 
     of_run(run, steps, figure, order=order)
 
 
-def circle(run: Run, steps: Steps, path: Path, **chosen: Any) -> None:
-    """A film of phases on a circle. chosen : frame, order and frames of `plots.film`."""
+def circle(run: Run, steps: Steps, kind: str = "circle") -> Callable[..., Path]:
+    """What makes a film of phases on a circle, of a path and of frame, order and frames as `plots.film`."""
     from perfield.studies.rhythm.plots import film, measured
 
-    film(measured(run, steps)[0], path, "circle", **chosen)
+    return partial(film, measured(run, steps)[0], kind=kind)
 
 
-def matrix(run: Run, steps: Steps, path: Path, **chosen: Any) -> None:
+def matrix(run: Run, steps: Steps) -> Callable[..., Path]:
     """A film of the differences of all pairs of ranks; as `circle`."""
-    from perfield.studies.rhythm.plots import film, measured
-
-    film(measured(run, steps)[0], path, "matrix", **chosen)
+    return circle(run, steps, "matrix")
 
 
 def lag_image(report: Report) -> Image:

@@ -140,7 +140,7 @@ def _of_mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, fl
 def _classified(
     each: dict[str, xr.Dataset], n: int, notes: list[str], options: Mapping[str, Any]
 ) -> dict[str, xr.Dataset]:
-    """The timings with the regimes of one fit of them all; as they are, with a note, without a fit."""
+    """The timings with the regimes of one fit of them all. Where no fit succeeds: unchanged, and a note."""
     what = f"{'T_max' if n == N_REGIMES_OF_LONGEST else 'times'} of {' + '.join(each)}"
     try:
         fitted = fit_pooled(list(each.values()), n, **options)

@@ -2,8 +2,8 @@
 """The max-plus baseline: when each rank begins and ends its steps if messages alone hold it up.
 
 A rank works, sends, and ends its step when the messages that it needs are there: its end is a maximum of
-sums. No oscillator does that exactly, so this model, which has no free parameter, is here beside them. The
-result has the form of a run's steps, so `phases` and all that reads steps take it.
+sums. No oscillator does that exactly, so this model is their baseline; it has no free parameter. The result
+has the form of a run's steps, so `phases` and all that reads steps take it.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ EAGER_LIMITS = {"Open MPI": (4_040, 65_480), "MPICH": (8_255, 8_255)}
 OTHER_EAGER_LIMIT = 16_384
 _RARE = 0.05  # of as many waits as expected
 
-_LONGER = 2.0  # times t_comp + t_comm from which on a remark says that steps are longer
-_DRIFT = 0.05  # of a step per step, from which on a remark names ranks that the model cannot hold together
+_LONGER = 2.0  # times t_comp + t_comm; above it, a remark says that steps are longer
+_DRIFT = 0.05  # of a step per step; above it, a remark names ranks that drift apart in the model
 
 
 @dataclass(frozen=True)

@@ -202,8 +202,8 @@ def _joined(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.
 def model_of(start: Start, found: States, regime: np.ndarray, field: str, notes: tuple[str, ...]) -> Model:
     """The states as a Model.
 
-    Its start is the share of times in each state: the fitted one only gives in which state the sampled series
-    began, which is certain of a single one, and says nothing of other series, or of steps behind a gap.
+    Its start is the share of times in each state: the fitted start only holds the first states of the sampled
+    series, and says nothing of other series, or of steps behind a gap.
     """
     hidden = found.hidden
     return Model(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order parameter: how far the ranks are at the same point of their step (eq. 8)."""
+"""The order parameter: how closely the ranks share one point of their step (eq. 8)."""
 
 from __future__ import annotations
 

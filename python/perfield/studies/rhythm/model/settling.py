@@ -40,11 +40,11 @@ def settled(states: xr.Dataset) -> Settled:
     """When the ranks settled, and into which state; `states` is what `state` returned, of dimension time.
 
     The end is what holds in most of the last tenth of the instants; words give it at the instant of the
-    median spread, with the largest spread since the ranks settled or, if they have not, of the last tenth and
-    how often the state held. The ranks have settled at the
-    first instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a
-    step of that of the end; not if that is in the last tenth. Instants count while most ranks have a phase
-    (`window_of`), except those that are only partly known.
+    median spread. They add the largest spread since the ranks settled. If the ranks have not settled, they
+    add that of the last tenth, and how often the state held. The ranks have settled at the first instant
+    from which 19 of 20 instants have the name of the end and a spread within a tenth of a step of that of
+    the end; not if that is in the last tenth. Instants count while most ranks have a phase (`window_of`),
+    except those that are only partly known.
     """
     if "time" not in states.dims:
         raise RhythmError("the states are those of one instant; expected what `state` returns of several.")
