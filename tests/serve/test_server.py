@@ -277,12 +277,20 @@ def test_reader_that_never_reads_is_cut(client, monkeypatch):
         assert not len(client.server.connections)
 
 
-def test_bytes_that_wait_for_slow_browsers_are_bounded(client):
-    held = client.server.connections
+def fill(stack, held, connection):
+    """Lets an answer to `connection` wait that leaves 10 bytes, once earlier ones have been read."""
     end = time.monotonic() + 60
-    while held._bytes and time.monotonic() < end:  # of an answer that the client has read by now
-        time.sleep(0.01)
-    with socket.socket() as slow, held.sending(slow, connections.MOST_BYTES - 10):
+    while True:
+        try:
+            return stack.enter_context(held.sending(connection, connections.MOST_BYTES - 10))
+        except connections.BusyError:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def test_bytes_that_wait_for_slow_browsers_are_bounded(client):
+    with socket.socket() as slow, contextlib.ExitStack() as stack:
+        fill(stack, client.server.connections, slow)
         status, sentence = client.refusal("/api/run")
         assert status == 503 and "255 MiB to slow browsers" in sentence
     assert client.json("/api/run")["n_ranks"] == 8
