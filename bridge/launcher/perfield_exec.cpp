@@ -80,13 +80,9 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   }
   if (!configuration.config.enabled) return false;
 
-  const std::string limit = perfield::too_small_limit_in_words();
-  if (!limit.empty()) {
-    tell_once_per_node("the hard limit of " + limit +
-                       " leaves no room for perfield beside the program, which runs unmeasured; "
-                       "raise that limit to measure");
-    return false;
-  }
+  const std::string no_room = perfield::no_room_in_words();
+  tell_once_per_node(no_room);
+  if (!no_room.empty()) return false;
 
   const perfield::Preload preload = perfield::choose_preload(program, configuration.config);
   tell_once_per_node(preload.refusal);
@@ -136,7 +132,7 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
 // limit of memory is too small for these, the ranks of its node are not measured either, and those
 // of other nodes give up the comparison after a while.
 void take_part_unmeasured(const std::string& program, Environment* environment) {
-  if (!perfield::too_small_limit_in_words().empty()) return;
+  if (!perfield::no_room_in_words().empty()) return;
   perfield::Preload preload = perfield::choose_preload(program, perfield::load_config().config);
   if (!preload.refusal.empty()) return;
   preload.libraries.resize(preload.n_wrappers);

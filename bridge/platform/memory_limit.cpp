@@ -73,12 +73,14 @@ void make_room_for_perfield() noexcept {
   }
 }
 
-std::string too_small_limit_in_words() {
+std::string no_room_in_words() {
   for (const Kind& kind : kKinds) {
     rlimit limit;
     if (getrlimit(kind.limit, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
     if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < kind.least)
-      return in_words(kind, "H", limit.rlim_max);
+      return "the hard limit of " + in_words(kind, "H", limit.rlim_max) +
+             " leaves no room for perfield beside the program, which runs unmeasured; raise that "
+             "limit to measure";
   }
   return "";
 }

@@ -12,9 +12,9 @@ namespace perfield {
 // Raises soft limits by what perfield may take beside the program, as far as the user may.
 void make_room_for_perfield() noexcept;
 
-// The limit that leaves no room for perfield's libraries beside a program: "data (ulimit -Hd
-// 20000)", ...; "" if there is none. Such a limit is small, and the user may not raise it enough.
-std::string too_small_limit_in_words();
+// The warning for a limit that leaves no room for perfield's libraries beside a program; "" if
+// there is none. Such a limit is small, and the user may not raise it enough.
+std::string no_room_in_words();
 
 // What the process may still take until it reaches a limit, or what the kernel still promises.
 struct MemoryRoom {

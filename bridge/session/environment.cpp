@@ -4,15 +4,20 @@
 #include "session/environment.hpp"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "platform/devices.hpp"
+#include "platform/memory_limit.hpp"
 #include "platform/preload_list.hpp"
 #include "run_directory/run_directory.hpp"
+#include "session/warnings.hpp"
 
 namespace perfield {
 namespace {
@@ -40,6 +45,21 @@ __attribute__((constructor)) void keep_sanitizers_to_ourselves() {
   if (!added) return;
   const std::string first(added, strcspn(added, ":"));
   if (first.find("/libperfield", first.rfind('/')) == std::string::npos) forget_preload();
+}
+
+// A script may set a limit after perfield-exec has looked. Where perfield's libraries alone could
+// keep the program from running, it starts again without them, before any of it has run. Where
+// ld.so was started by name, there is no loader in AT_BASE, and /proc/self/exe is ld.so.
+__attribute__((constructor)) void leave_program_with_small_limit(int, char** arguments, char**) {
+  if (!getenv("PERFIELD_PRELOADED") || !getauxval(AT_BASE)) return;
+  const std::string sentence = no_room_in_words();
+  char program[PATH_MAX];
+  const ssize_t length = sentence.empty() ? 0 : readlink("/proc/self/exe", program, PATH_MAX - 1);
+  if (length <= 0) return;
+  program[length] = 0;
+  warn_once_per_node("memory-room", sentence);
+  forget_preload_in_environment();
+  execv(program, arguments);
 }
 
 }  // namespace

@@ -24,7 +24,9 @@
 namespace perfield {
 namespace {
 
-std::string directory;
+constexpr int kFirst = 101;  // initialized before constructors that warn
+
+__attribute__((init_priority(kFirst))) std::string directory;
 
 // What the program was started with as stderr. If it had none, or closes it, descriptor 2 may be
 // any other file or connection.
@@ -37,7 +39,7 @@ struct Stderr {
            now.st_ino == facts.st_ino;
   }
 };
-const Stderr stderr_at_start;
+__attribute__((init_priority(kFirst))) const Stderr stderr_at_start;
 
 // False the first time for each topic. Beyond so many topics it is always false.
 bool tried_before(const std::string& topic) {

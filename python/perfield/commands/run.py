@@ -45,6 +45,9 @@ perfield-run-2, ... if that name is taken."""
 
 USUAL_RATE = "200"  # samples per second: at most 0.5 % of CPU time
 
+# Topics of warnings that say why no rank is measured (bridge/session, bridge/sources/pmpi/unseen.cpp).
+WHY_UNMEASURED = ("unseen", "memory-room", "config", "run-directory", "stream", "start")
+
 # Our options and the number of values each takes. All others belong to the launcher.
 OWN = {
     **{"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1},
@@ -193,7 +196,7 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
         pass
     facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
     none = f"none of the ranks started ({facts['size'] or 1}) checked in"
-    if any((path / "stream").glob(".told-*-unseen")):  # see bridge/sources/pmpi/unseen.cpp
+    if any(any((path / "stream").glob(f".told-*-{topic}")) for topic in WHY_UNMEASURED):
         return ""
     if seen:
         return f"{none}: {seen.why(facts['command'][0])}"

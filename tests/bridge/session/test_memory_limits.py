@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 from c_programs import mpi_program
 
+from perfield.commands.run import no_ranks
+
 # Prints the kB of private data of rank 0 (what RLIMIT_DATA counts).
 PROGRAM = mpi_program("""
   double a = 1, sum;
@@ -47,8 +49,21 @@ def test_program_at_a_hard_limit_runs_as_without_perfield_and_the_limit_is_named
     assert f"the hard limit of data (ulimit -Hd {limit}) leaves no room for perfield" in result.stderr
 
 
+def test_program_below_a_small_limit_that_a_script_sets_starts_again_without_perfield(
+    program, mpi, bin_dir, tmp_path
+):
+    limit = data_kb(mpi.run(2, program)) + 1000
+    words = ["sh", "-c", f"ulimit -d {limit}; exec $0", program]
+    result = mpi.run(2, bin_dir / "perfield-exec", *words, cwd=tmp_path)
+    assert data_kb(result) <= limit
+    assert result.stderr.count(f"the hard limit of data (ulimit -Hd {limit}) leaves no room") == 1
+    assert no_ranks(tmp_path / "perfield-run") == ""  # it has said why already
+
+
 @pytest.mark.parametrize("added", [1000, 6000])
-def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(program, mpi, bin_dir, added, tmp_path):
+def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(build_c, mpi, bin_dir, added, tmp_path):
+    text = "static volatile char much[24 << 20];\n" + PROGRAM.replace("sum;", "sum; much[0] = 1;")
+    program = build_c(text, by=mpi)
     limit = data_kb(mpi.run(2, program)) + added
     words = ["sh", "-c", f"ulimit -d {limit}; exec $0", program]
     result = mpi.run(2, bin_dir / "perfield-exec", *words, cwd=tmp_path)
