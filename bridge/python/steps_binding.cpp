@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "recorder/step_finder.hpp"
+#include "recorder/step_pace.hpp"
 
 namespace py = pybind11;
 using perfield::StepFinder;
+using perfield::StepPace;
 
 void bind_steps(py::module_& module) {
   module.def(
@@ -36,4 +38,32 @@ void bind_steps(py::module_& module) {
       "met : collective operations of all ranks in their order, each as the identity of its call\n"
       "site, the depth of its callers, and whether it was hit again without a message in between.\n"
       "The first position ends setup. Empty if no steps are found.");
+  module.def(
+      "paced_steps",
+      [](const std::vector<uint64_t>& hits_ns, uint64_t behind) {
+        StepPace first, other;
+        std::vector<std::vector<uint64_t>> closed(2);
+        std::vector<StepPace::Change> notes;
+        size_t n_read = 0;
+        for (uint64_t hit = 1; hit <= hits_ns.size() + behind; ++hit) {
+          if (hit <= hits_ns.size()) {
+            const auto answer = first.met(hit);
+            if (answer & StepPace::kCloses) closed[0].push_back(hit);
+            const auto wish =
+                answer & StepPace::kAsks ? first.wish(hit, hits_ns[hit - 1]) : StepPace::Change{};
+            if (wish.every) {
+              notes.push_back(wish);
+              first.change(wish);
+            }
+          }
+          if (hit <= behind) continue;
+          const auto answer = other.met(hit - behind);
+          if (answer & StepPace::kCloses) closed[1].push_back(hit - behind);
+          while (answer & StepPace::kAsks && n_read < notes.size()) other.change(notes[n_read++]);
+        }
+        return closed;
+      },
+      py::arg("hits_ns"), py::arg("behind"),
+      "Which hits of a site close steps on rank 0, and on a rank that is so many hits behind.\n\n"
+      "hits_ns : when rank 0 hits it, in ns.");
 }

@@ -111,13 +111,16 @@ CallSites::~CallSites() {
   if (tables_) munmap(static_cast<void*>(tables_), sizeof *tables_);
 }
 
-void CallSites::start(const StepCall& step, bool finds) noexcept {
+void CallSites::start(const StepCall& step, bool finds, bool proposes) noexcept {
   void* const memory = map_pages(sizeof(Tables));
   if (!memory) return;
   tables_ = static_cast<Tables*>(memory);
   new (&tables_->finder) StepFinder;
+  new (&tables_->agreed) AgreedSite(proposes);
+  new (&tables_->pace) StepPace;
   step_ = step;
   finds_.store(finds, relaxed);
+  agrees_.store(finds, relaxed);
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 
@@ -220,6 +223,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   CallSite& site = tables_->sites[number];
   StepFinder& finder = tables_->finder;
   ++n_of_all_;
+  tables_->agreed.met_by_all();
   const uint32_t calls = s.sites.at(0, number).gap.get();
   const bool in_a_row = calls > 0 && calls == n_of_all_ - site.newest_of_all;
   site.newest_of_all = n_of_all_;
@@ -230,19 +234,74 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
     case StepFinder::Answer::nothing:
       return 0;
     case StepFinder::Answer::restarts:
+      tables_->pace.restart();
       return kRestartSteps;
-    case StepFinder::Answer::closes:
+    case StepFinder::Answer::closes: {
+      const bool agreed = is_agreed();
+      agrees_.store(false, relaxed);
+      tables_->agreed.refuse();
       found_.store(true, relaxed);
-      return kCloseStep;
+      if (agreed) tables_->pace.restart();
+      return paced(finder.steps()) | (agreed ? kRestartSteps : 0);
+    }
     case StepFinder::Answer::restarts_and_closes:
-      return kRestartSteps | kCloseStep;
+      tables_->pace.restart();
+      return kRestartSteps | paced(finder.steps());
   }
   return 0;
 }
 
+uint64_t CallSites::paced(uint64_t hits) noexcept {
+  const StepPace::Answer answer = tables_->pace.met(hits);
+  return (answer & StepPace::kAsks ? kAskRanks : 0) | (answer & StepPace::kCloses ? kCloseStep : 0);
+}
+
 bool CallSites::stop_finding() noexcept {
+  const bool any = has_found();
   finds_.store(false, relaxed);
-  return found_.exchange(false, relaxed);
+  agrees_.store(false, relaxed);
+  found_.store(false, relaxed);
+  if (tables_) tables_->agreed.refuse();
+  return any;
+}
+
+bool CallSites::found_is_right() noexcept {
+  return is_agreed() ? tables_->agreed.is_right_at_end(found_steps())
+                     : has_found() && tables_->finder.is_right_at_end();
+}
+
+uint64_t CallSites::found_site() const noexcept {
+  if (is_agreed()) return tables_->sites[tables_->agreed.site()].identity;
+  return tables_->finder.identity(tables_->finder.chosen());
+}
+
+uint64_t CallSites::found_steps() const noexcept {
+  return is_agreed() ? hits_->at(0, tables_->agreed.site()).beats.get() : tables_->finder.steps();
+}
+
+uint64_t CallSites::found_first() const noexcept {
+  return is_agreed() ? tables_->agreed.first() : tables_->finder.first_steps();
+}
+
+// --- steps on which the ranks agree
+
+uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) noexcept {
+  CallSite& site = tables_->sites[number];
+  if (n_threads_.load(relaxed) != 1 || site.is_of_interpreter)
+    return stop_finding() ? kRestartSteps : 0;
+  hits_ = &s.sites;
+  const AgreedSite::Answer answer =
+      tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);
+  return (answer & AgreedSite::kAsks ? kAskRanks : 0) |
+         (answer & AgreedSite::kCloses ? paced(hits) : 0);
+}
+
+bool CallSites::agree(const StepProposal& proposal) noexcept {
+  uint32_t site = AgreedSite::kNone;
+  for (uint32_t i = 0; i < size(); ++i)
+    if (tables_->sites[i].identity == proposal.identity) site = i;
+  const uint64_t hits = site == AgreedSite::kNone ? 0 : hits_->at(0, site).beats.get();
+  return tables_->agreed.agree(proposal, site, hits);
 }
 
 // --- room
@@ -301,6 +360,7 @@ void CallSites::keep_only(ThreadProfile& s, Keep keep) noexcept {
     frames += site.n_frames;
     t.sites[kept] = site;
     if (i == step_site) step_site_.store(kept, relaxed);
+    t.agreed.move(i, kept);
     if (kept != i) s.sites.move(i, kept);
     ++kept;
   }

@@ -14,7 +14,9 @@
 #include "configuration/step_call.hpp"
 #include "format/calls.h"
 #include "recorder/activity.hpp"
+#include "recorder/agreed_site.hpp"
 #include "recorder/step_finder.hpp"
+#include "recorder/step_pace.hpp"
 
 namespace perfield {
 
@@ -23,7 +25,14 @@ inline constexpr int kMostSiteFrames = 32;
 
 // What perfield_call_after must do.
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
-enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2, kRestartSteps = 4, kAskOfAll = 8 };
+// kAskRanks: whether ranks agree on a site; see AgreedSite.
+enum AfterCall : uint64_t {
+  kCloseStep = 1,
+  kNoteSites = 2,
+  kRestartSteps = 4,
+  kAskOfAll = 8,
+  kAskRanks = 16
+};
 
 // One caller: an address relative to the file of its module.
 struct SiteFrame {
@@ -40,6 +49,7 @@ struct CallSite {
   bool is_of_interpreter;  // whose frames do not tell lines of a script apart
 };
 
+class SiteHits;
 class ThreadProfile;
 
 class CallSites {
@@ -51,8 +61,9 @@ class CallSites {
   ~CallSites();
 
   // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
-  // names close steps. finds: where steps end is found while the program runs.
-  void start(const StepCall& step, bool finds) noexcept;
+  // names close steps. finds: where steps end is found while the program runs. proposes: by this
+  // rank for all, where collective operations do not show it.
+  void start(const StepCall& step, bool finds, bool proposes) noexcept;
   // Stops following, for good.
   void stop() noexcept {
     if (following())
@@ -91,12 +102,33 @@ class CallSites {
   // A collective operation of all ranks returned at the thread's newest site. Returns what is to be
   // done: AfterCall.
   uint64_t met_by_all(ThreadProfile& s) noexcept;
+  // Whether a call of this kind may close steps on which the ranks agree: it completes messages,
+  // once for each iteration of most loops.
+  bool agrees_on(uint16_t call) const noexcept {
+    constexpr uint32_t kinds = 1u << PERFIELD_CALL_send | 1u << PERFIELD_CALL_bsend |
+                               1u << PERFIELD_CALL_ssend | 1u << PERFIELD_CALL_rsend |
+                               1u << PERFIELD_CALL_sendrecv | 1u << PERFIELD_CALL_sendrecv_replace |
+                               1u << PERFIELD_CALL_recv | 1u << PERFIELD_CALL_mrecv |
+                               1u << PERFIELD_CALL_wait | 1u << PERFIELD_CALL_waitall;
+    return agrees_.load(std::memory_order_relaxed) && call < 32 && kinds >> call & 1;
+  }
+  bool is_agreeing() const noexcept { return agrees_.load(std::memory_order_relaxed); }
+  // Such a call returned at this site, its hits-th time on this thread. Returns AfterCall.
+  uint64_t met_alone(ThreadProfile& s, uint32_t site, uint64_t hits) noexcept;
+  AgreedSite& agreed() noexcept { return tables_->agreed; }
+  StepPace& pace() noexcept { return tables_->pace; }
+  // A rank's proposal of a site. Returns whether this one agrees.
+  bool agree(const StepProposal& proposal) noexcept;
   // Finds no more steps, and takes back those that were closed. Returns whether there are any.
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
-  bool has_found() const noexcept { return found_.load(std::memory_order_relaxed); }
-  bool found_is_right() noexcept { return has_found() && tables_->finder.is_right_at_end(); }
-  const StepFinder& finder() const noexcept { return tables_->finder; }
+  bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
+  bool found_is_right() noexcept;
+  // With steps that were found: the identity of the site that closes them, the program's steps so
+  // far, and those of them until the first closing.
+  uint64_t found_site() const noexcept;
+  uint64_t found_steps() const noexcept;
+  uint64_t found_first() const noexcept;
 
   // --- to read them. Nobody gives up sites while it is locked.
   std::mutex& mutex() noexcept { return mutex_; }
@@ -159,6 +191,8 @@ class CallSites {
     char modules[kMostModules][kLongestPath];
     std::atomic<uint64_t> places[kPlaceBits / 64];  // without room, by a hash
     StepFinder finder;
+    AgreedSite agreed;
+    StepPace pace;
   };
   struct Backtrace;
 
@@ -168,6 +202,8 @@ class CallSites {
     return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
   }
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
+  uint64_t paced(uint64_t hits) noexcept;
+  bool is_agreed() const noexcept { return tables_ && tables_->agreed.closes(); }
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
   bool is_full() const noexcept;
   void give_up_old(ThreadProfile& s) noexcept;
@@ -179,12 +215,13 @@ class CallSites {
   uint32_t module_number(const char* path) noexcept;
 
   Activity& activity_;
-  std::atomic<bool> finds_{false}, found_{false};
+  std::atomic<bool> finds_{false}, found_{false}, agrees_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;
   std::mutex mutex_;
-  uint32_t n_of_all_ = 0;  // collective operations of all ranks
+  uint32_t n_of_all_ = 0;           // collective operations of all ranks
+  const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;

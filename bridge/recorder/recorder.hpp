@@ -210,6 +210,7 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
     if ((hits & (hits - 1)) == 0 && hits >= first_note) after |= kNoteSites;
     if (sites.closes_step(s, site)) after |= kCloseStep;
     if (sites.finds_steps(call)) after |= kAskOfAll;
+    if (sites.agrees_on(call)) after |= sites.met_alone(s, site, hits);
   }
   s.sites.newest = site;
   if (__builtin_expect(is_new, 0)) now = clock.ticks();

@@ -42,6 +42,12 @@ StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
   return closes ? Answer::closes : Answer::nothing;
 }
 
+void StepFinder::ignore(uint8_t site) noexcept {
+  sites_[site].ignored = true;
+  length_ = uint32_t(std::remove(sequence_, sequence_ + length_, site) - sequence_);
+  if (site == chosen_) chosen_ = kNone;
+}
+
 bool StepFinder::is_right_at_end() noexcept {
   if (chosen_ == kNone || sites_[chosen_].hits < first_hits_ + kFewestSteps) return false;
   const uint8_t found = choose();
@@ -154,9 +160,9 @@ StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexc
 void StepFinder::make_room() noexcept {
   uint32_t n[kMostSites] = {};
   for (uint32_t at = 0; at < length_; ++at) ++n[sequence_[at]];
-  const uint8_t most = uint8_t(std::max_element(n, n + n_sites_) - n);
-  sites_[most].ignored = true;
-  length_ = uint32_t(std::remove(sequence_, sequence_ + length_, most) - sequence_);
+  const uint8_t chosen = chosen_;
+  ignore(uint8_t(std::max_element(n, n + n_sites_) - n));
+  chosen_ = chosen;
 }
 
 }  // namespace perfield

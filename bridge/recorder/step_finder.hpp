@@ -29,6 +29,8 @@ class StepFinder {
   uint8_t number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
   // A collective operation of all ranks returned at this site.
   Answer met(uint8_t site) noexcept;
+  // Hits of this site end no steps from now on.
+  void ignore(uint8_t site) noexcept;
   // The program ends. Returns whether the steps that were closed are time steps: enough of them, of
   // the loop that the whole sequence shows.
   bool is_right_at_end() noexcept;

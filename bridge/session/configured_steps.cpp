@@ -9,12 +9,13 @@
 
 namespace perfield {
 
-bool ConfiguredSteps::start(const Config& config, const std::string& run,
+bool ConfiguredSteps::start(const Config& config, const std::string& run, int rank,
                             Windows::Close close_window) {
   std::string complaint;  // stays empty: the configuration has been checked
   call_ = read_step_call(config.step_call, &complaint);
-  recorder().sites.start(call_, config.find_steps && !call_.call && !(config.step_seconds > 0) &&
-                                    config.step_region.empty());
+  const bool finds =
+      config.find_steps && !call_.call && !(config.step_seconds > 0) && config.step_region.empty();
+  recorder().sites.start(call_, finds, rank == 0);
   by_clock_ = config.step_seconds > 0;
   if (!by_clock_) return false;
   RunFacts facts;

@@ -122,7 +122,8 @@ bool Session::start_run(int size, const std::string& mpi) {
   });
   phase_ = Phase::measuring;
   clock_.begin(now);
-  if (configured_steps_.start(config_, writer_.run_path(),
+  agreed_steps_.start(writer_.run_path() + "/stream/.steps", rank_ == 0);
+  if (configured_steps_.start(config_, writer_.run_path(), rank_,
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
   for (auto* function : hooks.on_start) function();
@@ -212,9 +213,30 @@ void Session::close_step_of_call() noexcept {
   const CallSites& sites = recorder().sites;
   while_measuring([&](uint64_t now) {
     // Of found steps, those in which perfield learned the loop count, too.
-    const uint64_t step = sites.has_found() ? sites.finder().steps() - 1 : clock_.step();
+    const uint64_t step = sites.has_found() ? sites.found_steps() - 1 : clock_.step();
     close(int64_t(step), NAN, now);
   });
+}
+
+void Session::ask_ranks_about_steps() noexcept {
+  bool closes = false, restarts = false;
+  while_measuring([&](uint64_t now) {
+    CallSites& sites = recorder().sites;
+    AgreedSite& agreed = sites.agreed();
+    const bool closed = agreed.closes(), is_first = agreed.is_first();
+    try {
+      agreed_steps_.look(sites, recorder().clock.since_start_ns(now));
+    } catch (const std::exception&) {
+      agreed.refuse();  // no memory
+    }
+    restarts = closed && !agreed.closes();
+    closes = is_first && agreed.has_agreed();
+    if (!closes) return;
+    agreed.begin();
+    sites.pace().restart();
+  });
+  if (restarts) restart_steps();
+  if (closes) close_step_of_call();
 }
 
 void Session::restart_steps() noexcept {
@@ -392,7 +414,9 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   is_ending_ = true;
   clock_.stop(now);
   r.take_log();  // of a step that never closed; its messages belong to teardown
-  if (r.sites.has_found() && !r.sites.found_is_right()) clock_.restart_setup();
+  const bool has_found = r.sites.has_found();
+  agreed_steps_.end(r.sites, r.clock.since_start_ns(now));
+  if (has_found && !r.sites.found_is_right()) clock_.restart_setup();
   if (clock_.in_setup()) {
     write_step(StepKind::setup, clock_.step(), 0, NAN, now);
   } else {
@@ -514,4 +538,5 @@ extern "C" void perfield_call_after(uint64_t after) noexcept {
   if (after & perfield::kNoteSites) perfield::session().note_sites();
   if (after & perfield::kRestartSteps) perfield::session().restart_steps();
   if (after & perfield::kCloseStep) perfield::session().close_step_of_call();
+  if (after & perfield::kAskRanks) perfield::session().ask_ranks_about_steps();
 }

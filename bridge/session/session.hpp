@@ -16,6 +16,7 @@
 #include "recorder/mesh_quantities.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
+#include "session/agreed_steps.hpp"
 #include "session/configured_steps.hpp"
 #include "session/gate.hpp"
 #include "session/in_process.hpp"
@@ -49,6 +50,8 @@ class Session {
   void close_step_of_call() noexcept;
   // Steps that perfield found are none: setup goes on.
   void restart_steps() noexcept;
+  // Steps on which the ranks agree: looks whether they do, and closes or takes back what follows.
+  void ask_ranks_about_steps() noexcept;
   void close_window(uint64_t number) noexcept;
   // Writes the known call sites, once a second at most.
   void note_sites() noexcept;
@@ -147,6 +150,7 @@ class Session {
   SpanOfEntries spans_;
   StepClock clock_{spans_};
   ConfiguredSteps configured_steps_;
+  AgreedSteps agreed_steps_;
   OfferedSteps offered_steps_;
   struct {
     uint64_t since;

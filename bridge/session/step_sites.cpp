@@ -171,11 +171,11 @@ std::string sites_json(Recorder& r, const std::string& step_call) {
   JsonObject json;
   json.text("step_call", step_call).natural("once", once);
   if (all_sites.has_found()) {
-    const StepFinder& finder = all_sites.finder();
     char found[17];
-    snprintf(found, sizeof found, "%016" PRIx64, finder.identity(finder.chosen()));
-    json.text("found", found).natural("found_steps", finder.steps());
-    json.natural("found_in_setup", finder.first_steps());
+    snprintf(found, sizeof found, "%016" PRIx64, all_sites.found_site());
+    json.text("found", found).natural("found_steps", all_sites.found_steps());
+    json.natural("found_in_setup", all_sites.found_first());
+    json.natural("found_every", all_sites.pace().every());
   }
   json.natural("first_ns", r.clock.since_start_ns(all_sites.first_hit()));
   json.natural("last_ns", last ? r.clock.since_start_ns(last) : 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that report no steps: the first run has them, found in their collective operations."""
+"""Programs that report no steps: the first run has them, found in the order of their calls."""
 
 from __future__ import annotations
 
@@ -100,3 +100,61 @@ def test_calls_of_some_ranks_end_no_step(first_run):
     some = "if (me) for (int i = 0; i < 4; ++i) MPI_Barrier(half); halo();"
     run, _ = first_run(body + STEPS.format(body=some))
     assert run.steps_closed.tolist() == [17] * 3 and sent(run) == [[0, 1, 1]] * 17
+
+
+EXCHANGE = "for (int step = 0; step < 40; ++step) {{ usleep(1000); {body} }}"
+AROUND = "MPI_Sendrecv(&out, 1, MPI_INT, (me + 1) % ranks, 0, &in, 1, MPI_INT, (me + ranks - 1) % ranks, 0,"
+AROUND += " MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+NEIGHBOURS = """
+  MPI_Request sends[2];
+  int n = 0;
+  for (int to = me - 1; to <= me + 1; to += 2)
+    if (to >= 0 && to < ranks) MPI_Isend(&out, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &sends[n++]);
+  for (int from = me - 1; from <= me + 1; from += 2)
+    if (from >= 0 && from < ranks) MPI_Recv(&in, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+"""
+
+
+def test_ranks_agree_on_a_loop_without_collective_operations(first_run):
+    run, said = first_run(EXCHANGE.format(body=AROUND))
+    assert run.steps_closed.tolist() == [26] * 3  # the first six taught rank 0, the others could read that
+    assert [frame.label for frame in run.frames()] == list(range(14, 40))
+    assert sent(run) == [[1, 1, 1]] * 26
+    assert run.setup.values["sent_count"].tolist() == [14] * 3
+    assert re.search(
+        r"perfield: took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?: 26 steps, and 14 steps", said
+    )
+
+
+def test_ranks_disagree_where_a_loop_over_neighbours_differs(first_run):
+    run, said = first_run(EXCHANGE.format(body=NEIGHBOURS))
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+    assert "marked no time steps" in said
+
+
+def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
+    run, said = first_run(EXCHANGE.format(body=NEIGHBOURS + "MPI_Waitall(n, sends, MPI_STATUSES_IGNORE);"))
+    assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 10
+    assert sent(run) == [[1, 2, 1]] * len(run)
+    assert "took each return of Waitall@" in said
+
+
+def test_a_rank_without_the_call_site_refuses_it(first_run):
+    body = "if (me < 2) for (int i = 0; i < 40; ++i) { int to = 1 - me; usleep(1000);"
+    body += (
+        " MPI_Sendrecv(&out, 1, MPI_INT, to, 0, &in, 1, MPI_INT, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }"
+    )
+    body += "else for (int i = 0; i < 10; ++i) { MPI_Sendrecv(&out, 1, MPI_INT, 2, 0, &in, 1, MPI_INT, 2, 0,"
+    run, _ = first_run(body + " MPI_COMM_WORLD, MPI_STATUS_IGNORE); usleep(2000); }")
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+
+
+def test_a_loop_of_collective_operations_takes_steps_of_messages_back(first_run):
+    body = (
+        "for (int step = 0; step < 10; ++step) { for (int i = 0; i < 20 * iterations; ++i) {"
+        + AROUND
+        + "} sum(); }"
+    )
+    run, said = first_run(body)
+    assert run.steps_closed.tolist() == [7] * 3 and sent(run) == [[60, 60, 60]] * 7
+    assert "took each return of Allreduce@sum-" in said

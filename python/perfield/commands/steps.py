@@ -112,6 +112,8 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     which = "each return" if 2 * body.get("found_steps", 0) > ends.hits else "the first return in each row"
     said = f"took {which} of {named[ends.site]} ({where(ends.site, lines)}) as the end of a time step: "
     said += f"{counted(closed, 'step')}, and {before} before them in setup"
+    if (every := body.get("found_every", 1)) > 1:
+        said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
     if others:
         choices = (f"{named[each.site]} ({each.closes})" for each in others.values())
         said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from perfield._bridge import found_steps
+from perfield._bridge import found_steps, paced_steps
 
 DEPTH = {name: 4 for name in "abcdefgs"} | {"O": 6, "N": 3}  # output deeper, a norm nearer to main
 
@@ -96,3 +96,22 @@ def test_steps_follow_from_the_order_alone():
 
 def test_more_sites_than_there_is_room_for_close_nothing():
     assert found_steps([(number, 3, False) for number in range(1000)]) == []
+
+
+@pytest.mark.parametrize("behind", [0, 1, 5])
+def test_short_steps_are_several_hits_each_the_same_on_all_ranks(behind):
+    first, other = paced_steps([10_000 * hit for hit in range(20_000)], behind)  # 10 us each, 1 ms at least
+    assert first == other
+    gaps = [b - a for a, b in zip(first, first[1:], strict=False)]
+    assert set(gaps[:10]) == {1} and set(gaps[-10:]) == {128} and len(first) < 300
+
+
+def test_steps_that_get_longer_are_closed_more_often_again():
+    late = 10_000 * 5_000
+    stamps = [10_000 * hit if hit < 5_000 else late + 2_000_000 * (hit - 5_000) for hit in range(50_000)]
+    first, other = paced_steps(stamps, 2)
+    assert first == other and {b - a for a, b in zip(first[-10:], first[-9:], strict=False)} == {1}
+
+
+def test_steps_of_a_millisecond_are_closed_each():
+    assert paced_steps([1_000_000 * hit for hit in range(1_000)], 0)[0] == list(range(1, 1_001))

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// agreed_site.cpp - see agreed_site.hpp.
+#include "recorder/agreed_site.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr uint32_t kEvenHits = 4;  // so many without a collective operation of all ranks
+constexpr uint64_t kAhead = 2;     // hits
+constexpr uint64_t kAgain = 4;     // times as many hits, then rank 0 asks again
+constexpr uint64_t kApart = 2;     // hits by which ranks of a loop may be ahead of one another
+// Ranks look for a proposal at each call at first, then after a sixteenth more calls each time.
+constexpr uint32_t kEachTime = 64, kPart = 16;
+
+uint64_t first_after(uint64_t hits) { return 2 * hits + kAhead; }
+uint64_t proposed_at(uint64_t first) { return (first - kAhead) / 2; }
+
+}  // namespace
+
+AgreedSite::Answer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
+                                   uint8_t* in_finder) noexcept {
+  bool asks = false;
+  if (proposes_) {
+    if (*in_finder == StepFinder::kNone) *in_finder = finder_.number_of(identity, depth, false);
+    const uint8_t before = finder_.chosen();
+    finder_.met(*in_finder);
+    if (finder_.chosen() != before) n_alone_ = 0;
+    if (*in_finder != StepFinder::kNone && *in_finder == finder_.chosen() &&
+        ++n_alone_ == kEvenHits && identity != identity_) {
+      wish_ = {identity, first_after(hits)};
+      in_finder_ = *in_finder;
+      asks = true;
+    }
+  }
+  if (proposes_ && closes_ && site == site_ && hits == kAgain * proposed_at(first_)) {
+    wish_ = {identity, first_after(hits)};
+    asks = true;
+  }
+  if (++n_calls_ == next_look_) {
+    next_look_ += n_calls_ < kEachTime ? 1 : n_calls_ / kPart;
+    asks = true;
+  }
+  is_first_ = site == site_ && !closes_ && hits >= first_;
+  const bool closes = site == site_ && closes_;
+  return Answer((asks || is_first_ ? kAsks : kNothing) | (closes ? kCloses : kNothing));
+}
+
+StepProposal AgreedSite::take_wish() noexcept {
+  const StepProposal wish = wish_;
+  wish_ = {};
+  return wish;
+}
+
+// Since its last look, this rank made a sixteenth of its calls at most, and rank 0 its proposal.
+bool AgreedSite::agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept {
+  const bool again = proposal.identity == identity_;
+  if (again && !has_agreed()) return true;  // refused already
+  const uint64_t then = proposed_at(proposal.first);
+  const bool agrees = proposal.first > kAhead && site != kNone && hits < proposal.first &&
+                      hits + kApart >= then && hits - hits / kPart <= then + kApart;
+  if (agrees && again) return true;
+  identity_ = proposal.identity;
+  first_ = proposal.first;
+  site_ = agrees ? site : kNone;
+  closes_ = is_first_ = false;
+  return agrees;
+}
+
+void AgreedSite::refuse() noexcept {
+  if (has_agreed() && in_finder_ != StepFinder::kNone) finder_.ignore(in_finder_);
+  closes_ = is_first_ = false;
+  site_ = kNone;
+}
+
+}  // namespace perfield

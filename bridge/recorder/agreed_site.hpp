@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// agreed_site.hpp - the call site that closes steps where the program's loop has no collective
+// operation of all ranks. Rank 0 looks for a site whose hits come evenly (StepFinder), and proposes
+// it from a hit on that lies as far ahead again. A rank that has not hit that site about as often
+// refuses, now or when rank 0 asks again at four times as many hits: it has other numbers of
+// neighbours in a loop over them. The session carries proposals and refusals by notes
+// (session/agreed_steps.hpp). One thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/step_finder.hpp"
+
+namespace perfield {
+
+struct StepProposal {
+  uint64_t identity = 0;  // of the site; 0: none
+  uint64_t first = 0;     // its hit that closes the first step; 0: none
+};
+
+class AgreedSite {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t(0);
+  enum Answer : uint8_t { kNothing, kCloses, kAsks, kAsksAndCloses };
+
+  explicit AgreedSite(bool proposes) noexcept : proposes_(proposes) {}
+
+  // --- by the thread that calls MPI
+  // A blocking call that completes messages returned at this site, its hits-th time. depth: of its
+  // chain of callers. in_finder: the site's number there, kept by the caller.
+  Answer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
+             uint8_t* in_finder) noexcept;
+  // A collective operation of all ranks was called: the loop may be another one.
+  void met_by_all() noexcept { n_alone_ = 0; }
+
+  // --- by the session, where met() asks
+  // What this rank wants to propose, once; none: {}.
+  StepProposal take_wish() noexcept;
+  // A proposal, of a new site or of the same one again. site, hits: where this rank knows that
+  // site, and how often it has hit it so far. Returns whether it agrees.
+  bool agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept;
+  // This rank or another one refuses what was proposed.
+  void refuse() noexcept;
+  bool has_agreed() const noexcept { return site_ != kNone; }
+  // Whether the hit that met() asks about closes a step, if nobody has refused.
+  bool is_first() const noexcept { return is_first_; }
+  void begin() noexcept { closes_ = true; }
+
+  bool closes() const noexcept { return closes_; }
+  // The program ends after so many steps. Whether those that were closed are enough.
+  bool is_right_at_end(uint64_t steps) const noexcept { return steps >= first_ + kFewestSteps; }
+  uint32_t site() const noexcept { return site_; }
+  uint64_t first() const noexcept { return first_; }
+  void move(uint32_t from, uint32_t to) noexcept {
+    if (site_ == from) site_ = to;
+  }
+
+ private:
+  StepFinder finder_;
+  StepProposal wish_;
+  uint64_t identity_ = 0, first_ = 0;
+  uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
+  uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
+  bool proposes_, closes_ = false, is_first_ = false;
+
+  static constexpr uint32_t kFirstLook = 4;
+  static constexpr uint64_t kFewestSteps = 2;  // beyond the first
+};
+
+}  // namespace perfield
