@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from built import built, compiler_state, state_of
+from warm_python import WarmPython
 
 try:
     from hypothesis import settings
@@ -32,6 +33,19 @@ else:
 
 pytest_plugins = ["budget"]
 REPOSITORY = Path(__file__).resolve().parents[1]
+COMMAND = Path(sys.executable).with_name("perfield")
+MAIN = "import sys; from perfield.commands import main; sys.exit(main())"
+WARM = WarmPython(
+    """
+import importlib, pkgutil
+import dask.array, matplotlib.backends.backend_agg, perfield.topology, scipy.optimize, scipy.sparse.linalg
+import vtkmodules.util.numpy_support, vtkmodules.vtkIOXML, xarray
+APART = ("perfield.catalyst", "perfield.follow", "perfield.measure", "perfield.paraview", "perfield.startup")
+for module in pkgutil.walk_packages(perfield.__path__, "perfield."):
+    if not module.name.startswith(APART) and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+)
 
 
 class Completed(subprocess.CompletedProcess):
@@ -106,9 +120,15 @@ def start_command(
 def run_command(
     argv: Sequence[object], env: Mapping[str, str | None] | None, cwd: Path, timeout: float
 ) -> Completed:
-    """Runs a command and captures stdout and stderr as text; fails the test after `timeout` s."""
-    process = start_command(argv, cwd, env)
-    command = process.args
+    """Runs a command and captures stdout and stderr as text; fails the test after `timeout` s.
+
+    The installed `perfield` runs in a fork of a Python with its imports, if `env` allows that.
+    """
+    command, environment = [str(word) for word in argv], clean_environment(env)
+    if command[0] == str(COMMAND) and WARM.can_have(environment):
+        process = WARM.start(MAIN, command, environment, cwd)
+    else:
+        process = start_command(argv, cwd, env)
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from built import built, compiler_state, state_of
+
 BRIDGE = Path(__file__).resolve().parents[1] / "bridge"
 READING = ("platform", "format", "configuration", "fields", "run_directory", "waits", "summary")
 MEASURING = (*READING, "recorder", "session", "api")
@@ -37,15 +39,19 @@ def has_sanitizer(sanitizers: str, folder: Path) -> bool:
     return bool(started) and started.returncode == 0
 
 
-def compiled(files: Sequence[Path], sanitizers: str, folder: Path, *, optimised: bool = True) -> list[Path]:
-    """The objects of these files, in `folder`."""
-    more = [] if optimised else ["-O0"]
+def compiled(files: Sequence[Path], sanitizers: str, *, optimised: bool = True) -> list[Path]:
+    """The objects of these files, each compiled once (tests/built.py)."""
+    flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
+    words = [*_words(sanitizers), *([] if optimised else ["-O0"]), *flags]
+    headers = [state_of(BRIDGE, pattern) for pattern in ("**/*.h*", "**/*.def")]
 
     def compile_one(file: Path) -> Path:
-        made = folder / f"{file.parent.name}-{file.stem}.o"
-        flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
-        subprocess.run([*_words(sanitizers), *more, *flags, "-c", file, "-o", made], check=True, timeout=600)
-        return made
+        def compile_in(folder: Path) -> None:
+            subprocess.run([*words, "-c", file, "-o", folder / f"{file.stem}.o"], check=True, timeout=600)
+
+        beside = state_of(file.parent, "*.h*")
+        key = str(file), file.read_text(), beside, headers, words, compiler_state("g++")
+        return built(file.stem, key, compile_in) / f"{file.stem}.o"
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(compile_one, files))
@@ -53,7 +59,7 @@ def compiled(files: Sequence[Path], sanitizers: str, folder: Path, *, optimised:
 
 def linked(program: Path, objects: Sequence[Path], sanitizers: str, folder: Path) -> Path:
     """The program of this source, linked with these objects, in `folder`."""
-    own = compiled([program], sanitizers, folder)
+    own = compiled([program], sanitizers)
     made = folder / program.stem
     words = [*_words(sanitizers), *own, *objects, "-o", made, "-ldl", "-lpthread"]
     subprocess.run(words, check=True, timeout=300)

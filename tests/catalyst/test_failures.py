@@ -79,14 +79,14 @@ def test_missing_pipeline_is_reported(in_process, program):
 
 
 def test_without_display_extracts_are_written_but_no_images(in_process, program):
-    result = in_process(program(), images="true")
+    result = in_process(program(), n=1, images="true")
     assert_through(result, "no X display")
     folder = result.cwd / "perfield-run/catalyst"
     assert len(list(folder.glob("geometry_*.vtm"))) == 3 and not list(folder.glob("*.png"))
 
 
 def test_view_without_display_ends_pictures_but_not_the_program(in_process, program, script):
-    result = in_process(program(), scripts=script(HEAD + "pv.CreateRenderView()\n"))
+    result = in_process(program(), n=1, scripts=script(HEAD + "pv.CreateRenderView()\n"))
     assert_through(result, "no X display", "DISPLAY")
 
 

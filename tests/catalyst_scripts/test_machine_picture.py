@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -56,12 +57,54 @@ def machine_pictures(
     return path / "pictures"
 
 
-def test_highest_ranks_are_named_with_host_core_and_value(tmp_path):
-    script = f"""{SHOWN}
+LOOKS = f"""{SHOWN}
+import itertools
+from labels import Camera
+sources = {{key[0]: source for key, source in pv.GetSources().items()}}
+parts = [*made[:-1], *([sources["switches"]] if "switches" in sources else [])]
+displays = [pv.GetDisplayProperties(part, view) for part in parts]
+visible = [one for one in displays if one.Visibility]
+result = {{
+    "representations": [[str(one.Representation).strip("'"), one.Opacity] for one in visible],
+    "colours": [list(one.ColorArrayName) for one in visible if "CELLS" in list(one.ColorArrayName)],
+    "switches": list(displays[-1].ColorArrayName),
+}}
+camera = Camera(view)
+planes = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
+result["spans"] = []
+for n in range(planes.GetNumberOfCells()):
+    box = planes.GetCell(n).GetBounds()
+    pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+    result["spans"].append([float(pixels[:, 0].min()), float(pixels[:, 0].max())])
+low = [about["bounds"] for name, about in pictures.description["layers"].items() if about["bounds"]]
+pixels = camera.pixels([corner for box in low for corner in itertools.product(box[0:2], box[2:4], box[4:6])])
+result["size"] = (pixels.max(axis=0) - pixels.min(axis=0)).tolist()
 names.at(pictures.description["steps"][1]["shown_at"])
-result = [text.Text for text in names.proxies if getattr(text, "Text", "")]
+result["texts"] = [text.Text for text in names.proxies if getattr(text, "Text", "")]
 """
-    texts = in_paraview(script, machine_pictures(tmp_path, ("a", "b")))
+OF_MACHINES = {
+    "one node": (("a",), None),
+    "two nodes": (("a", "b"), None),
+    "switches": (tuple("abcd"), NETWORK),
+}
+
+
+@pytest.fixture(scope="module")
+def looks(tmp_path_factory):
+    """looks(machine): what the picture of one OF_MACHINES shows, seen once."""
+
+    @functools.cache
+    def look(machine: str) -> dict[str, list]:
+        hosts, network = OF_MACHINES[machine]
+        return in_paraview(
+            LOOKS, machine_pictures(tmp_path_factory.mktemp("machine"), hosts, network=network)
+        )
+
+    return look
+
+
+def test_highest_ranks_are_named_with_host_core_and_value(looks):
+    texts = looks("two nodes")["texts"]
     slowest = [f"{twin.solve_ns(rank, 1) * 1e-6:.3g} ms" for rank in range(4)]
     assert {text for text in texts if text.startswith("rank")} == {
         f"rank 3, b, core 3: {slowest[3]}",
@@ -73,26 +116,16 @@ result = [text.Text for text in names.proxies if getattr(text, "Text", "")]
     assert not any("scheduler" in text for text in texts)
 
 
-def test_parts_of_the_machine_have_the_colours_of_the_field(tmp_path):
-    script = f"""{SHOWN}
-shown = [pv.GetDisplayProperties(made[n], view) for n in range(len(made) - 1)]
-result = [list(one.ColorArrayName) for one in shown if one.Visibility and "CELLS" in list(one.ColorArrayName)]
-"""
-    colours = in_paraview(script, machine_pictures(tmp_path, ("a",)))
+def test_parts_of_the_machine_have_the_colours_of_the_field(looks):
+    colours = looks("one node")["colours"]
     assert colours == [["CELLS", "solve_time_s"]] * 2, "the parts with ranks, and the ranks"
 
 
-def test_switches_have_names_and_the_colours_of_the_field(tmp_path):
-    script = f"""{SHOWN}
-names.at(pictures.description["steps"][1]["shown_at"])
-sources = {{key[0]: source for key, source in pv.GetSources().items()}}
-shown = pv.GetDisplayProperties(sources["switches"], view)
-result = [list(shown.ColorArrayName), [text.Text for text in names.proxies if getattr(text, "Text", "")]]
-"""
-    coloured, texts = in_paraview(script, machine_pictures(tmp_path, tuple("abcd"), network=NETWORK))
-    assert coloured == ["CELLS", "solve_time_s"]
-    assert {"left", "right", "spine"} <= set(texts)
-    assert any("parts of the machine and switches: mean of their ranks" in text for text in texts)
+def test_switches_have_names_and_the_colours_of_the_field(looks):
+    shown = looks("switches")
+    assert shown["switches"] == ["CELLS", "solve_time_s"]
+    assert {"left", "right", "spine"} <= set(shown["texts"])
+    assert any("parts of the machine and switches: mean of their ranks" in text for text in shown["texts"])
 
 
 def test_devices_carry_their_names_and_values_of_their_own_fields(tmp_path):
@@ -131,35 +164,14 @@ result = [sorted(key[0] for key in pv.GetSources()), direction[0] > 0]
     assert is_from_aside, "no plane hides another"
 
 
-def test_cells_hide_what_is_behind_them(tmp_path):
-    script = f"""{SHOWN}
-shown = [pv.GetDisplayProperties(made[n], view) for n in range(len(made) - 1)]
-result = [[str(one.Representation).strip("'"), one.Opacity] for one in shown if one.Visibility]
-"""
-    looks = in_paraview(script, machine_pictures(tmp_path, ("a", "b")))
-    assert looks == [["Surface", 1.0]] * len(looks)
+def test_cells_hide_what_is_behind_them(looks):
+    shown = looks("two nodes")["representations"]
+    assert shown == [["Surface", 1.0]] * len(shown)
 
 
-@pytest.mark.parametrize(
-    ("hosts", "network"), [(("a",), None), (("a", "b"), None), (("a", "b", "c", "d"), NETWORK)]
-)
-def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts, network):
-    script = f"""{SHOWN}
-import itertools
-from labels import Camera
-camera = Camera(view)
-planes = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
-spans = []
-for n in range(planes.GetNumberOfCells()):
-    box = planes.GetCell(n).GetBounds()
-    pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
-    spans.append([float(pixels[:, 0].min()), float(pixels[:, 0].max())])
-low = [about["bounds"] for name, about in pictures.description["layers"].items() if about["bounds"]]
-corners = [corner for box in low for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-pixels = camera.pixels(corners)
-result = [spans, (pixels.max(axis=0) - pixels.min(axis=0)).tolist()]
-"""
-    spans, (width, height) = in_paraview(script, machine_pictures(tmp_path, hosts, network=network))
+@pytest.mark.parametrize("machine", OF_MACHINES)
+def test_picture_fills_the_image_and_no_plane_hides_another(looks, machine):
+    spans, (width, height) = looks(machine)["spans"], looks(machine)["size"]
     assert width == pytest.approx(0.73 * 1280, rel=0.01) or height == pytest.approx(0.68 * 720, rel=0.01)
     assert min(width / (0.73 * 1280), height / (0.68 * 720)) > 0.6
     assert all(left[1] <= right[0] + 1 for left, right in zip(spans, spans[1:]))

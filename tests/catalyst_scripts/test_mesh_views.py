@@ -56,9 +56,20 @@ def chosen(pictures, field):
     return in_paraview(script, pictures)
 
 
-def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(cubes):
-    script = f"{CHOOSE}\nresult = [sorted(chooser.hidden(factor)) for factor in (0.0, 0.5, 1.0)]"
-    plain, half, apart = in_paraview(script, cubes)
+@pytest.fixture(scope="module")
+def ways(cubes) -> dict[str, list]:
+    """The hidden ranks of the cubes, by how far the pieces are apart, and the ways chosen for fields."""
+    script = f"""{CHOOSE}
+result = {{factor: sorted(chooser.hidden(factor)) for factor in (0.0, 0.5, 1.0)}}
+for field in fields:
+    way = chooser.choose(field)
+    result[field] = [way.kind, way.factor, way.words]
+"""
+    return in_paraview(script, cubes)
+
+
+def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(ways):
+    plain, half, apart = ways["0.0"], ways["0.5"], ways["1.0"]
     # The camera looks along (-1, 0.75, -0.6): it sees the faces where x is largest, y smallest and z largest.
     hidden = [z * 16 + y * 4 + x for z in range(3) for y in range(1, 4) for x in range(3)]
     assert plain == hidden
@@ -66,14 +77,14 @@ def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(cubes
     assert apart == []
 
 
-def test_a_hidden_rank_that_stands_out_is_shown_before_the_others(cubes):
+def test_a_hidden_rank_that_stands_out_is_shown_before_the_others(ways):
     words = "overloaded ranks opaque, as 27 ranks would be hidden"
-    assert chosen(cubes, "compute_time_s") == ["highest", 0, words]
+    assert ways["compute_time_s"] == ["highest", 0, words]
 
 
 @pytest.mark.parametrize("field", ["rank", "solve_count"])
-def test_pieces_move_apart_if_ranks_hide_and_none_stands_out(cubes, field):
-    assert chosen(cubes, field) == ["exploded", 1.0, "exploded, as 27 ranks would be hidden"]
+def test_pieces_move_apart_if_ranks_hide_and_none_stands_out(ways, field):
+    assert ways[field] == ["exploded", 1.0, "exploded, as 27 ranks would be hidden"]
 
 
 def test_the_users_choice_counts(cubes, tmp_path):
@@ -203,32 +214,41 @@ def names(field, way):
 """
 
 
-def test_the_three_highest_ranks_carry_name_place_and_value(cubes):
-    script = f"""{NAMES}
-for way in (MeshView(), MeshView("exploded", 1.0), MeshView("highest")):
-    names("compute_time_s", way).at(times[0])
-result = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
-"""
-    plain, apart, front = in_paraview(script, cubes)
-    others = ["rank 0, node0: 1 ms", "rank 1, node0: 1 ms"]
-    assert plain == [f"rank {INNER}, node0: 61 ms (hidden)", *others]
-    assert apart == front == [f"rank {INNER}, node0: 61 ms", *others]
-
-
-def test_names_point_at_their_own_rank(cubes):
-    """Not at the middle of its piece, before which another rank may lie."""
+@pytest.fixture(scope="module")
+def named(cubes) -> dict[str, list]:
+    """The names of ranks of the cubes, and which ranks are seen where names point."""
     script = f"""{NAMES}
 from hidden import _pixel
-from mesh_values import pieces_of
-result = []
+result = {{}}
+for key, field, ways in (
+    ("one rank stands out", "compute_time_s", (MeshView(), MeshView("exploded", 1.0), MeshView("highest"))),
+    ("equal ranks", "solve_count", (MeshView(),)),
+):
+    for way in ways:
+        names(field, way).at(times[0])
+    result[key] = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
+    shown.clear()
+result["pointed at"] = []
 for factor in (0.0, 1.0):
     made = names("rank", MeshView("exploded", factor))
     sight, image = made._sight, made._sight.image(times[0], factor)
     of_all = [sight.place(times[0], rank, factor) for rank in range(64)]
     at = [None if place is None else int(image[_pixel(place, sight._camera(factor))]) for place in of_all]
-    result.append(at)
+    result["pointed at"].append(at)
 """
-    plain, apart = in_paraview(script, cubes)
+    return in_paraview(script, cubes)
+
+
+def test_the_three_highest_ranks_carry_name_place_and_value(named):
+    plain, apart, front = named["one rank stands out"]
+    others = ["rank 0, node0: 1 ms", "rank 1, node0: 1 ms"]
+    assert plain == [f"rank {INNER}, node0: 61 ms (hidden)", *others]
+    assert apart == front == [f"rank {INNER}, node0: 61 ms", *others]
+
+
+def test_names_point_at_their_own_rank(named):
+    """Not at the middle of its piece, before which another rank may lie."""
+    plain, apart = named["pointed at"]
     assert apart == list(range(64))
     assert sum(rank is None for rank in plain) == 27
     assert all(found in (rank, None) for rank, found in enumerate(plain))
@@ -244,9 +264,8 @@ def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
     assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms (hidden)"
 
 
-def test_equal_ranks_carry_no_names(cubes):
-    script = f"{NAMES}\nnames('solve_count', MeshView()).at(times[0])\nresult = shown"
-    assert in_paraview(script, cubes) == [[]]
+def test_equal_ranks_carry_no_names(named):
+    assert named["equal ranks"] == [[]]
 
 
 def test_the_pieces_in_front_follow_the_step(tmp_path):

@@ -133,7 +133,7 @@ def sanitizer_reports(cases: int, seed: int) -> tuple[int, int]:
     at_once, found, reports = 20, 0, 0
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        objects = compiled(sources(*READING), SANITIZERS, folder)
+        objects = compiled(sources(*READING), SANITIZERS)
         program = linked(FOLDER / "programs" / "read_entries.cpp", objects, SANITIZERS, folder)
         for first in range(0, cases, at_once):
             runs = [folder / str(case) for case in range(first, min(first + at_once, cases))]

@@ -44,7 +44,7 @@ def main() -> None:
             words = subprocess.run(libs, capture_output=True, text=True, check=True).stdout.split()
             program = compiled("threads.cpp", folder, "-pthread", f"-I{BRIDGE}", *words, compiler="g++")
         else:
-            objects = sanitized(sources(*MEASURING), "thread", folder)
+            objects = sanitized(sources(*MEASURING), "thread")
             program = linked(source, objects, "thread", folder)
         result = run([program, N_THREADS, rounds], folder, {"TSAN_OPTIONS": "exitcode=66"}, timeout=1800)
         assert (result.returncode, result.stdout) == (7, "the answer is 42\n"), result

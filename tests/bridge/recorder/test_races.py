@@ -17,7 +17,7 @@ def sanitized(tmp_path_factory):
     folder = tmp_path_factory.mktemp("races")
     if not has_sanitizer("thread", folder):
         pytest.skip("this compiler or kernel has no ThreadSanitizer that works")
-    objects = compiled(sources(*MEASURING), "thread", folder)
+    objects = compiled(sources(*MEASURING), "thread")
     return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, "thread", folder)
 
 
@@ -37,8 +37,8 @@ def test_threads_and_step_ends_have_no_data_race(sanitized, execute, tables):
 def linked_plainly(tmp_path_factory):
     """Links a program with the recorder."""
     folder = tmp_path_factory.mktemp("recorder")
-    objects = compiled(sources("recorder"), "", folder)
-    objects += compiled(sources("platform", "format", "configuration"), "", folder, optimised=False)
+    objects = compiled(sources("recorder"), "")
+    objects += compiled(sources("platform", "format", "configuration"), "", optimised=False)
     return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, "", folder)
 
 
@@ -56,7 +56,7 @@ def linked_for_addresses(tmp_path_factory):
     folder, kinds = tmp_path_factory.mktemp("addresses"), "address,undefined"
     if not has_sanitizer(kinds, folder):
         pytest.skip("this compiler or kernel has no AddressSanitizer that works")
-    objects = compiled(sources("recorder", "platform", "format", "configuration"), kinds, folder)
+    objects = compiled(sources("recorder", "platform", "format", "configuration"), kinds)
     return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, kinds, folder)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from built import built, compiler_state, state_of
 from files_of_programs import BEFORE
 
 import perfield
@@ -151,6 +152,29 @@ def programs() -> Path:
 def counted_in() -> Callable[[Path], Counted]:
     """counted_in(run): what the ranks of a run directory counted."""
     return read_counted
+
+
+@pytest.fixture(scope="session")
+def build_fortran(programs) -> Callable[..., Path]:
+    """build_fortran(name, mpi, binding, *more): compiles programs/<name>, once (tests/built.py).
+
+    binding : "-DMPIFH", "-DUSE_MPI" or "-DUSE_F08". more : objects and words for the linker.
+    """
+
+    def build(name: str, mpi, binding: str, *more: object) -> Path:
+        flags = ["-g", "-w", "-fallow-argument-mismatch", f"-I{programs}"]
+        if name.endswith(".f90"):
+            flags += ["-cpp", "-ffree-line-length-none", binding]
+
+        def compile_in(folder: Path) -> None:
+            argv = [mpi.fc, *flags, f"-J{folder}", programs / name, *more, "-o", folder / "program"]
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{name} did not compile:\n{done.stderr}"
+
+        key = name, flags, more, state_of(programs), compiler_state(mpi.fc)
+        return built(Path(name).stem, key, compile_in) / "program"
+
+    return build
 
 
 @pytest.fixture(scope="session")

@@ -36,34 +36,13 @@ OF_C = closed_forms()
 
 
 @pytest.fixture(scope="session")
-def build_fortran(programs, tmp_path_factory):
-    """build_fortran(name, mpi, binding): compiles programs/<name>, once per MPI and binding."""
-    built = {}
-
-    def build(name: str, mpi, binding: str) -> Path:
-        key = name, mpi.name, binding
-        if key not in built:
-            folder = tmp_path_factory.mktemp("fortran")
-            flags = ["-g", "-w", "-fallow-argument-mismatch", f"-I{programs}", f"-J{folder}"]
-            if name.endswith(".f90"):
-                flags += ["-cpp", "-ffree-line-length-none", BINDINGS[binding]]
-            argv = [mpi.fc, *flags, programs / name, "-o", folder / "program"]
-            done = subprocess.run(argv, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{name} did not compile:\n{done.stderr}"
-            built[key] = folder / "program"
-        return built[key]
-
-    return build
-
-
-@pytest.fixture(scope="session")
 def plain_output(build_fortran, mpi, tmp_path_factory):
     """plain_output(name): the program's output without perfield, the same in all bindings."""
     printed = {}
 
     def run(name: str) -> str:
         if name not in printed:
-            result = mpi.run(N, build_fortran(name, mpi, "mpif.h"), env=ENVIRONMENT)
+            result = mpi.run(N, build_fortran(name, mpi, BINDINGS["mpif.h"]), env=ENVIRONMENT)
             assert result.returncode == 0, f"{name} failed:\n{result.stderr}"
             printed[name] = result.stdout
         return printed[name]
@@ -76,7 +55,7 @@ def measure(request, mpi, build_fortran, plain_output, counted_in, bin_dir):
     """measure(name): runs programs/<name> measured; returns the counts. Its output must be unchanged."""
 
     def run(name: str):
-        program = build_fortran(name, mpi, request.param)
+        program = build_fortran(name, mpi, BINDINGS[request.param])
         result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
         assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
         assert not result.stderr
@@ -180,7 +159,7 @@ def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
 @pytest.mark.parametrize("binding", ["mpif.h", "mpi_f08"])
 @pytest.mark.parametrize("how", ["finalize", "abort"])
 def test_fortran_pauses_resumes_and_ends_measuring(mpi, build_fortran, counted_in, bin_dir, binding, how):
-    program = build_fortran("fortran_pauses.f90", mpi, binding)
+    program = build_fortran("fortran_pauses.f90", mpi, BINDINGS[binding])
     result = mpi.run(2, bin_dir / "perfield-exec", program, how)
     assert (result.returncode == 0) == (how == "finalize"), result.stderr
     counted = counted_in(result.cwd / "perfield-run")
@@ -194,7 +173,7 @@ def test_fortran_pauses_resumes_and_ends_measuring(mpi, build_fortran, counted_i
 def test_large_counts_of_fortran_count_as_small_ones(build_fortran, mpi, counted_in, bin_dir):
     if mpi.name == "openmpi":
         pytest.skip("Open MPI 4 has no large counts in mpi_f08")
-    program = build_fortran("fortran_large.f90", mpi, "mpi_f08")
+    program = build_fortran("fortran_large.f90", mpi, BINDINGS["mpi_f08"])
     result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
     assert result.returncode == 0, result.stderr
     counted = counted_in(result.cwd / "perfield-run")
@@ -210,7 +189,7 @@ def test_large_counts_of_fortran_count_as_small_ones(build_fortran, mpi, counted
 
 
 def test_fixed_form_fortran_counts_the_same(mpi, build_fortran, counted_in, bin_dir):
-    program = build_fortran("fortran_fixed.f", mpi, "mpif.h")
+    program = build_fortran("fortran_fixed.f", mpi, BINDINGS["mpif.h"])
     result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) == sum(range(1, N + 1))
@@ -268,7 +247,7 @@ def fortran_symbols(*libraries: Path) -> set[str]:
 
 
 def test_wrapped_functions_cover_all_bindings_of_the_mpi(mpi, build_fortran):
-    program = build_fortran("fortran_messages.f90", mpi, "mpi_f08")
+    program = build_fortran("fortran_messages.f90", mpi, BINDINGS["mpi_f08"])
     linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     of_mpi = fortran_symbols(*re.findall(r"/\S*libmpi\S*", linked))
     ours = fortran_symbols(LIBRARIES / f"libperfield_{mpi.name}.so")

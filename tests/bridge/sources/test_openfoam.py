@@ -42,6 +42,7 @@ REGIONS = {
         "chemistry::solve": 1,
     },
 }
+END_TIMES = {"icoFoam": "0.1", "interFoam": "0.08", "reactingFoam": "1e-4"}  # after some 20 steps
 # Lines of a solver's log that differ between runs.
 FLEETING = re.compile(r"^(ExecutionTime|Date|Time +:|PID|Case|Host|Exec|Build|\"|\(|\)|\d)|clockTime")
 
@@ -69,6 +70,7 @@ def measured(request, cases, mpirun, bin_dir, tmp_path_factory):
     for command in ([solver], [bin_dir / "perfield-exec", solver]):
         folder = tmp_path_factory.mktemp(solver) / "case"
         cases.prepare(cases.CASES[solver], folder)
+        cases.set_entry(folder / "system/controlDict", "endTime", END_TIMES[solver])
         result = mpirun(
             cases.N_RANKS, *command, "-parallel", cwd=folder, env=cases.environment(), timeout=300
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from built import built, compiler_state, state_of
 
 ROOT = Path(__file__).resolve().parents[3]
 N = 4  # ranks
@@ -93,11 +94,15 @@ def read(folder: Path) -> Heard:
 
 
 @pytest.fixture(scope="session")
-def listener(programs, tmp_path_factory) -> Path:
+def listener(programs) -> Path:
     """listener.c, compiled."""
-    made = tmp_path_factory.mktemp("listener") / "listener.o"
-    subprocess.run(["gcc", "-O1", "-Wall", "-c", programs / "listener.c", "-o", made], check=True)
-    return made
+
+    def compile_in(folder: Path) -> None:
+        words = ["gcc", "-O1", "-Wall", "-c", programs / "listener.c", "-o", folder / "listener.o"]
+        subprocess.run(words, check=True)
+
+    key = state_of(programs, "listener.c"), state_of(programs, "*.h"), compiler_state("gcc")
+    return built("listener", key, compile_in) / "listener.o"
 
 
 @pytest.fixture(scope="session")
@@ -121,15 +126,11 @@ def hear(mpi, build_c, bin_dir, listener, programs):
 
 
 @pytest.fixture(params=["-DMPIFH", "-DUSE_MPI", "-DUSE_F08"])
-def hear_fortran(request, mpi, bin_dir, listener, programs, tmp_path):
+def hear_fortran(request, mpi, build_fortran, bin_dir, listener):
     """hear_fortran(name): what four ranks of a Fortran program tell, with each MPI and binding."""
 
     def run(name: str) -> Heard:
-        program = tmp_path / "program"
-        flags = ["-w", "-fallow-argument-mismatch", f"-I{programs}", f"-J{tmp_path}", "-cpp"]
-        flags += ["-ffree-line-length-none", request.param]
-        words = [mpi.fc, *flags, programs / name, listener, "-o", program, *SOURCE]
-        subprocess.run(words, check=True)
+        program = build_fortran(name, mpi, request.param, str(listener), *SOURCE)
         result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
         assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
         return read(result.cwd)

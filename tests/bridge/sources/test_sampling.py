@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,19 +16,17 @@ import perfield
 
 PROGRAMS = Path(__file__).parent / "programs"
 RATE = 2000  # samples per second: enough of them in a short run
+WITH_ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)  # of long runs without messages
 
 
 @pytest.fixture
-def shares(mpi, perfield_flags, bin_dir, tmp_path):
-    """shares(*words, flags=(), strip=False, env=None): run and process of programs/shares.c."""
-    made = ["cc", "-O1", "-g", "-shared", "-fPIC", PROGRAMS / "plugged.c", "-o", "libplugged.so"]
-    subprocess.run(made, cwd=tmp_path, check=True)
+def shares(mpi, build_c, bin_dir, tmp_path):
+    """shares(*words, strip=False, env=None): run and process of a copy of programs/shares.c."""
+    plugged = build_c(PROGRAMS / "plugged.c", "-shared", "-fPIC", name="libplugged.c", mpi=False)
+    shutil.copy(plugged, tmp_path / "libplugged.so")
 
-    def run(*words, n=1, flags=("-g",), strip=False, env=None):
-        flags = [*flags, *perfield_flags("--cflags"), "-ldl", "-lpthread"]
-        subprocess.run(
-            [mpi.cc, "-O1", PROGRAMS / "shares.c", *flags, "-o", "shares"], cwd=tmp_path, check=True
-        )
+    def run(*words, n=1, strip=False, env=None):
+        shutil.copy(build_c(PROGRAMS / "shares.c", "-ldl", "-lpthread", by=mpi), tmp_path)
         if strip:
             subprocess.run(["strip", "shares"], cwd=tmp_path, check=True)
         env = {"PERFIELD_SAMPLE": str(RATE), **(env or {})}
@@ -44,8 +43,10 @@ def times(run):
     return run.samples().compute().groupby("function")["time_s"].sum()
 
 
-def test_functions_have_their_shares_inlined_ones_too(shares):
+def test_functions_have_their_shares_of_the_cpu_time_inlined_ones_too(shares):
     run, result = shares(250)
+    used = float(run.steps["cpu_user_time_s"].sum())
+    assert run.samples().compute()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
     found = times(run)[["cheap", "middle", "dear"]]
     count = run.samples().compute()["count"].sum()
     assert count > 1000
@@ -54,12 +55,6 @@ def test_functions_have_their_shares_inlined_ones_too(shares):
     # Within two points, and four standard deviations where there are few samples.
     error = max(0.02, 4 * (0.25 / count) ** 0.5)
     assert (found / found.sum()).to_numpy() == pytest.approx(spent / spent.sum(), abs=error)
-
-
-def test_sampled_time_is_the_cpu_time_of_the_steps(shares):
-    run, _ = shares(250)
-    used = float(run.steps["cpu_user_time_s"].sum())
-    assert run.samples().compute()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
 
 
 def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
@@ -77,12 +72,14 @@ def test_a_second_thread_has_a_number_of_its_own(shares):
     assert "aside" not in of_thread[0] and any("aside" in found for found in of_thread[1:])
 
 
+@WITH_ONE_MPI
 def test_a_thread_that_takes_the_place_of_another_is_sampled(shares):
     run, _ = shares(400, "", "relay")
     of_thread = run.samples().compute().groupby("thread")["function"].agg(set)
     assert any("relayed" in found for found in of_thread[1:])
 
 
+@WITH_ONE_MPI
 def test_a_program_without_steps_keeps_all_its_samples(shares):
     run, result = shares(1200, "", "whole", env={"PERFIELD_SAMPLE": "500"})
     table = run.samples().compute()
@@ -128,6 +125,7 @@ def test_without_the_setting_nothing_is_sampled(shares):
     assert "sampling" not in run.rank_entries[0]["sources"]
 
 
+@WITH_ONE_MPI
 def test_samples_keep_to_their_part_of_record_limit(shares):
     run, _ = shares(400, env={"PERFIELD_RECORD_LIMIT": "400000", "PERFIELD_SAMPLE": "10000"})
     size = sum(file.stat().st_size for file in (run.path / "stream").iterdir())
