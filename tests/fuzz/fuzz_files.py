@@ -34,7 +34,7 @@ from verdicts import told  # noqa: E402
 
 import perfield  # noqa: E402
 import twin  # noqa: E402
-from perfield import commands  # noqa: E402
+from perfield import bounded_child, commands  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
 
@@ -397,7 +397,8 @@ def trace() -> dict[str, bytes]:
 
 
 def make_trace(rng: random.Random, folder: Path) -> None:
-    # Not the anchor file: OTF2 3.0's library overruns its memory on about 1 of 1,000 damaged ones.
+    # Not the anchor file: OTF2 3.0's library overruns its memory on about 1 of 1,000 damaged ones, in this
+    # process.
     changed = rng.choice([name for name in trace() if not name.endswith(".otf2")])
     for name, data in trace().items():
         path = folder / "trace" / name
@@ -408,6 +409,7 @@ def make_trace(rng: random.Random, folder: Path) -> None:
 def read_trace(folder: Path) -> None:
     from perfield.traces.importing import import_trace
 
+    bounded_child.is_child = True  # so this process reads the trace
     (anchor,) = (folder / "trace").glob("*.otf2")
     made = named(folder, lambda: import_trace(anchor, folder / "run", step_region="time_step"))
     if made is not None:
