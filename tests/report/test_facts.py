@@ -18,7 +18,8 @@ import perfield
 import twin
 from perfield.analysis.findings import Answer, Finding, Picture, memory_growth
 from perfield.report import report
-from perfield.report.facts import SCHEMA, VERSION, as_json, facts, numbers
+from perfield.report.facts import VERSION, as_json, facts, numbers
+from perfield.report.facts import schema as facts_schema
 from perfield.report.sections import sections
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -48,7 +49,7 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def schema():
     """The schema that the package holds, in which no name may be missing."""
-    return strict(json.loads(SCHEMA.read_text()))
+    return strict(facts_schema())
 
 
 def strict(schema):

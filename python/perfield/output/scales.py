@@ -12,38 +12,51 @@ from typing import Any
 
 import numpy as np
 
+from perfield.derived.providers import given_fields
+
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
 INTERVALS = (5, 4, 6)
 OUTLIER = 5.0
-# Arrays that name or place things; all others of perfield are amounts.
+# Arrays that name or place things, beside fields that say so; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
-    *("same_node", "same_package", "same_numa", "same_switch", "hops", "regime_shade", "regime"),
+    *("same_node", "same_package", "same_numa", "same_switch", "hops"),
 }
-
-SIGNED = {"phase_steps": 0.1}  # white in the middle; the least end, below which differences are noise
-SHARES = {"order_parameter", "slow_share", "regime_probability", "device_utilisation_share"}
+SHARES = {"device_utilisation_share"}
 
 
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
     about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
-    fields; these keep their range, and so do negative amounts, except those around 0 (SIGNED).
+    fields; these keep their range, and so do negative amounts, except those around 0.
     """
     low, high = about["range"]
     high = about.get("usual_peak", high)
-    if name in NAMES and name not in own:
+    colours = "" if name in own else _colours(name)
+    if colours == "category":
         return None
-    if name in SIGNED and name not in own:
-        end = round_end(max(-low, about["range"][1], SIGNED[name]))
+    if colours == "around 0":
+        end = round_end(max(-low, about["range"][1], given_fields()[name].least_end))
         return -end, end
-    if name in SHARES and name not in own:
+    if colours == "share":
         return 0.0, 1.0
     if name in own or low < 0:
         return low, high
     return 0.0, round_end(high, whole=about["unit"] == "1")
+
+
+def is_category(name: str) -> bool:
+    """Whether an array of perfield names or places things."""
+    return _colours(name) == "category"
+
+
+def _colours(name: str) -> str:
+    """As those of `Field`."""
+    if name in NAMES or name in SHARES:
+        return "category" if name in NAMES else "share"
+    return given_fields()[name].colours if name in given_fields() else "amount"
 
 
 def usual_peak(peaks: np.ndarray) -> float | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A report as JSON, and its numbers by name, on which conditions are put. facts.schema.json describes it."""
+"""A report as JSON, and its numbers by name, on which conditions are put. `schema` describes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perfield.studies import given, loaded
 from perfield.text.as_json import plain
 
 VERSION = 2  # of the layout; larger where a name vanishes or changes its meaning
-SCHEMA = Path(__file__).with_name("facts.schema.json")
+SCHEMA = "facts.schema.json"  # beside this file; each study has one for its part
 REGION_NUMBERS = {  # of tables.regions -> name after the region's
     "imbalance": "imbalance",
     "mean_time_s": "time_s",
@@ -90,6 +90,16 @@ def facts(report: Report) -> dict[str, Any]:
             "settings": report.run.info.get("configuration") or {},
         }
     )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what `facts` returns, with the parts of the studies."""
+    whole = json.loads(Path(__file__).with_name(SCHEMA).read_text(encoding="utf-8"))
+    for name, place in given("REPORT").items():
+        part = Path(loaded(place).__file__).with_name(SCHEMA)
+        whole["properties"][name] = json.loads(part.read_text(encoding="utf-8"))
+        whole["required"].append(name)
+    return whole
 
 
 def as_json(report: Report) -> str:

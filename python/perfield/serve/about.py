@@ -27,7 +27,7 @@ import numpy as np
 from perfield.catalyst_scripts import palette
 from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
-from perfield.output.scales import NAMES, round_end
+from perfield.output.scales import is_category, round_end
 from perfield.output.survey import COMPUTING
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
@@ -138,7 +138,7 @@ def _reach_devices(view: View, arrays: Mapping[str, dict[str, Any]]) -> None:
 
 def _group(name: str, source: str, unit: str) -> str:
     """What a field that belongs to no region is about."""
-    if name in NAMES or source == "placement":
+    if is_category(name) or source == "placement":
         return "place"
     for group, starts in GROUPS.items():
         if name.startswith(starts):
