@@ -249,10 +249,12 @@ def test_missing_library_gives_a_sentence_with_its_package(ring, perfield_cli, t
 def test_import_trace_works_from_python(ring, tmp_path):
     from perfield.traces import import_trace
 
-    told = []
-    done = import_trace(ring, tmp_path / "run", step_region="time_step", progress=lambda *n: told.append(n))
+    reported = []
+    done = import_trace(
+        ring, tmp_path / "run", step_region="time_step", progress=lambda *n: reported.append(n)
+    )
     assert (done.path, done.n_steps, done.n_ranks) == (tmp_path / "run", STEPS, RANKS)
-    assert told[-1][0] <= told[-1][1] == done.n_events
+    assert reported[-1][0] <= reported[-1][1] == done.n_events
 
 
 def test_link_that_takes_the_place_of_a_folder_leads_nowhere(ring, tmp_path, monkeypatch):

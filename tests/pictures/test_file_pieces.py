@@ -58,7 +58,7 @@ def test_exodus_gives_the_newest_time_until_the_frame(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=4)  # at times 0, 0.5, 1.0, 1.5
     assert [values(pieces, 0, "time", run.frame(n)) for n in range(4)] == [[0.5], [0.5], [1.0], [1.0]]
     assert [pieces.older_times(run.frame(n))[1] for n in range(4)] == [0.5, None, None, 1.0]
-    run.frame(3).time = float("nan")  # the program told no time
+    run.frame(3).time = float("nan")  # the program gave no time
     assert values(pieces, 0, "time", run.frame(3)) == [2.0]
 
 
@@ -74,7 +74,7 @@ def test_pieces_of_exodus_of_another_number_of_ranks_are_refused(tmp_path):
         FilePieces(write_spread(tmp_path, 3), 2)
 
 
-def test_damaged_piece_of_exodus_is_told(tmp_path, capfd):
+def test_damaged_piece_of_exodus_is_reported(tmp_path, capfd):
     path = write_spread(tmp_path, 2)
     (tmp_path / "mesh.e.2.1").write_bytes(b"nothing")
     pieces = FilePieces(path, 2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of fields (bridge/fields/fields.def): what each means, and how regions get their names.
 
-A field is one number per rank of the measured world, NaN where absent; the unit stands in the name.
+A field is one number per rank of the measured world, NaN where absent; the unit is in the name.
 """
 
 from __future__ import annotations

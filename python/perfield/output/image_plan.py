@@ -95,7 +95,7 @@ def plan_images(
     for step in shown:
         add_values(pair, [step])
     for name in others:
-        # A step has few samples of a function; all steps together tell more.
+        # A step has few samples of a function; all steps together say more.
         if (
             (fields is not None and not is_of_function(name))
             or steps is not None

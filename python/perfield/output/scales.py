@@ -29,7 +29,7 @@ SHARES = {"device_utilisation_share"}
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
-    about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
+    about : its "range", "usual_peak" if some steps are outliers, and "unit". own : the simulation's own
     fields; these keep their range, and so do negative amounts, except those around 0.
     """
     low, high = about["range"]
@@ -60,10 +60,11 @@ def _colours(name: str) -> str:
 
 
 def usual_peak(peaks: np.ndarray) -> float | None:
-    """The largest value of all usual steps; None if no step is unusual.
+    """The largest value of all typical steps; None if no step is an outlier.
 
-    peaks : (n_steps,) the largest value of each. A step is unusual if its largest value exceeds OUTLIER times
-    the median over all steps. Scaled to such a step, often the first, all others would have the same colour.
+    peaks : (n_steps,) the largest value of each. A step is an outlier if its largest value exceeds OUTLIER
+    times the median over all steps. Scaled to such a step, often the first, all others would have the same
+    colour.
     """
     limit = OUTLIER * np.median(peaks) if len(peaks) > 2 else 0.0
     return float(peaks[peaks <= limit].max()) if 0 < limit < peaks.max() else None

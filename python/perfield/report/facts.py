@@ -112,28 +112,28 @@ def numbers(report: Report) -> dict[str, float]:
 
     A finding of a kind that was looked for in vain has the number 0; it is NaN if nobody could look.
     """
-    told = {**_of_run(report), **{name: report.shares.get(key, math.nan) for key, name in SHARES.items()}}
+    found = {**_of_run(report), **{name: report.shares.get(key, math.nan) for key, name in SHARES.items()}}
     for row in report.regions:
         for column, name in REGION_NUMBERS.items():
             value = math.nan if row[column] is None else float(row[column])
             for region in dict.fromkeys((row["field"], row["name"])):
-                told[f"{region}.{name}"] = value
-    told.update(_of_findings(report))
-    return told
+                found[f"{region}.{name}"] = value
+    found.update(_of_findings(report))
+    return found
 
 
 def field_numbers(report: Report, names: Iterable[str]) -> dict[str, float]:
     """Numbers of fields that some of these names ask for: FIELD, its mean per step and rank, and FIELD.max,
     that of the rank with the largest. NaN where the field is absent in all steps of the report."""
-    run, told = report.run, {}
+    run, found = report.run, {}
     positions = np.flatnonzero(np.isin(run.step_indexes, report.observed.index))
     for name in dict.fromkeys(name.removesuffix(LARGEST) for name in names):
         if name in run.all_fields:
             of_ranks = mean_by_rank(run, name, positions)
             seen = of_ranks[np.isfinite(of_ranks)]
-            told[name] = float(seen.mean()) if len(seen) else math.nan
-            told[f"{name}{LARGEST}"] = float(seen.max()) if len(seen) else math.nan
-    return told
+            found[name] = float(seen.mean()) if len(seen) else math.nan
+            found[f"{name}{LARGEST}"] = float(seen.max()) if len(seen) else math.nan
+    return found
 
 
 def _of_run(report: Report) -> dict[str, float]:

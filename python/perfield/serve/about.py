@@ -6,7 +6,7 @@
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
-     "scale", "computed"}],   computed: only when it is asked for; /api/heat tells its range and scale
+     "scale", "computed"}],   computed: only when it is asked for; /api/heat gives its range and scale
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..]} or {"reason": sentence},
@@ -191,7 +191,7 @@ def _hex(rgb: tuple[float, ...]) -> str:
 def _own_fields(view: View) -> list[dict[str, str]]:
     """The simulation's own fields on the mesh, by the names of their arrays."""
     if not view.has_mesh or not len(view.run):
-        return []  # of pieces on disk, /api/mesh tells them
+        return []  # of pieces on disk, /api/mesh gives them
     index = int(view.run.step_indexes[-1])
     versions = view.run.mesh_versions(len(view.run) - 1)
     ranks = np.flatnonzero(versions)
