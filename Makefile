@@ -24,7 +24,7 @@ export PIP_ROOT_USER_ACTION := ignore
 ifeq ($(HOME),)
 export HOME := $(CURDIR)/build/home
 endif
-# Open MPI refuses to start as root, and detects too few cores in containers, unless told otherwise.
+# Open MPI refuses to start as root, and detects too few cores in containers, unless asked to.
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
@@ -162,7 +162,7 @@ test-long: long-packages .venv/test-ready .venv/installed ## run the tests that 
 
 SEED = 1
 PROBLEM =
-hunt: test-packages .venv/test-ready .venv/installed ## plant problems, and judge whether the report names them (SEED=1-60 PROBLEM=none)
+hunt: test-packages .venv/test-ready .venv/installed ## plant problems, and check whether the report names them (SEED=1-60 PROBLEM=none)
 	@$(BIN)/python testcase/hunt/hunt.py $(SEED) $(if $(PROBLEM),--problem $(PROBLEM)) $(HUNT_ARGS)
 
 bench: bench-packages .venv/test-ready build/heat3d/heat3d ## measure what perfield costs

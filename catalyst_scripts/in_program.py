@@ -95,7 +95,7 @@ class Program(Pictures):
         known = self.known(*self._names) | set(self.description["own_fields"].values())
         for sentence in unknown(self.options.fields, known):
             words = f"catalyst_fields: {ended(sentence)} It is shown as soon as a step has it"
-            self.settings["tell"]("catalyst-fields", words)
+            self.settings["warn"]("catalyst-fields", words)
 
 
 class Image:

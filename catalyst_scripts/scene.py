@@ -239,17 +239,17 @@ def aim(
     pictures: Pictures,
     picture: str,
     corners: list[Any],
-    usual: tuple[Any, Any],
+    default: tuple[Any, Any],
     area: tuple[float, float, float, float],
 ) -> None:
     """Points the camera at a picture, as its options ask for.
 
-    picture : "geometry" or "topology". usual : the direction, and what is up, where they ask for none.
+    picture : "geometry" or "topology". default : the direction, and what is up, where they ask for none.
     corners, area : as for `fit_points`, which a camera at a given place does without.
     """
     camera = pictures.options.camera(picture)
     if camera.place is None:
-        direction, up = CAMERAS[camera.word][picture] if camera.word in CAMERAS else usual
+        direction, up = CAMERAS[camera.word][picture] if camera.word in CAMERAS else default
         fit_points(view, corners, direction, up, area)
         return
     view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp = map(list, camera.place)

@@ -30,9 +30,9 @@ def amount(value: float) -> str:
 def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> dict[float, str]:
     """Values from low to high, including both, and their texts.
 
-    The texts are multiplied by a factor. All have the same number of decimals, enough to tell neighbours
-    apart, or as few as round numbers need. Scales around zero have it in their middle. whole : only whole
-    numbers.
+    The texts are multiplied by a factor. All have the same number of decimals, enough to distinguish
+    neighbours, or as few as round numbers need. Scales around zero have it in their middle. whole : only
+    whole numbers.
     """
     if low == -high and high > 0:
         above = ticks(0.0, high, factor, whole)

@@ -73,7 +73,7 @@ def change_page(app: object, page: str, source: list[str]) -> None:
 
 
 def as_literal(text: str) -> str:
-    """Plain text as reStructuredText: `names` as code, all other marks as they stand."""
+    """Plain text as reStructuredText: `names` as code, all other marks as they are."""
     parts = re.split(r"`([^`]+)`", text)
     for number, part in enumerate(parts):
         parts[number] = f"``{part}``" if number % 2 else re.sub(r"([\\*|`]|_(?!\w))", r"\\\1", part)

@@ -32,7 +32,7 @@ def compiler_state(name: str) -> tuple[str, int]:
 def built(name: str, key: object, build: Callable[[Path], None]) -> Path:
     """The folder in which `build` made something of this key, now or in an earlier run.
 
-    key : all that it depends on; repr(key) must tell two of them apart. build(folder) : is called once, also
+    key : all that it depends on; repr(key) must say two of them apart. build(folder) : is called once, also
     if several processes ask at once; what it raises is passed on, and the next call tries again.
     """
     folder = KEPT / f"{name}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"

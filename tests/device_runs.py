@@ -72,8 +72,8 @@ def write_device_run(
         values["sources"] = ["pmpi", "api", *(("cupti", "nvml") if rank in opened else ())]
 
     def compute(rank: int, step: int, values: dict) -> None:
-        told = (round(kernel_s(rank, step) * 1e9), 2 * GB, 9 * GB, 750_000)
-        known = {number: value for number, value in enumerate(told)} if rank in opened else {}
+        reported = (round(kernel_s(rank, step) * 1e9), 2 * GB, 9 * GB, 750_000)
+        known = {number: value for number, value in enumerate(reported)} if rank in opened else {}
         values["quantities"] = [
             {"region": twin.OF_RANK, "quantity": number, "value": value} for number, value in known.items()
         ]

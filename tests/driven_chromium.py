@@ -23,7 +23,7 @@ class Tab:
 
     def __init__(self, socket: Any, loop: asyncio.AbstractEventLoop):
         self._socket, self._loop, self._number = socket, loop, 0
-        self.told: list[str] = []
+        self.complaints: list[str] = []
         """Errors of the page's scripts, and what it failed to load."""
         for domain in ("Runtime", "Log", "Page"):
             self.call(f"{domain}.enable")
@@ -40,7 +40,7 @@ class Tab:
             said = json.loads(await asyncio.wait_for(self._socket.read_message(), PATIENCE_S))
             entry = said.get("params", {}).get("entry", {})
             if said.get("method") == "Runtime.exceptionThrown" or entry.get("level") == "error":
-                self.told.append(json.dumps(said["params"]))
+                self.complaints.append(json.dumps(said["params"]))
             if said.get("id") == self._number:
                 assert "error" not in said, said["error"]
                 return said["result"]
@@ -57,7 +57,7 @@ class Tab:
                 if found := self.value(script):
                     return found
             time.sleep(0.05)
-        raise AssertionError(f"never true: {script}; the page said {self.told}")
+        raise AssertionError(f"never true: {script}; the page said {self.complaints}")
 
     def press(self, key: str) -> None:
         """Presses a key on what has the focus."""
@@ -86,7 +86,7 @@ class Tab:
                 if here.split("#")[0] == address.split("#")[0] and state == "complete":
                     return
             time.sleep(0.05)
-        raise AssertionError(f"{address} was never loaded; the page said {self.told}")
+        raise AssertionError(f"{address} was never loaded; the page said {self.complaints}")
 
     def picture(self) -> bytes:
         """What the page looks like, as PNG."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = 1 << 30
-"""Bytes of address space that the child may add, unless told otherwise."""
+"""Bytes of address space that the child may add, unless given."""
 
 
 def in_little_memory(function: Callable[..., Any], *arguments: Any, memory: int = MEMORY) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ParaView without a window that waits for a live connection, tells what it sees, and obeys.
+"""A ParaView without a window that waits for a live connection, prints what it sees, and obeys.
 
 with live_client.Client(tmp_path) as client:
     ...                                   # start what connects to client.address
@@ -31,7 +31,7 @@ def pump(seconds):
         live.ProcessServerNotifications()
         time.sleep(0.01)
 
-def tell(**what):
+def answer(**what):
     print(json.dumps(what), flush=True)
 
 def obey():
@@ -40,9 +40,9 @@ def obey():
         if not word:
             sys.exit()
         live.PauseCatalyst(link, word == "pause")
-        tell(said=word)
+        answer(said=word)
 
-tell(said="waiting")
+answer(said="waiting")
 while True:
     pump(0.1)
     manager = link.GetInsituProxyManager()
@@ -59,7 +59,7 @@ while True:
     if heat is not None and steps is not None and heat.GetRange(0) != last:
         last = heat.GetRange(0)
         sent = data["geometry"].PointData["sendrecv_bytes_to_0"]  # if rank 0 is in focus
-        tell(heat=last, step_time_s=steps.GetRange(0), sent_to_0=sent and sent.GetRange(0))
+        answer(heat=last, step_time_s=steps.GetRange(0), sent_to_0=sent and sent.GetRange(0))
 """
 
 
@@ -93,23 +93,23 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.vanish()
 
-    def told(self) -> list[dict]:
+    def answers(self) -> list[dict]:
         """All that it said."""
         lines = self._words.read_text().splitlines()
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def seen(self) -> list[tuple[float, float]]:
         """The ranges of `heat` that it saw, in their order."""
-        return [tuple(words["heat"]) for words in self.told() if "heat" in words]
+        return [tuple(words["heat"]) for words in self.answers() if "heat" in words]
 
     def say(self, word: str) -> None:
-        """Tells it to "pause" or to "go"; `told` says when it has."""
+        """Orders it to "pause" or to "go"; `answers` says when it has."""
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
 
     def has_said(self, word: str) -> bool:
         """Whether it has obeyed, or is "waiting"."""
-        return {"said": word} in self.told()
+        return {"said": word} in self.answers()
 
     def vanish(self) -> None:
         """Kills it."""

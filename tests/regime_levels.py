@@ -17,8 +17,8 @@ def slow_ms(random: np.random.Generator, form: str, shape: tuple[int, ...]) -> n
     if form == "gaussian":
         return MEANS_MS[2] + DEVIATIONS_MS[2] * random.standard_normal(shape)
     if form == "tail":
-        usual = 2.15 + 0.15 * random.standard_normal(shape)
-        return np.where(random.random(shape) < 0.97, usual, 2.15 + random.exponential(5, shape))
+        ordinary = 2.15 + 0.15 * random.standard_normal(shape)
+        return np.where(random.random(shape) < 0.97, ordinary, 2.15 + random.exponential(5, shape))
     floor = float(form.split()[1])
     mean = MEANS_MS[2] - floor
     variance = np.log(1 + (DEVIATIONS_MS[2] / mean) ** 2)

@@ -104,9 +104,9 @@ def step_of(entry: dict) -> SimpleNamespace:
     return SimpleNamespace(index=entry["index"], **body)
 
 
-def inside(region: int, begin: int, end: int, *told: tuple, location: int = MASTER) -> list[tuple]:
-    """The location enters and leaves a region; `told`, as (kind, ...), happens halfway."""
-    middle = [(kind, location, (begin + end) // 2, *arguments) for kind, *arguments in told]
+def inside(region: int, begin: int, end: int, *halfway: tuple, location: int = MASTER) -> list[tuple]:
+    """The location enters and leaves a region; `halfway`, as (kind, ...), are events halfway."""
+    middle = [(kind, location, (begin + end) // 2, *arguments) for kind, *arguments in halfway]
     return [("enter", location, begin, region), *middle, ("leave", location, end, region)]
 
 

@@ -49,7 +49,7 @@ def pack_samples(
 
 
 def module(path: str, begin: int, size: int = 0x10000, bias: int | None = None, build_id: str = "") -> dict:
-    """What a `modules` entry says of one file; bias: begin unless told."""
+    """What a `modules` entry says of one file; bias: begin unless given."""
     about = {"begin": begin, "end": begin + size, "bias": begin if bias is None else bias}
     return {name: f"{value:x}" for name, value in about.items()} | {"path": path, "build_id": build_id}
 

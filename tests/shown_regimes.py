@@ -49,8 +49,8 @@ def study(n_ranks: int = 4, n_steps: int = 60, alpha: float = 0.5) -> xr.Dataset
     parts.update(alpha=np.full(late.shape, alpha), regime=late.astype(np.int8))
     found = timings(parts["t_in"] + parts["t_out"], name="MatVec")
     found = found.assign({name: (("rank", "step"), values) for name, values in parts.items()})
-    told = {"source": "model", "eps_s": 1e-4, "parameters": json.dumps({"mirror_s": 2e-4})}
-    return found.assign_attrs(told)
+    reported = {"source": "model", "eps_s": 1e-4, "parameters": json.dumps({"mirror_s": 2e-4})}
+    return found.assign_attrs(reported)
 
 
 def texts(figure) -> str:

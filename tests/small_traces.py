@@ -81,11 +81,11 @@ class Writer:
         paradigm = otf2.Paradigm.MPI if name.startswith("MPI_") else otf2.Paradigm.COMPILER
         return self.definitions.region(name, paradigm=paradigm, **more)
 
-    def inside(self, rank: int, name: str, begin: int, end: int, *told) -> None:
-        """The rank's first thread enters and leaves a region; `told` are (event, arguments...) halfway."""
+    def inside(self, rank: int, name: str, begin: int, end: int, *halfway) -> None:
+        """The rank's first thread enters and leaves a region. halfway : (event, arguments...) of each."""
         events, region = self.events[rank], self.region(name)
         events.enter(START + begin, region)
-        for event, *arguments in told:
+        for event, *arguments in halfway:
             getattr(events, event)(START + (begin + end) // 2, *arguments)
         events.leave(START + end, region)
 

@@ -112,8 +112,8 @@ def test_missing_file_is_named_and_the_other_is_converted(convert, perfield_cli,
     result = perfield_cli("config", "--from", "plugin.input", "adaptor.input", cwd=tmp_path)
     assert result.returncode == 2
     assert settings_of(result.stdout)["measure_every"] == "4"
-    (told,) = result.stderr.splitlines()
-    assert told.startswith("perfield config: adaptor.input cannot be read (No such file or directory); ")
+    (printed,) = result.stderr.splitlines()
+    assert printed.startswith("perfield config: adaptor.input cannot be read (No such file or directory); ")
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waiting is told apart from computing, in fields and closing lines, with both MPIs."""
+"""Waiting is distinguished from computing, in fields and closing lines, with both MPIs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import twin
 def uneven_run(path, closed, *, label=None, time_s=None, groups=None, reason="finalize", **options) -> Path:
     """A run whose rank r closed closed[r] steps.
 
-    label(rank, step), time_s(rank, step): what the program told; by default it counts closings and gives no
+    label(rank, step), time_s(rank, step): what the program gave; by default it counts closings and gives no
     time. groups : the group of each rank; one of all by default. options : of twin.write_run.
     """
 

@@ -107,7 +107,7 @@ class _Twin:
         return Late(float(min(until, end)), uncertainty, cause, cause_event, kind)
 
     # Messages.
-    def judge_messages(self):
+    def classify_messages(self):
         ends = defaultdict(list)
         for i, e in enumerate(self.events):
             if self.is_message(e) and not e["is_mean"] and e["channel"] and e["number"]:
@@ -150,12 +150,12 @@ class _Twin:
                 late.is_known = False
                 either.append(i)
             self.late[i] = [late]
-        self.judge_by_size(eager, either, alone)
+        self.classify_by_size(eager, either, alone)
 
     def way(self, event):
         return self.clock is not None and self.clock[event["rank"]] == self.clock[event["peer"]]
 
-    def judge_by_size(self, eager, either, alone):
+    def classify_by_size(self, eager, either, alone):
         for way in (False, True):
             of_way = {
                 i: self.events[i]
@@ -179,7 +179,7 @@ class _Twin:
                     self.late[i][0].is_known = True
 
     # Collectives.
-    def judge_collectives(self):
+    def classify_collectives(self):
         groups = defaultdict(list)
         for i, e in enumerate(self.events):
             if self.usable(e) and e["kind"] == COLLECTIVE and not e["is_mean"]:
@@ -187,9 +187,9 @@ class _Twin:
                 if e["channel"] and e["number"]:
                     groups[(e["channel"], e["number"])].append(i)
         for members in groups.values():
-            self.judge_group(members)
+            self.classify_group(members)
 
-    def judge_group(self, members):
+    def classify_group(self, members):
         for i in members:
             self.late[i] = None
         es = {i: self.events[i] for i in members}
@@ -217,7 +217,7 @@ class _Twin:
         complete = len(begun) == expected
         exact = complete and first["size"] > 0
 
-        def judge(rank, late_rank, kind, is_bound, is_sure):
+        def classify(rank, late_rank, kind, is_bound, is_sure):
             if late_rank not in begun or not es[ranks[rank]]["has_wait"]:
                 return
             late = self.lateness(es[ranks[rank]], begun[late_rank], late_rank, ranks[late_rank], kind)
@@ -239,7 +239,7 @@ class _Twin:
             late, is_sure = last(begun)
             for rank in ranks:
                 if rank != late:
-                    judge(rank, late, kind, not exact, is_sure and complete)
+                    classify(rank, late, kind, not exact, is_sure and complete)
                 elif exact:
                     self.late[ranks[rank]] = []
             left_early = any(
@@ -258,17 +258,17 @@ class _Twin:
                 for rank in ranks:
                     if rank != root:
                         self.late[ranks[rank]] = None
-                        judge(rank, root, "late_broadcast", False, True)
+                        classify(rank, root, "late_broadcast", False, True)
             else:
                 self.late[ranks[root]] = None
                 others = [rank for rank in begun if rank != root]
                 if others:
                     late, is_sure = last(others)
-                    judge(root, late, "early_reduce", not exact, is_sure and complete)
+                    classify(root, late, "early_reduce", not exact, is_sure and complete)
 
     # One-sided transfers.
-    def judge_windows(self):
-        posts = self.judge_epochs()
+    def classify_windows(self):
+        posts = self.classify_epochs()
         walks = defaultdict(list)
         for i, e in enumerate(self.events):
             if self.is_of_window(e) and e["channel"] and e["begun"] != UNKNOWN:
@@ -279,7 +279,7 @@ class _Twin:
             for i in sorted(walk, key=lambda i: (self.events[i]["begun"], i)):
                 e = self.events[i]
                 if e["kind"] == SEND and e["peer"] in access:
-                    self.judge_transfer(i, posts.get(access[e["peer"]]))
+                    self.classify_transfer(i, posts.get(access[e["peer"]]))
                 elif e["kind"] == SEND or e["call"] in ("flush", "unlock"):
                     hold = held.get(e["peer"], held.get(EVERYBODY))
                     if hold is None and e["peer"] == EVERYBODY and len(held) == 1:
@@ -301,7 +301,7 @@ class _Twin:
                 elif e["call"] == "win_complete":
                     access.pop(e["peer"], None)
         for i, hold, target in asked:
-            self.judge_lock(i, hold, target, holds[self.window_of(self.events[i])])
+            self.classify_lock(i, hold, target, holds[self.window_of(self.events[i])])
 
     def is_of_window(self, e):
         return (
@@ -314,7 +314,7 @@ class _Twin:
         ends = e["kind"] == SYNCHRONISATION and e["call"] in ("win_complete", "win_wait")
         return e["channel"] ^ 2 if ends else e["channel"]
 
-    def judge_epochs(self):
+    def classify_epochs(self):
         """The post of each start, where both are known."""
         epochs, posts = defaultdict(lambda: defaultdict(list)), {}
         for i, e in enumerate(self.events):
@@ -350,7 +350,7 @@ class _Twin:
             return [] if may_leave else None
         return [late]
 
-    def judge_transfer(self, i, post):
+    def classify_transfer(self, i, post):
         """It waits for a post that comes while it lasts."""
         e = self.events[i]
         if post is None or not e["has_wait"] or self.events[post]["begun"] == UNKNOWN:
@@ -359,7 +359,7 @@ class _Twin:
         if late and self.events[post]["begun"] > e["wait_begin"]:
             self.late[i] = late
 
-    def judge_lock(self, i, own, target, holds):
+    def classify_lock(self, i, own, target, holds):
         """Those who conflict, had the lock before, and unlocked while the call lasted."""
         e, lock = self.events[i], self.events[own["lock"]]
         is_held = own["proven"] is not None and own["proven"] <= e["wait_begin"]
@@ -421,7 +421,7 @@ class _Twin:
             e["is_mean"] and e["kind"] < COLLECTIVE and of_one and e["has_wait"] and self.shares_its_call(e)
         )
 
-    def judge_calls(self):
+    def classify_calls(self):
         calls = defaultdict(list)
         for i, e in enumerate(self.events):
             if self.usable(e) and (not e["is_mean"] or self.is_row_of_call(e)) and e["has_wait"]:
@@ -443,12 +443,12 @@ class _Twin:
             )
             all_known = all_known and not any(e["flags"] & OVERFLOW for e in es)
             all_known = all_known and not (shares and (step, rank, shares) in with_rows)
-            state = self.judge_call(rank, step, begin, end, members, all_known, shares)
+            state = self.classify_call(rank, step, begin, end, members, all_known, shares)
             if state:
                 found.append((state, shares))
         return found
 
-    def judge_call(self, rank, step, begin, end, members, all_known, shares):
+    def classify_call(self, rank, step, begin, end, members, all_known, shares):
         some = any(self.events[i]["call"] == "waitsome" for i in members)
         if some and not all_known:
             return None
@@ -512,7 +512,7 @@ class _Twin:
             for i in rows:
                 self.late[i] = None
             if same and es[0]["channel"] and es[0]["number"]:
-                self.judge_group(rows)
+                self.classify_group(rows)
             for i in rows:
                 e = self.events[i]
                 for one in self.late[i] or []:
@@ -617,11 +617,11 @@ class _Twin:
         return [one]
 
     def find(self):
-        self.judge_messages()
-        self.judge_collectives()
-        self.judge_windows()
+        self.classify_messages()
+        self.classify_collectives()
+        self.classify_windows()
         bounds = self.bounds()
-        found = self.judge_calls()
+        found = self.classify_calls()
         states = [state for state, shares in found + bounds if not shares]
         places = {(state.step, state.rank, shares) for state, shares in found + bounds if shares}
         for place in places:

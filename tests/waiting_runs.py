@@ -99,8 +99,8 @@ def write_waiting_run(
         writer = twin.Writer(stream, rank)
         writer.sequence = _n_entries(n_entries, options)
         place = rank if world_ranks is None else world_ranks[rank]
-        told = {"name": WORLD, "size": ranks, "rank": place, "label": "MPI_COMM_WORLD"}
-        writer.add("communicator", twin.json_body(told), index=told["name"])
+        reported = {"name": WORLD, "size": ranks, "rank": place, "label": "MPI_COMM_WORLD"}
+        writer.add("communicator", twin.json_body(reported), index=reported["name"])
         for step in range(n_steps):
             if (rank, step) in logs:
                 body = events_twin.pack_events(logs[rank, step], lost=(lost, 0, 0))

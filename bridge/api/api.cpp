@@ -233,7 +233,7 @@ PERFIELD_EXPORT void perfield_mesh_ghosts(int block, int association, perfield_a
 
 PERFIELD_EXPORT void perfield_mesh_size(const void* grid, int64_t cells, int64_t points,
                                         int64_t ghost_cells) {
-  describe([&](auto& mesh) { mesh.told(grid, {cells, points, ghost_cells}); });
+  describe([&](auto& mesh) { mesh.set_size(grid, {cells, points, ghost_cells}); });
 }
 
 PERFIELD_EXPORT void perfield_mesh_changed(void) {

@@ -14,7 +14,7 @@ namespace perfield {
 std::string wrong_focus_rank(const std::vector<std::string>& words);
 
 // The ranks in their order, each once. Those that a world of `size` ranks lacks are left out and
-// told of in *outside, as a sentence.
+// named in *outside, as a sentence.
 std::vector<int32_t> focus_ranks_of(const std::vector<std::string>& words, int size,
                                     std::string* outside);
 

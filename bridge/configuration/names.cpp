@@ -43,7 +43,7 @@ std::string nearest_name(const std::string& wrong, const std::vector<std::string
   std::string nearest;
   size_t fewest = near_enough(wrong) + 1;
   for (const std::string& name : names) {
-    // Also compares the last part of "table.key": a key may stand in a table by mistake.
+    // Also compares the last part of "table.key": a key may be in a table by mistake.
     const size_t dot = wrong.rfind('.');
     size_t edits = edits_between(wrong, name);
     if (dot != std::string::npos)

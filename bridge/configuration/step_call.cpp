@@ -37,7 +37,7 @@ constexpr const char* kExpected =
     "expected a call and the name of its call site, such as Allreduce@solve-3f2a, or "
     "Wait@solve-3f2a/4 for each fourth hit";
 
-// Reads what stands behind the call: "solve-3f2a/4". Returns what is wrong.
+// Reads what follows the call: "solve-3f2a/4". Returns what is wrong.
 std::string read_site(std::string site, StepCall* step) {
   const std::string list = "`perfield steps perfield-run` lists the names";
   if (const size_t slash = site.rfind('/'); slash != std::string::npos) {

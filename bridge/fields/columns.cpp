@@ -24,13 +24,13 @@ struct CallTable {
     const auto has = [](std::string_view name, std::string_view word) {
       return name.find(word) != std::string_view::npos;
     };
-#define PERFIELD_CALL(number, name_, time_class, message)                                    \
-  of[number].name = #name_;                                                                  \
-  of[number].sends = #message[0] != 'n';                                                     \
-  of[number].fetches = #message[0] == 'f';                                                   \
-  if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io) { /* which, stands in their names */ \
-    of[number].reads = has(#name_, "_read");                                                 \
-    of[number].writes = has(#name_, "_write");                                               \
+#define PERFIELD_CALL(number, name_, time_class, message)                             \
+  of[number].name = #name_;                                                           \
+  of[number].sends = #message[0] != 'n';                                              \
+  of[number].fetches = #message[0] == 'f';                                            \
+  if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io) { /* their names say which */ \
+    of[number].reads = has(#name_, "_read");                                          \
+    of[number].writes = has(#name_, "_write");                                        \
   }
 #include "format/calls.def"
 #undef PERFIELD_CALL

@@ -43,7 +43,7 @@ class Appender {
   // ranks in turn. Returns the errno that closing the file gave, else 0.
   int close() noexcept;
   // Waits until the file's data are safe. Returns 0, or the errno that the file system reports of
-  // any write since the file was opened; ENOTSUP if it cannot tell.
+  // any write since the file was opened; ENOTSUP if that is unknown.
   int sync() noexcept;
   // Gives up its share of a staged file. True: it was the last one, and has the file alone now.
   bool last_writer() noexcept;

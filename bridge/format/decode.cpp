@@ -62,7 +62,7 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, uint64_t run_id, S
     return;
   }
   if (!read_header(file, offset, &found->header)) {
-    found->reason = "no entry's header stands there whole";
+    found->reason = "no entry's header is there whole";
     return;
   }
   if (found->header.body_bytes > end - offset - sizeof(EntryHeader)) {

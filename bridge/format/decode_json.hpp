@@ -20,7 +20,7 @@ std::string json_text(const std::string& text, const std::string& key);
 // The texts of a list of texts; others are left out.
 std::vector<std::string> json_texts(const std::string& text, const std::string& key);
 
-// What tells the node of a `rank` entry from other nodes: its boot id, else the host. Hosts only
+// What distinguishes the node of a `rank` entry from others: its boot id, else the host. Hosts only
 // label nodes, as containers of one node may have names of their own.
 std::string node_in(const std::string& rank_entry);
 

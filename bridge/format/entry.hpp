@@ -205,7 +205,7 @@ static_assert(sizeof(SynchronisationRow) == 48);
 // What a region has on one path. A region that has all on one path has a row without numbers, or
 // none if that path is outside of all other regions.
 struct PathRow {
-  uint32_t path;  // as a row of a `paths` entry tells; 0: on other paths
+  uint32_t path;  // by a row of a `paths` entry; 0: on other paths
   uint32_t region;
   uint64_t count;
   uint64_t inclusive_sum_ns, inclusive_max_ns;  // over threads

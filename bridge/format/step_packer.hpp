@@ -45,7 +45,7 @@ class StepPacker {
   void keep_outside(const unsigned char* body, size_t bytes) noexcept;
   // No entry waits.
   void nothing_waits() noexcept { outside_ = {}; }
-  // All that is written from now on stands in another file.
+  // All that is written from now on is in another file.
   void left_the_file() noexcept;
 
  private:

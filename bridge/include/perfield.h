@@ -184,9 +184,9 @@ PERFIELD_PROCEDURE(perfield_mesh_changed, (void), ())
 
 /* Says how large this rank's piece is, for a program that does not describe its mesh by the
  * functions above. cells and points: the rank's own; ghost_cells: those beside them. Grids of one
- * rank add up; `grid`, any address, tells them apart (NULL: there is one). The numbers hold until a
- * later step brings new ones. perfield.attach and perfield::attach call it for the grids that they
- * get. */
+ * rank add up; `grid`, any address, distinguishes them (NULL: there is one). The numbers hold until
+ * a later step brings new ones. perfield.attach and perfield::attach call it for the grids that
+ * they get. */
 PERFIELD_PROCEDURE(perfield_mesh_size,
                    (const void* grid, int64_t cells, int64_t points, int64_t ghost_cells),
                    (grid, cells, points, ghost_cells))

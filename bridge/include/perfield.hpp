@@ -21,7 +21,7 @@
 namespace perfield {
 
 // The handle of the region with this name, for Region; the same name gives the same handle. Keep
-// it: looking it up costs more than measuring. perfield records where this call stands in the
+// it: looking it up costs more than measuring. perfield records where this call is in the
 // source as the region's file and line.
 inline perfield_region region(const char* name, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) noexcept {

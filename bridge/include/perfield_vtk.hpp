@@ -55,8 +55,8 @@ inline vtkIdType tuples_of(vtkDataSet* grid, Attached where) {
   return where == Attached::points ? grid->GetNumberOfPoints() : grid->GetNumberOfCells();
 }
 
-// Tells perfield how large this rank's piece is; see perfield_mesh_size.
-inline void tell_size(vtkDataSet* grid) {
+// Gives perfield the size of this rank's piece; see perfield_mesh_size.
+inline void set_size(vtkDataSet* grid) {
   const auto marked = [](vtkUnsignedCharArray* ghosts, int kind) {
     int64_t n = 0;
     for (vtkIdType at = 0; ghosts && at < ghosts->GetNumberOfTuples(); ++at)
@@ -104,7 +104,7 @@ inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attach
   if (grids.empty()) return 0;
   vtkIdType most = 0;
   if (perfield_measuring())
-    for (vtkDataSet* grid : grids) detail::tell_size(grid);
+    for (vtkDataSet* grid : grids) detail::set_size(grid);
   for (vtkDataSet* grid : grids) most = std::max(most, detail::tuples_of(grid, where));
   const detail::Values values = detail::wanted_values(names);
   for (const auto& value : values) {

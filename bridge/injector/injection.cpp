@@ -105,7 +105,7 @@ void begin() noexcept {
   const char* run = getenv("PERFIELD_RUN_ID");
   if (library.started || !trace || !*trace || !run || !*run) return;
   resolve();
-  if (!fits()) return;  // perfield's own wrappers tell so
+  if (!fits()) return;  // perfield's own wrappers warn
   int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
   library.Query_thread(&level);
   library.concurrent = level == MPI_THREAD_MULTIPLE;

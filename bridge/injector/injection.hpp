@@ -46,7 +46,7 @@ bool has_come(uint64_t due_ns) noexcept;
 void drive_progress() noexcept;
 // Returns at that moment.
 void hold_until(uint64_t due_ns) noexcept;
-// One turn of a loop that waits for requests. A clock that stands still (a program may replace
+// One turn of a loop that waits for requests. A clock that does not advance (a program may replace
 // clock_gettime) makes all moments come.
 void take_turn() noexcept;
 

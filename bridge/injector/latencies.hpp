@@ -2,7 +2,7 @@
 //
 // latencies.hpp - the latencies that this rank's messages get, read from a trace file: one line
 //   perfield-latencies 1 <offset> <series> <messages> <repeats>
-// then a line of JSON that tells where they come from, and at <offset>, in bytes, nanoseconds as
+// then a line of JSON that says where they come from, and at <offset>, in bytes, nanoseconds as
 // 32-bit numbers (little endian), <series> times <messages>. Rank r takes series r modulo <series>.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // receives.cpp - see receives.hpp. Receives that name their source and tag get the messages of that
-// source and tag in the order in which they were posted. One that takes any source or tag is told
-// apart by its status, once it is complete; among several that could take the same message, stamps
-// may then be swapped, but none is lost.
+// source and tag in the order in which they were posted. One that takes any source or tag is
+// distinguished by its status, once it is complete; among several that could take the same message,
+// stamps may then be swapped, but none is lost.
 #include "receives.hpp"
 
 #include "injection.hpp"

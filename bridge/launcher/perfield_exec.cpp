@@ -51,15 +51,15 @@ const char kHelp[] =
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
 
-void tell(const std::string& sentence) { perfield::say("perfield: " + sentence + "\n"); }
+void warn(const std::string& sentence) { perfield::say("perfield: " + sentence + "\n"); }
 
-void tell_once_per_node(const std::string& sentence) {
-  if (!sentence.empty() && perfield::speaks_for_node()) tell(sentence);
+void warn_once_per_node(const std::string& sentence) {
+  if (!sentence.empty() && perfield::speaks_for_node()) warn(sentence);
 }
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// The absolute path, because a program may change its directory before it wakes perfield; "" if
+// The absolute path, because a program may change its directory before it starts perfield; "" if
 // there is no such file.
 std::string absolute(const std::string& file) {
   char path[PATH_MAX];
@@ -71,37 +71,37 @@ std::string absolute(const std::string& file) {
 bool prepare(const std::string& program, bool score_p, const std::vector<std::string>& command,
              Environment* environment) {
   const perfield::ConfigResult configuration = perfield::load_config();
-  for (const std::string& notice : configuration.notices) tell_once_per_node(notice);
-  for (const std::string& error : configuration.errors) tell_once_per_node(error);
+  for (const std::string& notice : configuration.notices) warn_once_per_node(notice);
+  for (const std::string& error : configuration.errors) warn_once_per_node(error);
   if (!configuration.errors.empty()) {
-    tell_once_per_node("the program runs unmeasured until you correct this");
+    warn_once_per_node("the program runs unmeasured until you correct this");
     *environment = {{"PERFIELD_ENABLED", "false"}};
     return false;
   }
   if (!configuration.config.enabled) return false;
 
   const std::string no_room = perfield::no_room_in_words();
-  tell_once_per_node(no_room);
+  warn_once_per_node(no_room);
   if (!no_room.empty()) return false;
 
   const perfield::Preload preload = perfield::choose_preload(program, configuration.config);
-  tell_once_per_node(preload.refusal);
+  warn_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
-  tell_once_per_node(preload.notice);
+  warn_once_per_node(preload.notice);
 
   const std::string trace = preload.injects ? configuration.config.inject : "";
   const perfield::RunDirectory run =
       perfield::open_run_directory(configuration.config, command, trace);
   if (!run.error.empty()) {
-    tell_once_per_node(run.error + "; the program runs unmeasured");
+    warn_once_per_node(run.error + "; the program runs unmeasured");
     *environment = {{"PERFIELD_ENABLED", "false"}};
     return false;
   }
-  if (!run.notice.empty()) tell(run.notice);
+  if (!run.notice.empty()) warn(run.notice);
   std::optional<perfield::NetworkFile> network;  // Slurm answers while lstopo runs
   if (run.claimed) network.emplace(run.path, configuration.config, true);
-  if (run.first_of_node) tell_once_per_node(perfield::write_machine_file(run.path, true));
-  if (network) tell_once_per_node(network->finish());
+  if (run.first_of_node) warn_once_per_node(perfield::write_machine_file(run.path, true));
+  if (network) warn_once_per_node(network->finish());
 
   std::string added;
   const std::string list = perfield::preload_list(preload, &added);
@@ -168,7 +168,7 @@ int collect(const std::string& run) {
   if (stat(place.c_str(), &facts) == 0) perfield::guard_directory(place, facts.st_uid);
   const perfield::Collection collection = perfield::collect_staged(place);
   for (const std::string& line : collection.done) std::printf("collected  %s\n", line.c_str());
-  for (const std::string& line : collection.trouble) tell(line);
+  for (const std::string& line : collection.trouble) warn(line);
   const std::set<std::string> hosts(collection.elsewhere.begin(), collection.elsewhere.end());
   for (const std::string& host : hosts)
     std::printf("elsewhere  files are still staged on host %s; collect them there\n", host.c_str());

@@ -33,7 +33,7 @@ bool starts_with(const std::string& text, const char* start) { return text.rfind
 
 const char* const kMpichs[] = {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};
 
-// "openmpi", "mpich" or "", judged by the libraries that the program loads.
+// "openmpi", "mpich" or "", by the libraries that the program loads.
 std::string mpi_of(const std::vector<std::string>& needed) {
   for (const std::string& name : needed) {
     for (const char* mpich : kMpichs)
@@ -49,7 +49,7 @@ std::string mpi_of(const std::vector<std::string>& needed) {
   return "";
 }
 
-// The same, judged by the launcher.
+// The same, by the launcher.
 std::string mpi_of_launcher() {
   if (std::getenv("OMPI_COMM_WORLD_RANK")) return "openmpi";
   for (const char* name :

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // vouch.cpp - see vouch.hpp. A script between the launcher and perfield-exec may start other ranks
-// without it, so it makes any vouch void: Open MPI tells what it started (OMPI_COMMAND), and the
+// without it, so it makes any vouch void: Open MPI says what it started (OMPI_COMMAND), and the
 // vouch for a process names it.
 #include "launcher/vouch.hpp"
 

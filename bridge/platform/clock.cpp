@@ -125,14 +125,14 @@ void Clock::take(double ticks_per_second, uint64_t origin) noexcept {
 }
 
 void Clock::calibrate() noexcept {
-  constexpr uint64_t kLong_ns = 100'000'000;  // tells the rate to a millionth
+  constexpr uint64_t kLong_ns = 100'000'000;  // gives the rate to a millionth
   if (!counts_) return;
   const ClockPair now = read_pair();
   const bool is_long = origin_pair_.ns && now.ns > origin_pair_.ns + kLong_ns;
   const ClockPair& from = is_long ? origin_pair_ : first_pair;
   const uint64_t hz = counter_hz();
   if (!is_long && hz) {
-    ns_per_tick_ = 1e9 / double(hz);  // a counter of 25 MHz tells little in this time
+    ns_per_tick_ = 1e9 / double(hz);  // a counter of 25 MHz is too coarse for this time
     return;
   }
   if (now.ns > from.ns + 1000 && now.ticks > from.ticks)

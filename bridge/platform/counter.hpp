@@ -14,7 +14,7 @@ namespace perfield {
 #if defined(__x86_64__)
 constexpr const char* kCounterName = "tsc";
 inline uint64_t read_counter() noexcept { return __rdtsc(); }
-inline uint64_t counter_hz() noexcept { return 0; }  // the processor does not tell
+inline uint64_t counter_hz() noexcept { return 0; }  // the processor does not say
 
 #elif defined(__aarch64__)
 constexpr const char* kCounterName = "cntvct";

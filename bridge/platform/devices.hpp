@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // devices.hpp - which GPUs and network cards this process has open, by its device files. It costs a
-// few system calls per open descriptor. What the kernel does not tell is empty.
+// few system calls per open descriptor. What the kernel does not report is empty.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace perfield {
 
-// Attributes of a thread whose stack is smaller than the usual 8 MB, which count as data of the
+// Attributes of a thread whose stack is smaller than the default 8 MB, which count as data of the
 // program. The stack also holds the thread's variables, of all libraries.
 class SmallStack {
  public:

@@ -7,7 +7,7 @@
 
 namespace perfield {
 
-// The libraries of `list` without `ours`, which stands in it as one piece ("a.so:b.so"), joined by
+// The libraries of `list` without `ours`, which is in it as one piece ("a.so:b.so"), joined by
 // colons. The whole list if `ours` is empty or not in it.
 std::string without_ours(const std::string& list, const std::string& ours);
 

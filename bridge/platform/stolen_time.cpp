@@ -22,7 +22,7 @@ bool is_virtual_machine() noexcept {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 31));
 #else
-  return true;  // nothing tells it without a driver
+  return true;  // nothing reports it without a driver
 #endif
 }
 

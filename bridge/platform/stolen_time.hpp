@@ -18,7 +18,7 @@ int add_stolen_ticks(const char* stat, const CpuMask& cpus, uint64_t* ticks) noe
 
 class StolenTime {
  public:
-  // Whether this is a virtual machine whose kernel tells of stolen time.
+  // Whether this is a virtual machine whose kernel reports stolen time.
   bool find();
   // The mean over these CPUs since find(); grows only.
   uint64_t stolen_ns(const CpuMask& cpus) noexcept;

@@ -15,7 +15,7 @@ namespace perfield {
 
 struct TimeNamespace {
   // Whether ahead_ns is known. It is not after an unshare(CLONE_NEWTIME) by the process itself:
-  // the kernel then tells the shift of its children.
+  // the kernel then gives the shift of its children.
   bool is_known = true;
   int64_t ahead_ns = 0;
   char name[64] = "";  // "time:[4026531834]"; "" in kernels without time namespaces

@@ -15,7 +15,7 @@ enum class Ended {
 };
 
 // Runs `work` on a thread without signals. Programs may replace clock_gettime and sleep, so the
-// kernel alone tells the time.
+// kernel alone knows the time.
 Ended within(double seconds, std::function<void()> work) noexcept;
 
 }  // namespace perfield

@@ -60,7 +60,7 @@ py::dict differences(const Numbers& values) {
                   "is_significant"_a = found.is_significant);
 }
 
-// What differences() told Python, back again: as much of it as explanations ask for.
+// What differences() gave Python, back again: as much of it as explanations ask for.
 perfield::Differences found_of(const std::string& pattern, std::vector<size_t> most, double stay,
                                const perfield::Table& table) {
   perfield::Differences found;

@@ -181,7 +181,7 @@ struct SampleRow {
 };
 
 // The numbers of `where`, as pack_samples() takes it.
-void tell_where(uint64_t where, SampleRow* row) {
+void set_place(uint64_t where, SampleRow* row) {
   row->path = 0;
   row->region = -2;
   if (where == perfield::kWhereUnknown) return;
@@ -222,7 +222,7 @@ py::dict read_samples(const std::string& path, const Offsets& offsets) {
         const auto depth = uint32_t(words[k + 1]);
         rows.push_back({int64_t(words[k]), start.period_ns, int64_t(addresses.size()), header.rank,
                         uint32_t(words[k + 1] >> 32), depth, 0, 0, 0});
-        tell_where(words[k + 2], &rows.back());
+        set_place(words[k + 2], &rows.back());
         k += perfield::kSampleHead;
         addresses.insert(addresses.end(), words.begin() + long(k), words.begin() + long(k + depth));
         k += depth;

@@ -49,7 +49,7 @@ class ReadingAhead {
 
 // Calls take(n, body, bytes) with the plain body of the step at each offset; body is nullptr if
 // there is none, or it is damaged. references: of each, the offset of the full entry that it is
-// unpacked with, as an index tells it. Adjacent entries are read at once.
+// unpacked with, as an index says. Adjacent entries are read at once.
 template <class Take>
 void read_steps_at(const std::string& path, const uint64_t* offsets, const uint64_t* references,
                    size_t count, Take take) {

@@ -139,7 +139,7 @@ PyObject* follow_functions(PyObject*, PyObject*) {
   try {
     const ConfigResult found = load_config();
     const Selection wanted(found.config.regions, found.config.step_region);
-    // The user is told about errors when measuring starts.
+    // The user is warned of errors when measuring starts.
     if (!found.errors.empty() || !found.config.enabled || !wanted.any_function()) Py_RETURN_FALSE;
     selection = new Selection(wanted);
   } catch (...) {

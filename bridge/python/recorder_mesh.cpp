@@ -77,7 +77,7 @@ struct Array {
 
 // Describes without the interpreter's lock, because perfield may be busy closing a step.
 template <typename F>
-PyObject* told(F description) {
+PyObject* described(F description) {
   Py_BEGIN_ALLOW_THREADS;
   description();
   Py_END_ALLOW_THREADS;
@@ -103,7 +103,7 @@ PyObject* mesh_image(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "i" EXTENT_FORMAT "(ddd)(ddd)", &block, EXTENT_INTO(extent.read),
                         &origin[0], &origin[1], &origin[2], &spacing[0], &spacing[1], &spacing[2]))
     return nullptr;
-  return told([&] { perfield_mesh_image(block, extent.get(), origin, spacing); });
+  return described([&] { perfield_mesh_image(block, extent.get(), origin, spacing); });
 }
 
 PyObject* mesh_rectilinear(PyObject*, PyObject* arguments) {
@@ -116,7 +116,7 @@ PyObject* mesh_rectilinear(PyObject*, PyObject* arguments) {
   Array x, y, z;
   if (!x.look(axes[0], "x", false) || !y.look(axes[1], "y", false) || !z.look(axes[2], "z", false))
     return nullptr;
-  return told([&] { perfield_mesh_rectilinear(block, extent.get(), x.seen, y.seen, z.seen); });
+  return described([&] { perfield_mesh_rectilinear(block, extent.get(), x.seen, y.seen, z.seen); });
 }
 
 PyObject* mesh_structured(PyObject*, PyObject* arguments) {
@@ -128,7 +128,7 @@ PyObject* mesh_structured(PyObject*, PyObject* arguments) {
     return nullptr;
   Array points;
   if (!points.look(object, "points", true)) return nullptr;
-  return told([&] { perfield_mesh_structured(block, extent.get(), points.seen); });
+  return described([&] { perfield_mesh_structured(block, extent.get(), points.seen); });
 }
 
 PyObject* mesh_unstructured(PyObject*, PyObject* arguments) {
@@ -142,7 +142,7 @@ PyObject* mesh_unstructured(PyObject*, PyObject* arguments) {
       !connectivity.look(objects[1], "connectivity", false) ||
       !offsets.look(objects[2], "offsets", false) || !types.look(objects[3], "types", false))
     return nullptr;
-  return told([&] {
+  return described([&] {
     perfield_mesh_unstructured(block, points.seen, connectivity.seen, offsets.seen, types.seen,
                                first_number);
   });
@@ -154,7 +154,7 @@ PyObject* mesh_ghosts(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "iiO", &block, &association, &object)) return nullptr;
   Array marks;
   if (!marks.look(object, "ghosts", false)) return nullptr;
-  return told([&] { perfield_mesh_ghosts(block, association, marks.seen); });
+  return described([&] { perfield_mesh_ghosts(block, association, marks.seen); });
 }
 
 PyObject* mesh_size(PyObject*, PyObject* arguments) {
@@ -162,7 +162,7 @@ PyObject* mesh_size(PyObject*, PyObject* arguments) {
   long long cells, points, ghost_cells;
   if (!PyArg_ParseTuple(arguments, "KLLL:mesh_size", &grid, &cells, &points, &ghost_cells))
     return nullptr;
-  return told([&] {
+  return described([&] {
     perfield_mesh_size(reinterpret_cast<const void*>(static_cast<uintptr_t>(grid)), cells, points,
                        ghost_cells);
   });

@@ -23,7 +23,7 @@ extern "C" void perfield_warn_once_per_node(const char* topic, const char* sente
 namespace perfield::python {
 
 // The number of regions that this thread entered from Python since perfield woke. Earlier entries
-// were not recorded; counting tells their ends from ends without a beginning.
+// were not recorded; counting distinguishes their ends from ends without a beginning.
 extern thread_local int32_t open_regions __attribute__((tls_model("initial-exec")));
 
 inline void enter(perfield_region region, int block) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// call_sites.hpp - the places of the program that call MPI. The hot path tells them apart by kind
+// call_sites.hpp - the places of the program that call MPI. The hot path distinguishes them by kind
 // of call, position of the stack and the return addresses on it, in fixed tables; nothing
 // allocates. A new place is unwound once; a hash of its chain of callers then names it alike in all
 // ranks. When the tables are full, sites that were not hit for long are given up; calls that find
@@ -46,7 +46,7 @@ struct CallSite {
   uint16_t call;
   uint8_t in_finder[2];    // its numbers there, alone and in a row; StepFinder::kNone: not known
   uint32_t newest_of_all;  // which collective operation of all ranks hit it last
-  bool is_of_interpreter;  // whose frames do not tell lines of a script apart
+  bool is_of_interpreter;  // whose frames do not distinguish lines of a script
 };
 
 class SiteHits;
@@ -56,7 +56,7 @@ class CallSites {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
 
-  // Tells events through `activity` whether calls are followed.
+  // Sets in `activity` whether calls are followed.
   explicit CallSites(Activity& activity) noexcept : activity_(activity) {}
   ~CallSites();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // cpu_in_calls.hpp - how long a thread had no CPU in MPI calls: asleep, or in the queue of a CPU
-// that others used. With the CPU time of the process this tells how much of it was computing, also
+// that others used. With the CPU time of the process this says how much of it was computing, also
 // where ranks share CPUs and spin in MPI. A thread reads its CPU clock where a call begins and the
 // last reading is kEvery_ns old, and behind calls that take so long. Between two readings its time
 // in calls and its time without a CPU are known, hence how long both were at once, at least and at

@@ -19,7 +19,7 @@
 namespace perfield {
 
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the rows that hold waits by peer
-// What tells a send's completion where its begin was counted; see MessageTable::token_of.
+// Where a send's begin was counted, for its completion; see MessageTable::token_of.
 inline constexpr uint32_t kTokenOfRow = 0x80000000u;
 
 // How many messages of a row one call completes: those of one MPI_Waitall waited only once. Written

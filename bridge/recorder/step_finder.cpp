@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
 constexpr uint64_t kFewestSteps = 3;  // at the end
 constexpr uint32_t kAlike_percent = 50, kAlike = 3;
-constexpr uint32_t kEachTime = 32;  // so long, the sequence is judged each time
+constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each time
 
 }  // namespace
 
@@ -129,7 +129,7 @@ bool StepFinder::may_replace(uint8_t found) const noexcept {
          sites_[found].depth <= sites_[chosen_].depth;
 }
 
-// Whether `other` ends the steps in which `to` is an iteration. Nobody can tell, from their order
+// Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges. Calls deeper in the program than the inner ones are
 // output, or a refinement of the mesh, as are calls at each fifth, tenth, ... hit, and those at

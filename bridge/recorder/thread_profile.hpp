@@ -148,7 +148,7 @@ class ThreadProfile : public ThreadState {
   }
 
   // --- by the thread that closes a step ----------------------------------------------------------
-  // Whether the thread is inside a region or call. Together with `dirty` that tells whether it has
+  // Whether the thread is inside a region or call. Together with `dirty` that says whether it has
   // done anything since the last closing.
   bool is_inside() const noexcept {
     return depth.load(std::memory_order_acquire) > 0 || is_inside_call();

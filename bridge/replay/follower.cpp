@@ -434,7 +434,7 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 // --- before and after the steps -----------------------------------------------------------------
 
 void Follower::write_rank_entry() {
-  std::string command = program_;  // as a running program tells it
+  std::string command = program_;  // as a running program has it
   for (const std::string& argument : arguments_) command += ' ' + argument;
   // The run is DIRECTORY/stream/FILE; nobody else's directory or link may take its place meanwhile.
   const std::string folder = rank_.path.substr(0, rank_.path.find_last_of('/'));

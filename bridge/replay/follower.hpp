@@ -42,7 +42,7 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // --- events: location and stamp, then what the trace tells ------------------------------------
+  // --- events: location and stamp, then what the trace holds ------------------------------------
   void enter(uint64_t location, uint64_t time, uint32_t region);
   void leave(uint64_t location, uint64_t time, uint32_t region);
   void enter_context(uint64_t location, uint64_t time, uint32_t context);

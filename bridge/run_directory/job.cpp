@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kBootDigits = 8;  // in names of files
 
-// Worlds made by MPI_Comm_spawn are runs of their own: text that tells such a world from its
-// parent; "" in a world that was not spawned.
+// Worlds made by MPI_Comm_spawn are runs of their own: text that distinguishes such a world from
+// its parent; "" in a world that was not spawned.
 std::string spawned_world() {
   if (!variable("OMPI_PARENT_PORT").empty()) return " spawned " + variable("PMIX_NAMESPACE");
   const std::string spawned = variable("PMI_SPAWNED");
@@ -37,12 +37,12 @@ std::string question() {
 // For a launcher that is not known: its process on this node. That is enough where the world has
 // no other node.
 JobToken token_of_node() {
-  const Standing standing = standing_of_rank();
-  if (standing.rank < 0) return {};
+  const LaunchedRank launched = launched_rank();
+  if (launched.rank < 0) return {};
   const int known = nodes_of_world();
-  const bool told = standing.local_size > 0 || standing.nodes > 0;
-  const int nodes = told ? known : nodes_of_batch_job();
-  if (standing.size != 1 && nodes > 1) return {"", false, question()};
+  const bool is_known = launched.local_size > 0 || launched.nodes > 0;
+  const int nodes = is_known ? known : nodes_of_batch_job();
+  if (launched.size != 1 && nodes > 1) return {"", false, question()};
   const pid_t parent = getppid();  // and its start time, in clock ticks since boot
   return {"pmi " + std::to_string(parent) + " " + stat_field(parent, 22) + " " + stream_stem(),
           true, ""};
@@ -65,7 +65,7 @@ bool is_of_this_world(const std::string& token) {
          token.compare(token.size() - world.size(), world.size(), world) == 0;
 }
 
-int local_rank() { return standing_of_rank().local_rank; }
+int local_rank() { return launched_rank().local_rank; }
 
 bool speaks_for_node() {
   if (local_rank() <= 0) return true;
@@ -77,17 +77,17 @@ bool speaks_for_node() {
 }
 
 int nodes_of_world() {
-  const Standing standing = standing_of_rank();
-  if (standing.size > 0 && standing.local_size > 0)
-    return (standing.size + standing.local_size - 1) / standing.local_size;
-  return standing.nodes > 0 ? standing.nodes : 1;
+  const LaunchedRank launched = launched_rank();
+  if (launched.size > 0 && launched.local_size > 0)
+    return (launched.size + launched.local_size - 1) / launched.local_size;
+  return launched.nodes > 0 ? launched.nodes : 1;
 }
 
 bool rank_from_environment(int* rank, int* size) {
-  const Standing standing = standing_of_rank();
-  if (standing.rank < 0 || standing.size < 0) return false;
-  *rank = standing.rank;
-  *size = standing.size;
+  const LaunchedRank launched = launched_rank();
+  if (launched.rank < 0 || launched.size < 0) return false;
+  *rank = launched.rank;
+  *size = launched.size;
   return true;
 }
 

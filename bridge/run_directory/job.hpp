@@ -31,7 +31,7 @@ int local_rank();
 // several programs started together.
 bool speaks_for_node();
 
-// Nodes of this world as the launcher tells, at least 1.
+// Nodes of this world as the launcher says, at least 1.
 int nodes_of_world();
 
 }  // namespace perfield

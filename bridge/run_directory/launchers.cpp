@@ -121,8 +121,8 @@ std::string variable(const char* name) {
 }
 
 // Where several rows fit, they add to one another if they mean the same rank.
-Standing standing_of_rank() {
-  Standing found;
+LaunchedRank launched_rank() {
+  LaunchedRank found;
   const auto complete = [](int* known, int more) {
     if (*known < 0) *known = more;
   };

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kPatienceMs = 20000;  // lstopo takes long on a large or busy node
 
-// hwloc's plug-ins for GPUs would start drivers and open displays; what the kernel tells is enough.
+// hwloc's plug-ins for GPUs would start drivers and open displays; what the kernel knows is enough.
 const char kNoPlugins[] = "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
 
 // hwloc passes over what these say where HWLOC_COMPONENTS is set.

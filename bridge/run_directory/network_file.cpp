@@ -117,7 +117,7 @@ std::string NetworkFile::copy(const std::string& from) {
   struct stat facts {};
   int64_t size = -1;
   if (file.number() >= 0 && fstat(file.number(), &facts) == 0) {
-    // A byte more than allowed tells that there are more, even in a file that grows.
+    // A byte more than allowed shows that there are more, even in a file that grows.
     size = uint64_t(facts.st_size) > kMostBytes
                ? int64_t(facts.st_size)
                : copy_bytes(file.number(), draft_->file(), kMostBytes + 1);

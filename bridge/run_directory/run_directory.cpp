@@ -220,7 +220,7 @@ bool is_ours(const std::string& parent, const Found& found) {
 }
 
 // False if the path is the run that spawned this one.
-bool join_as_told(const std::string& path, RunDirectory* joined) {
+bool join_named(const std::string& path, RunDirectory* joined) {
   RunDirectory& run = *joined;
   run.path = absolute(path);
   const Found found = look_at(run.path);
@@ -382,9 +382,9 @@ std::string why_not_ours(const std::string& run) {
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command,
                                 const std::string& trace) {
   try {
-    const char* told = std::getenv("PERFIELD_RUN");
+    const char* named = std::getenv("PERFIELD_RUN");
     RunDirectory joined;
-    if (told && *told && join_as_told(told, &joined)) return joined;
+    if (named && *named && join_named(named, &joined)) return joined;
     std::string wanted = config.run_directory;
     while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
     return Claim(wanted, config.private_run, command, trace).run();

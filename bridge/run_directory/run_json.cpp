@@ -49,9 +49,9 @@ std::string literal_of(const std::string& json, const std::string& key) {
   return literal;
 }
 
-// What a trace of latencies (bridge/injector/latencies.hpp) tells of itself, as JSON on one line;
+// How a trace of latencies (bridge/injector/latencies.hpp) describes itself, as JSON on one line;
 // "" if it is none.
-std::string told_by_trace(const std::string& path) {
+std::string description_of_trace(const std::string& path) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   const int file = path.empty() ? -1 : open_regular(path.c_str());
   if (file < 0) return "";
@@ -61,8 +61,10 @@ std::string told_by_trace(const std::string& path) {
   text.resize(n > 0 ? size_t(n) : 0);
   const size_t head = text.find('\n');
   if (head == std::string::npos || text.rfind("perfield-latencies ", 0) != 0) return "";
-  const std::string told = text.substr(head + 1, text.find('\n', head + 1) - head - 1);
-  return !told.empty() && told.front() == '{' && told.back() == '}' ? told : "";
+  const std::string description = text.substr(head + 1, text.find('\n', head + 1) - head - 1);
+  return !description.empty() && description.front() == '{' && description.back() == '}'
+             ? description
+             : "";
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ std::string run_json(const RunFacts& facts, const std::vector<std::string>& comm
                      const std::string& working_directory, const std::string& trace) {
   int rank = 0, size = 0;
   const bool known = rank_from_environment(&rank, &size);
-  const std::string injected = told_by_trace(trace);
+  const std::string injected = description_of_trace(trace);
   std::ostringstream json;
   json << "{\n"
        << "  \"run_id\": \"" << hex16(facts.run_id) << "\",\n"

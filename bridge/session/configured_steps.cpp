@@ -31,7 +31,7 @@ bool ConfiguredSteps::start(const Config& config, const std::string& run, int ra
 
 bool ConfiguredSteps::replace_the_programs() noexcept {
   if (!are_set()) return false;
-  if (!told_.exchange(true))
+  if (!warned_.exchange(true))
     warn_once_per_node(
         "steps-configured",
         "step_call or step_seconds is set and says where steps end; steps that the program or a "

@@ -32,7 +32,7 @@ class ConfiguredSteps {
   StepCall call_;
   Windows windows_;
   bool by_clock_ = false;
-  std::atomic<bool> told_{false};
+  std::atomic<bool> warned_{false};
 };
 
 }  // namespace perfield

@@ -36,7 +36,7 @@ void Definitions::add(EntryType type, uint32_t id, const std::string& text, uint
 
 void Definitions::write(Appender& stream, uint64_t now_ns) {
   now_ns_ = now_ns;
-  tell(stream);
+  share_written(stream);
   if (!rows_.empty() && stream.rows(EntryType::defined, rows_)) rows_.clear();
   if (texts_.empty() || now_ns < look_ns_) return;
   look_ns_ = now_ns + kLookEvery_ns;
@@ -62,7 +62,7 @@ void Definitions::write_last(Appender& stream) {
   write(stream, now_ns_);
 }
 
-void Definitions::tell(const Appender& stream) noexcept {
+void Definitions::share_written(const Appender& stream) noexcept {
   if (gathered_.empty() || stream.gathered() || stream.failed()) return;
   if (stream.missing() == missing_)
     for (const uint64_t hash : gathered_) node_.note_written(hash);

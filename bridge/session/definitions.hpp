@@ -13,7 +13,7 @@
 
 #include "format/append.hpp"
 #include "format/entry.hpp"
-#include "run_directory/told_on_node.hpp"
+#include "run_directory/node_texts.hpp"
 
 namespace perfield {
 
@@ -28,8 +28,8 @@ class Definitions {
   void write(Appender& stream, uint64_t now_ns);
   // The same at the end of the program, when nothing can wait.
   void write_last(Appender& stream);
-  // Tells the other ranks which texts have reached the file.
-  void tell(const Appender& stream) noexcept;
+  // Lets the other ranks know which texts have reached the file.
+  void share_written(const Appender& stream) noexcept;
   void finish() noexcept { node_.leave(); }
 
  private:
@@ -40,7 +40,7 @@ class Definitions {
     int closings;     // that it waits at least
   };
 
-  ToldOnNode node_;
+  NodeTexts node_;
   uint64_t patience_ns_ = 0, now_ns_ = 0;
   uint64_t look_ns_ = 0;            // at the texts, from then on
   std::vector<DefinedRow> rows_;    // not in the stream yet

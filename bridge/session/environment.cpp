@@ -73,7 +73,7 @@ void forget_preload_in_environment() {
 }
 
 bool mpi_init_will_start() noexcept {
-  // Only the MPI library defines PMPI_Init. Wrappers that stand behind it are never called.
+  // Only the MPI library defines PMPI_Init. Wrappers behind it are never called.
   static const bool will = [] {
     const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
     const void* first = dlsym(RTLD_DEFAULT, "MPI_Init");

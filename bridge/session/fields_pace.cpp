@@ -50,10 +50,10 @@ uint64_t FieldsPace::next_look(uint64_t step) noexcept {
   return (step / apart + 1) * apart;
 }
 
-bool FieldsPace::are_due(uint64_t step, std::string* told) {
+bool FieldsPace::are_due(uint64_t step, std::string* warning) {
   if (every_ == 0) return false;
   if (every_ < 0 && step >= look_) {
-    slow_down(step, monotonic_ns(), told);
+    slow_down(step, monotonic_ns(), warning);
     look_ = next_look(step);
   }
   if (step < next_) return false;
@@ -64,7 +64,7 @@ bool FieldsPace::are_due(uint64_t step, std::string* told) {
 
 void FieldsPace::stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexcept {
   const uint64_t took_ns = end_ns - begin_ns;
-  cheapest_ns_ = std::min(cheapest_ns_, took_ns);  // one that was held up tells little
+  cheapest_ns_ = std::min(cheapest_ns_, took_ns);  // one that was held up says little
   if (n_++ > 0) {
     since_first_ns_ += took_ns;
     return;
@@ -73,7 +73,7 @@ void FieldsPace::stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexc
   first_end_ns_ = end_ns;
 }
 
-void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
+void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* warning) {
   const auto next_note = [this] { return note_ + "-" + std::to_string(agreed_.size() + 1); };
   for (Change c = agreed_change(next_note()); c.to; c = agreed_change(next_note()))
     agreed_.push_back(c);
@@ -87,10 +87,10 @@ void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
   const Change change = agree(next_note(), {next_look(next_look(step)), wanted});
   if (!change.to) return;
   agreed_.push_back(change);
-  *told = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +
-          " on a rank, and a step " + in_ms(step_ns) + "; from step " +
-          std::to_string(change.from) + " on they are stored every " + std::to_string(change.to) +
-          " steps; set fields_every to store them more often";
+  *warning = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +
+             " on a rank, and a step " + in_ms(step_ns) + "; from step " +
+             std::to_string(change.from) + " on they are stored every " +
+             std::to_string(change.to) + " steps; set fields_every to store them more often";
 }
 
 }  // namespace perfield

@@ -18,8 +18,8 @@ class FieldsPace {
   void configure(int64_t every, const std::string& note);
 
   // Fields go with the first frame at or after each multiple of their interval. Returns whether
-  // this is one, and what the user is to be told ("": nothing).
-  bool are_due(uint64_t step, std::string* told);
+  // this is one, and a warning for the user ("": none).
+  bool are_due(uint64_t step, std::string* warning);
 
   // Storing the fields of a step took so long.
   void stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexcept;
@@ -29,7 +29,7 @@ class FieldsPace {
   // The next step after this one in which ranks look for a change.
   static uint64_t next_look(uint64_t step) noexcept;
   // Stores more rarely if storing takes too much of the time, on this rank or on another.
-  void slow_down(uint64_t step, uint64_t now_ns, std::string* told);
+  void slow_down(uint64_t step, uint64_t now_ns, std::string* warning);
 
   int64_t every_ = 0;
   std::string note_;

@@ -267,11 +267,11 @@ void Mesh::changed() {
 
 // --- how large it is -----------------------------------------------------------------------------
 
-void Mesh::told(const void* grid, const MeshSize& size) {
+void Mesh::set_size(const void* grid, const MeshSize& size) {
   constexpr size_t most_grids = 4096;  // new addresses each time, and no step, would have no end
-  if (told_is_old_ || told_.size() >= most_grids) told_.clear();
-  told_is_old_ = false;
-  told_[grid] = size;
+  if (grid_sizes_are_old_ || grid_sizes_.size() >= most_grids) grid_sizes_.clear();
+  grid_sizes_are_old_ = false;
+  grid_sizes_[grid] = size;
 }
 
 std::optional<MeshSize> Mesh::size() const {
@@ -285,8 +285,8 @@ std::optional<MeshSize> Mesh::size() const {
     }
     return all;
   }
-  if (told_.empty()) return std::nullopt;
-  for (const auto& [grid, size] : told_) {
+  if (grid_sizes_.empty()) return std::nullopt;
+  for (const auto& [grid, size] : grid_sizes_) {
     all.cells += size.cells;
     all.points += size.points;
     all.ghost_cells += size.ghost_cells;

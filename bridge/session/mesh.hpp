@@ -48,9 +48,9 @@ class Mesh {
                     const perfield_array& offsets, const perfield_array& types, int first_number);
   void ghosts(int block, int association, const perfield_array& ghosts);
   void changed();
-  // The size of a grid of this rank that only the program knows. Grids add up; one that was told of
-  // since the last entry replaces itself. Counts only where no block was described.
-  void told(const void* grid, const MeshSize& size);
+  // The size of a grid of this rank that only the program knows. Grids add up; one that was
+  // described since the last entry replaces itself. Counts only where no block was described.
+  void set_size(const void* grid, const MeshSize& size);
   void field(int block, const char* name, int association, const perfield_array& values);
 
   // Also passes on blocks as they are written: the version and the parts of the entry's body.
@@ -60,8 +60,8 @@ class Mesh {
   // A step was closed on this version: the next description begins a new one.
   void shown() { shown_ = version_; }
 
-  // An entry, of a step or of the setup, holds the sizes: the next one that is told replaces all.
-  void sizes_written() { told_is_old_ = true; }
+  // An entry, of a step or of the setup, holds the sizes: the next one that is set replaces all.
+  void sizes_written() { grid_sizes_are_old_ = true; }
 
   // Writes all noted fields as those of this step.
   void write_fields(uint64_t step);
@@ -138,8 +138,8 @@ class Mesh {
   bool is_over_ = false;       // nothing more is written: the same on disk
   std::function<bool(uint64_t, const std::string&)> may_take_;
   std::map<int, Size> sizes_;  // of the blocks of version_
-  std::map<const void*, MeshSize> told_;
-  bool told_is_old_ = false;
+  std::map<const void*, MeshSize> grid_sizes_;
+  bool grid_sizes_are_old_ = false;
   std::vector<Field> fields_;
 };
 

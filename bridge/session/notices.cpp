@@ -63,10 +63,10 @@ void Notices::warn_at_end(const Run& run) {
                            " (step_region) never ended, so no step was closed and the whole "
                            "run is one frame; expected is the name of a region that the "
                            "program enters and leaves");
-  tell_of_step_region(run);
-  tell_of_dropped(run);
-  tell_of_full_tables();
-  tell_of_log(run);
+  warn_of_step_region(run);
+  warn_of_dropped(run);
+  warn_of_full_tables();
+  warn_of_log(run);
   if (const uint64_t refused = recorder().refused_threads(); refused && !recorder().is_full())
     warn_once_per_node("memory-of-threads",
                        "there was no memory to measure " + std::to_string(refused) +
@@ -77,13 +77,13 @@ void Notices::warn_at_end(const Run& run) {
                        "events that could not be right on this node, first seen by rank " +
                            std::to_string(run.rank) + ": " + kind + ", " + std::to_string(count) +
                            " times; their time is credited as far as it is known");
-  tell_of_sites(run);
-  tell_of_counters();
+  warn_of_sites(run);
+  warn_of_counters();
   for (const auto& [name, hook] : hooks_)
     if (!hook.hits && !hook.sentence.empty()) warn_once_per_node("hook-" + name, hook.sentence);
 }
 
-void Notices::tell_of_step_region(const Run& run) const {
+void Notices::warn_of_step_region(const Run& run) const {
   Recorder& r = recorder();
   const std::string of_rank = " on rank " + std::to_string(run.rank);
   const std::string region = "the region " + config_.step_region + " (step_region)";
@@ -109,7 +109,7 @@ void Notices::tell_of_step_region(const Run& run) const {
                            " times; only the thread that enters it first closes steps");
 }
 
-void Notices::tell_of_dropped(const Run& run) const {
+void Notices::warn_of_dropped(const Run& run) const {
   const auto drop = [&](const std::string& kind, uint64_t count, const std::string& sentence) {
     if (!count) return;
     warn_once_per_node("dropped-" + kind,
@@ -122,7 +122,7 @@ void Notices::tell_of_dropped(const Run& run) const {
            " levels deep: they are counted, but their time is not known");
 }
 
-void Notices::tell_of_full_tables() const {
+void Notices::warn_of_full_tables() const {
   if (overflowed_)
     warn_once_per_node("peers",
                        "a table of peers was full: " + std::to_string(overflowed_) +
@@ -150,7 +150,7 @@ void Notices::tell_of_full_tables() const {
             std::to_string(config_.max_regions) + ") or choose fewer regions");
 }
 
-void Notices::tell_of_log(const Run& run) const {
+void Notices::warn_of_log(const Run& run) const {
   Recorder& r = recorder();
   const std::string of_rank = run.size > 1 ? " on rank " + std::to_string(run.rank) : "";
   if (const uint64_t lost = r.log.lost())
@@ -167,7 +167,7 @@ void Notices::tell_of_log(const Run& run) const {
                            " collective operations are counted as of other communicators");
 }
 
-void Notices::tell_of_sites(const Run& run) const {
+void Notices::warn_of_sites(const Run& run) const {
   const CallSites& sites = recorder().sites;
   if (run.step_call && sites.step_hits() == 0)
     warn_once_per_node("step-call",

@@ -55,11 +55,11 @@ class Notices {
     std::string sentence;
     const std::atomic<uint64_t>* count;
   };
-  void tell_of_step_region(const Run& run) const;
-  void tell_of_dropped(const Run& run) const;
-  void tell_of_full_tables() const;
-  void tell_of_log(const Run& run) const;
-  void tell_of_sites(const Run& run) const;
+  void warn_of_step_region(const Run& run) const;
+  void warn_of_dropped(const Run& run) const;
+  void warn_of_full_tables() const;
+  void warn_of_log(const Run& run) const;
+  void warn_of_sites(const Run& run) const;
 
   const Config& config_;
   std::map<std::string, Hook> hooks_;

@@ -42,7 +42,7 @@ class ProcessWatch {
  private:
   // A time that only grows, which becomes a quantity of the rank.
   struct GrowingTime {
-    perfield_quantity quantity = 0;  // 0: the kernel does not tell it
+    perfield_quantity quantity = 0;  // 0: the kernel does not report it
     uint64_t begin_ns = 0, last_ns = 0;
     uint64_t due_ticks = 0;
   };

@@ -30,7 +30,7 @@ std::string in_ms(uint64_t ns) {
   return text;
 }
 
-bool is_told(uint64_t index) { return index < kAllSteps || (index & (index - 1)) == 0; }
+bool has_line(uint64_t index) { return index < kAllSteps || (index & (index - 1)) == 0; }
 
 }  // namespace
 
@@ -70,7 +70,7 @@ void RankLog::line(const std::string& text) noexcept {
   perfield_own_end();
   if (!trouble) return;
   try {
-    close();  // before telling, which would write a line
+    close();  // before the warning, which would write a line
     warn_once_per_node("log", "the log " + path_ + " cannot be written (" + strerror(trouble) +
                                   "); the measurement goes on without it");
   } catch (...) {
@@ -92,7 +92,7 @@ void RankLog::entry(uint64_t index, const StepBody& body) noexcept {
   const bool new_mesh = body.mesh_version != mesh_version_;
   const uint64_t lost = body.overflowed + body.faults;
   mesh_version_ = body.mesh_version;
-  if (is_step && !new_mesh && !lost && !is_told(index)) return;
+  if (is_step && !new_mesh && !lost && !has_line(index)) return;
   try {
     std::string text = is_step                                  ? "step " + std::to_string(index)
                        : body.kind == uint16_t(StepKind::setup) ? std::string("setup")

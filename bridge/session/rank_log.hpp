@@ -2,7 +2,7 @@
 //
 // rank_log.hpp - with `log = true`, each rank's own text file, log/rank-<N>.log in the run
 // directory: what perfield decided at the start, what happened, and how it ended. Never on the hot
-// path: of the steps, only those that tell something have a line. The file is opened for each line,
+// path: of the steps, only some have a line. The file is opened for each line,
 // because a program may close descriptors that are not its own. If it cannot be written, that is
 // said once, and nothing else changes. Any thread may write a line.
 #pragma once

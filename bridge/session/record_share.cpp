@@ -54,11 +54,11 @@ std::string RecordShare::in_words() const {
          std::to_string(bytes_) + " of " + all + ", for " + std::to_string(size_) + " ranks)";
 }
 
-void RecordShare::tell_of(const SpanOfEntries& spans, uint64_t step) noexcept {
+void RecordShare::warn_of(const SpanOfEntries& spans, uint64_t step) noexcept {
   if (spans.cause() != SpanOfEntries::Cause::limit) return;
-  const bool is_end = spans.is_full() && !told_of_end_;
-  if (!is_end && (told_of_spans_ || !spans.is_longer())) return;
-  (is_end ? told_of_end_ : told_of_spans_) = true;
+  const bool is_end = spans.is_full() && !warned_of_end_;
+  if (!is_end && (warned_of_spans_ || !spans.is_longer())) return;
+  (is_end ? warned_of_end_ : warned_of_spans_) = true;
   try {
     const std::string many = std::to_string(spans.steps());
     const std::string from = " from step " + std::to_string(step) + " on, ";

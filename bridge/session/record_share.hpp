@@ -35,13 +35,13 @@ class RecordShare {
   std::string in_words() const;
   // Says, once each, that more steps share an entry than configured, and that the share is used up.
   // step: the next one.
-  void tell_of(const SpanOfEntries& spans, uint64_t step) noexcept;
+  void warn_of(const SpanOfEntries& spans, uint64_t step) noexcept;
 
  private:
   const Config& config_;
   int rank_ = 0, size_ = 1;
   uint64_t bytes_ = 0;
-  bool told_of_spans_ = false, told_of_end_ = false;
+  bool warned_of_spans_ = false, warned_of_end_ = false;
 };
 
 }  // namespace perfield

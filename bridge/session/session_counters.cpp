@@ -76,7 +76,7 @@ void choose_counters(const Config& config) {
   if (!refused.empty()) warn_once_per_node("counters", sentence(refused));
 }
 
-void tell_of_counters() {
+void warn_of_counters() {
   Recorder& r = recorder();
   if (const uint64_t n = KernelCounters::refused_threads())
     warn_once_per_node(

@@ -12,6 +12,6 @@ namespace perfield {
 void choose_counters(const Config& config);
 
 // At the end: reports threads that were not counted, and counts that are estimates.
-void tell_of_counters();
+void warn_of_counters();
 
 }  // namespace perfield

@@ -44,9 +44,9 @@ constexpr size_t kFirstRoom = 64 * 1024;
 // before: big codes have thousands of sites.
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
 
-// Ranks on this node, as the launcher tells or by an equal share; -1: unknown.
+// Ranks on this node, as the launcher says or by an equal share; -1: unknown.
 int ranks_on_node() {
-  const Standing own = standing_of_rank();
+  const LaunchedRank own = launched_rank();
   if (own.size <= 1) return 1;
   if (own.local_size > 0 || own.nodes <= 0) return own.local_size;
   return (own.size + own.nodes - 1) / own.nodes;
@@ -299,7 +299,7 @@ void StepWriter::sites(bool is_last) {
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t left = share_.left_before_end(taken());
   if (text.size() > (is_last ? left : left / 4)) {
-    if (std::exchange(told_of_sites_, true)) return;
+    if (std::exchange(warned_of_sites_, true)) return;
     warn_once_per_node("limit-sites",
                        "the call sites of rank " + std::to_string(rank_) + " take " +
                            std::to_string(text.size()) + " bytes, too many for what is left of " +
@@ -335,7 +335,7 @@ bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
   const std::string trouble = files_.end(stream_);  // the node's last rank moves what is staged
   if (!trouble.empty()) warn_once_per_node("stage-end", trouble);
   close_files();
-  tell_of_end();
+  warn_of_end();
   return true;
 }
 
@@ -345,13 +345,13 @@ void StepWriter::finish(JsonObject entry, bool is_aborted) {
   definitions_.write_last(stream_);
   stream_.hurry();
   stream_.flush_or_miss();
-  definitions_.tell(stream_);
+  definitions_.share_written(stream_);
   if (sites_wait_) sites(true);
   if (sites_wait_) stream_.miss();
   entry.natural("bytes_written", stream_.bytes_written() + mesh.bytes_written());
   entry.natural("missing", stream_.missing()).natural("missing_of_mesh", mesh.missing());
   if (!is_aborted) {
-    // Each rank for itself: an error in writing back the node's file is told to each descriptor
+    // Each rank for itself: an error in writing back the node's file is reported to each descriptor
     // that was open then, and ranks of one file do not wait for one another long (docs/faults.md).
     const int of_stream = stream_.sync(), of_mesh = mesh.sync();
     end_.sync = of_stream && of_stream != ENOTSUP ? of_stream : of_mesh;
@@ -374,7 +374,7 @@ void StepWriter::close_files() {
     if (const int trouble = file->close()) end_.close = trouble;
 }
 
-void StepWriter::tell_of_end() {
+void StepWriter::warn_of_end() {
   if (end_.missing)
     warn_once_per_node("missing", std::to_string(end_.missing) + " entries of rank " +
                                       std::to_string(rank_) + " are missing in " + run_.path +
@@ -433,14 +433,14 @@ void StepWriter::flush_when_due() noexcept {
   flush();
   const bool longer = write_pace_.wants_longer_spans();
   if (longer) spans_.lengthen();
-  tell_of_slow_writing(longer);
+  warn_of_slow_writing(longer);
 }
 
-void StepWriter::tell_of_slow_writing(bool longer) noexcept {
+void StepWriter::warn_of_slow_writing(bool longer) noexcept {
   const double usual_ms = double(write_pace_.usual_ns()) * 1e-6;
   const double apart_s = double(write_pace_.apart_ns()) * 1e-9;
   const bool gathers = apart_s > config_.flush_seconds && config_.flush_seconds > 0;
-  if ((!gathers || gathering_told_) && (!longer || spans_told_)) return;
+  if ((!gathers || warned_of_gathering_) && (!longer || warned_of_spans_)) return;
   try {
     char begin[160];
     snprintf(begin, sizeof begin, " takes %.3g ms, and perfield spends 0.5 %% of the time on it; ",
@@ -451,7 +451,7 @@ void StepWriter::tell_of_slow_writing(bool longer) noexcept {
                                   "there until the program ends"
                                 : "; a faster directory for stage would mend that";
     if (longer) {
-      spans_told_ = gathering_told_ = true;
+      warned_of_spans_ = warned_of_gathering_ = true;
       warn_once_per_node(
           "slow-writing-spans",
           writing + "even a megabyte of entries at once is too little for that, so from now on " +
@@ -461,7 +461,7 @@ void StepWriter::tell_of_slow_writing(bool longer) noexcept {
     } else {
       char seconds[32];
       snprintf(seconds, sizeof seconds, "%.3g s", apart_s);
-      gathering_told_ = true;
+      warned_of_gathering_ = true;
       warn_once_per_node("slow-writing",
                          writing + "so entries are gathered for up to " + seconds +
                              ", at most a megabyte, which is what a killed rank loses" + end);
@@ -486,17 +486,17 @@ void StepWriter::check_staging(uint64_t step) noexcept {
 }
 
 // Nothing is known to be lost yet: what could not be written is tried again.
-void StepWriter::tell_of_failures(uint64_t step) {
-  if (stream_.error() && !failure_told_) {
-    failure_told_ = true;
+void StepWriter::warn_of_failures(uint64_t step) {
+  if (stream_.error() && !warned_of_failure_) {
+    warned_of_failure_ = true;
     warn_once_per_node(
         "writing", "writing to " + run_.path + " failed in step " + std::to_string(step) + " (" +
                        strerror(stream_.error()) +
                        "); perfield tries again, at last once a minute; what was written can be "
                        "read, the program runs on");
   }
-  if (mesh_.file().error() && !mesh_failure_told_) {
-    mesh_failure_told_ = true;
+  if (mesh_.file().error() && !warned_of_mesh_failure_) {
+    warned_of_mesh_failure_ = true;
     warn_once_per_node("mesh-writing", "writing the mesh or fields to " + run_.path +
                                            " failed in step " + std::to_string(step) + " (" +
                                            strerror(mesh_.file().error()) +
@@ -509,7 +509,7 @@ bool StepWriter::works(uint64_t step) noexcept {
   const bool works = !stream_.failed();
   if (works && !stream_.error() && !mesh_.file().error()) return true;
   try {
-    tell_of_failures(step);
+    warn_of_failures(step);
     if (works) return true;
     stream_.flush_or_miss();
     warn_once_per_node("writing-ended",

@@ -75,19 +75,19 @@ class StepWriter {
   // Reports failed writes. False, with a message, once nothing more can be written.
   bool works(uint64_t step) noexcept;
   // Says what record_limit changes. step: the next one.
-  void warn_of_spans(uint64_t step) noexcept { share_.tell_of(spans_, step); }
+  void warn_of_spans(uint64_t step) noexcept { share_.warn_of(spans_, step); }
 
  private:
   Taken taken() const noexcept;
   bool write_events(uint64_t step, EventsStart start, const LoggedEvent* events);
   void define();
   void check_staging(uint64_t step) noexcept;
-  void tell_of_failures(uint64_t step);
-  void tell_of_slow_writing(bool longer) noexcept;
+  void warn_of_failures(uint64_t step);
+  void warn_of_slow_writing(bool longer) noexcept;
   // What end() does where it may hang.
   void finish(JsonObject entry, bool is_aborted);
   void close_files();
-  void tell_of_end();
+  void warn_of_end();
 
   const Config& config_;
   InProcess& in_process_;
@@ -104,12 +104,12 @@ class StepWriter {
   RecordShare share_{config_};
   FieldsPace pace_;
   WritePace write_pace_;
-  bool gathering_told_ = false, spans_told_ = false;
+  bool warned_of_gathering_ = false, warned_of_spans_ = false;
   std::atomic<uint64_t> sites_ticks_{0};
   bool fields_end_ = false;  // no room for more of them
-  bool told_of_sites_ = false;
+  bool warned_of_sites_ = false;
   bool stage_failed_ = false;
-  bool failure_told_ = false, mesh_failure_told_ = false;
+  bool warned_of_failure_ = false, warned_of_mesh_failure_ = false;
   bool sites_wait_ = false;  // the newest entry of them is not in the stream
   struct {
     int write = 0, sync = 0, close = 0;  // errno

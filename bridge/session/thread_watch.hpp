@@ -2,8 +2,8 @@
 //
 // thread_watch.hpp - the threads of the program that compute: on which CPUs each may run, and how
 // long they were ready to run but had no CPU (the kernel's run delay). Used under the session's
-// lock. Never fails: what the kernel does not tell is not known. Wall time minus CPU time would not
-// do: it also holds sleep.
+// lock. Never fails: what the kernel does not report is not known. Wall time minus CPU time would
+// not do: it also holds sleep.
 #pragma once
 
 #include <sys/types.h>

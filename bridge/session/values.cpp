@@ -72,7 +72,7 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   for (const uint32_t id : named_) {
     const RegionDefinition& d = recorder.regions[id];
     facts.local[id] = int32_t(facts.regions.size());
-    facts.regions.push_back({stems_.of({d.name, d.place}), -1});  // blocks are not told apart
+    facts.regions.push_back({stems_.of({d.name, d.place}), -1});  // blocks are not distinguished
   }
 
   const Quantities& quantities = recorder.quantities;

@@ -23,7 +23,7 @@ namespace perfield {
 
 class StepValues {
  public:
-  // The world ranks with which this rank's exchange is told by arrays of their own.
+  // The world ranks with which this rank's exchange has arrays of their own.
   void focus_on(std::vector<int32_t> ranks) { focus_ = std::move(ranks); }
   // Keeps a step that has just closed.
   void closed(const unsigned char* body, size_t bytes) { last_.assign(body, body + bytes); }

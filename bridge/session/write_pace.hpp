@@ -8,7 +8,7 @@
 // system that becomes slow in the middle of a run is noticed after 0.1 s of writing, and a slow
 // start is forgotten. A write that takes longer than the credit is paid back before the next one.
 // Only when the entries find no room before that, a write comes early; if the last four were all
-// too dear for that rhythm, one hiccup is no excuse any more, and the spans must double. Each
+// too expensive for that rhythm, one hiccup is no excuse any more, and the spans must double. Each
 // doubling needs such a write of its own.
 #pragma once
 

@@ -54,7 +54,7 @@ class Arrivals {
   FoundWaiting find();
 
  private:
-  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and 20 to 60 MB to judge them
+  static constexpr size_t kMostEvents = size_t{1} << 17;  // 9 MB, and 20 to 60 MB to evaluate them
   static constexpr int64_t kFollowed = 64;                // steps across which delays are followed
   struct Log : waits::Log {
     bool is_used = false;  // in place of rows of that step alone

@@ -86,7 +86,7 @@ std::vector<std::vector<double>> excesses(const Table& table) {
   return above;
 }
 
-// The ranks that have most in all and cannot be told apart; none if that may be chance. Sets
+// The ranks that have most in all and cannot be distinguished; none if that may be chance. Sets
 // tested's chance and is_significant.
 std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   const double mean = table.sum() / double(table.n_ranks);

@@ -37,7 +37,7 @@ struct Differences {
   Pattern pattern = Pattern::chance;
   double ratio = 1;             // the largest rank of each step to the mean, over all steps
   double saved = 0;             // the sum of what the largest has above the mean
-  std::vector<size_t> most;     // fixed: the ranks that have most and cannot be told apart
+  std::vector<size_t> most;     // fixed: the ranks that have most and cannot be distinguished
   size_t n_in_turn = 0;         // different ranks that had most in some step
   double stay = 0;              // for how many steps in a row one had most, on average
   double chance = 1;            // that nothing but chance makes this pattern

@@ -33,7 +33,7 @@ struct DelayCosts {
 // The costs add up to the waiting of the exact states with a known cause. From a rank that waits to
 // one that it waits for, at most `most_steps` steps count; a chain of such ranks may reach back
 // further. Computation before a rank's first event is not seen, and between logged steps MPI calls
-// that no row tells count as computation.
+// that are in no row count as computation.
 //
 // A waits for B since both last met. B's lateness is divided by how much more than A it computed,
 // waited and communicated in that time. Its waiting is passed on to the states in which it waited.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings by their key. Their defaults stand in one table, which the measured program reads, too."""
+"""Settings by their key. Their defaults are in one table, which the measured program reads, too."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def focus_ranks(run: _WithRanks) -> tuple[tuple[int, ...], str]:
     """
     named = [int(word) for word in setting(run, "focus_ranks") if word.strip().isdecimal()]
     outside = ", ".join(str(rank) for rank in named if rank >= run.n_ranks)
-    told = (
+    note = (
         f"focus_ranks names {outside}, but this run has the ranks 0 to {run.n_ranks - 1}; they get no arrays"
     )
     there = dict.fromkeys(rank for rank in named if rank < run.n_ranks)
-    return tuple(there), told if outside else ""
+    return tuple(there), note if outside else ""
 
 
 def _value(key: str, column: str) -> Any:

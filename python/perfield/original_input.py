@@ -99,7 +99,7 @@ ADAPTOR = {
 def converted(paths: list[Path]) -> tuple[str, list[str]]:
     """Returns the text of a perfield.toml and a list of errors, a sentence each.
 
-    paths : the plug-in's file, its adaptor's, or both; their keys tell which is which. A file that cannot
+    paths : the plug-in's file, its adaptor's, or both; their keys say which is which. A file that cannot
     be read is one of the errors.
     """
     names = " and ".join(path.name for path in paths)

@@ -10,7 +10,7 @@ import sys
 
 
 def follow() -> None:
-    """Measures the functions that `regions` and `step_region` name; what fails is told, not raised."""
+    """Measures the functions that `regions` and `step_region` name; what fails is printed, not raised."""
     try:
         from perfield import _recorder
 

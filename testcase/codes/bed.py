@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """FEniCSx 0.5: heat in a channel, with reactions in a round bed at its left end, into out/heat.pvd.
 
-The reactions need many points of integration, so cells in the bed are dear. FEniCSx gives each rank as many
-cells as the others and cannot know that.
+The reactions need many points of integration, so cells in the bed are expensive. FEniCSx gives each rank as
+many cells as the others and cannot know that.
 
 mpirun -n 4 /usr/bin/python3 bed.py
 """

@@ -71,13 +71,13 @@ def make_pages(pages: Sequence[Page], folder: Path) -> list[str]:
     """Makes pages in a folder; returns the numbers of those that cannot be made here."""
     works = [Work(page, reason=page.why_not) for page in pages]
     for work in works:
-        with _told(work):
+        with _reporting(work):
             panels = work.page.panels if not work.reason else ()
             work.made = [made_run(panel, folder) for panel in panels]
     missing = [work for work in works if work.reason]
     works = [work for work in works if not work.reason and not is_made(work, folder)]
     for work in works:
-        with _told(work):
+        with _reporting(work):
             say(f"pictures of page {work.page.number}: {work.page.title}")
             work.jobs = jobs_of(work, folder)
     draw([job for work in works for job in work.jobs])
@@ -102,7 +102,7 @@ def made_run(panel: Panel, folder: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def _told(work: Work) -> Iterator[None]:
+def _reporting(work: Work) -> Iterator[None]:
     """Turns the errors that a page may meet into the reason why it is not made."""
     try:
         yield
@@ -253,9 +253,9 @@ def draw(jobs: Sequence[dict[str, Any]]) -> None:
     if not jobs:
         return
     with display() as number, tempfile.TemporaryDirectory(prefix="perfield-gallery-") as place:
-        told = Path(place, "job.json")
-        told.write_text(json.dumps({"panels": jobs}), encoding="utf-8")
-        command = [sys.executable, str(HERE / "draw.py"), str(told)]
+        reported = Path(place, "job.json")
+        reported.write_text(json.dumps({"panels": jobs}), encoding="utf-8")
+        command = [sys.executable, str(HERE / "draw.py"), str(reported)]
         environment = {**os.environ, "DISPLAY": number}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         by_file = {job["file"]: job for job in jobs}

@@ -607,7 +607,7 @@ PAGES = (
     Page(
         "S.1",
         "Not in the dissertation: a shock before a step, at Mach 3",
-        "The flow comes in at Mach 3 from the left; a shock stands before the step. All ranks compute alike.",
+        "The flow comes in at Mach 3 from the left; a shock is before the step. All ranks compute alike.",
         (
             Panel("shock-each", "geometry", ("p",), "pressure", step="last"),
             Panel(

@@ -21,7 +21,7 @@ SOURCE = (
 )
 MEASURED = (
     "18 ranks as in the paper; each step is a timed sleep, since 18 ranks share the cores of this machine. "
-    "Short waits between the sleeps are those of ranks that wake late. The model starts where the phases "
+    "Short waits between the sleeps are those of ranks that resume late. The model starts where the phases "
     "spread most within a twentieth of the time. Its wave is slower than the measured one: its coupling is "
     "divided by P, and a steep tanh pulls no harder over ten periods than over one."
 )

@@ -20,10 +20,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge import Verdict, judged
 from plant import PROBLEMS, REGIONS, Plant, drawn
 from rich.console import Console
 from rich.table import Table
+from verdict import Verdict, verdict_of
 
 import perfield
 from perfield.report import report
@@ -95,16 +95,16 @@ def lateness(folder: Path) -> float:
 
 
 def hunted(plant: Plant, programs: Path, folder: Path, tries: int = TRIES) -> Hunted:
-    """Runs one plant and judges the report. A run that a busy machine spoils is made again.
+    """Runs one plant and checks the report. A run that a busy machine spoils is made again.
 
-    tries : of a run; 0: judge the one that is there.
+    tries : of a run; 0: check the one that is there.
     """
     for _ in range(tries):
         measure(plant, programs, folder)
         if lateness(folder) <= LATE:
             break
     findings = report(perfield.open(folder / "perfield-run")).findings
-    return Hunted(plant, judged(plant, findings), lateness(folder))
+    return Hunted(plant, verdict_of(plant, findings), lateness(folder))
 
 
 def table(all_hunted: Iterable[Hunted]) -> Table:
@@ -138,7 +138,7 @@ def main() -> int:
     parser.add_argument("seeds", type=seeds_of, help="3, 1-60 or 1,5,7-9")
     parser.add_argument("--problem", choices=[*PROBLEMS, "none"], default="", help="plant this one")
     parser.add_argument("--program", choices=sorted(REGIONS), default="", help="in this program")
-    parser.add_argument("--kept", action="store_true", help="judge the runs of an earlier hunt")
+    parser.add_argument("--kept", action="store_true", help="check the runs of an earlier hunt")
     parser.add_argument("--folder", type=Path, default=Path("build/hunt"), help="for programs and runs")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
@@ -149,8 +149,10 @@ def main() -> int:
         run_folder = folder / f"{plant.program}-{plant.problem}-{seed}"
         all_hunted.append(hunted(plant, programs, run_folder, 0 if arguments.kept else TRIES))
         right = "right" if all_hunted[-1].verdict.is_right else "WRONG"
-        told = f"seed {seed}: {plant.problem} in {plant.program}: {right} (late {all_hunted[-1].late:.0%})"
-        print(told, file=sys.stderr, flush=True)
+        sentence = (
+            f"seed {seed}: {plant.problem} in {plant.program}: {right} (late {all_hunted[-1].late:.0%})"
+        )
+        print(sentence, file=sys.stderr, flush=True)
     Console(width=None if sys.stdout.isatty() else 160).print(table(all_hunted))
     n_right = sum(one.verdict.is_right for one in all_hunted)
     print(f"{n_right} of {len(all_hunted)} right; the target is {TARGET:.0%}")

@@ -11,7 +11,7 @@ REGIONS = {  # of each program, those that compute
     "particles": ("push", "deposit", "field"),
     "plate": ("sweep", "source"),
 }
-FEWEST_TIMES = 4  # that a run writes output; two are too few to tell whether these steps are longer
+FEWEST_TIMES = 4  # that a run writes output; two are too few to know whether these steps are longer
 MOST_RANKS = {"stencil": 12, "particles": 12, "plate": 8}  # Python takes long to start
 
 

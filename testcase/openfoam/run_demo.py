@@ -39,8 +39,8 @@ def run_measured(name: str, folder: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-    told = [line for line in result.stderr.splitlines() if not line.startswith("look ")]
-    print("\n".join(told), flush=True)  # render prints how to look, relative to its folder
+    printed = [line for line in result.stderr.splitlines() if not line.startswith("look ")]
+    print("\n".join(printed), flush=True)  # render prints how to look, relative to its folder
     if result.returncode == 0:
         result = subprocess.run([PERFIELD, *render[1:]], env=environment())
     if result.returncode != 0:

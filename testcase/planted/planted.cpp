@@ -112,7 +112,7 @@ class Planted {
   }
 
  private:
-  // share: of the work of a usual step.
+  // share: of the work of an ordinary step.
   void work(double share) {
     double seconds = share * kCellSeconds * kEdgeCells * kEdgeCells * double(cells_along_z_);
     if (case_ == "cost" && ranks_.rank == 2) seconds *= 3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // main.cpp - reads the command line, solves, and says what came out. Exits with 1 if the first
-// solve did not converge without being told to end, and with 2 if the command is wrong.
+// solve did not converge without a request to end, and with 2 if the command is wrong.
 #include <petscksp.h>
 
 #include <cstdio>
@@ -22,7 +22,7 @@ int run(const poisson::Options& options, int rank) {
     return 0;
   }
   solver.run();
-  if (rank == 0) std::fputs(solver.told().c_str(), stdout);
+  if (rank == 0) std::fputs(solver.in_words().c_str(), stdout);
   if (!options.output.empty()) solver.write(options.output);
   return solver.converged() || options.matvecs > 0 ? 0 : 1;
 }

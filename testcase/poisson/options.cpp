@@ -31,7 +31,7 @@ mesh
 how a rank hides messages behind its inner elements
   --method NAME         fixed: alpha of them stay before the mirror elements.
                         dynamic: alpha follows the waits (Algorithm 3 of the paper).
-                        test: MPI_Testall tells when the input is there; E1 ends then.
+                        test: MPI_Testall says when the input is there; E1 ends then.
                         polled: as fixed, with the calls of test: what polls alone change.
                         gather-scatter: the vectors of the solver hold the ghosts, too, so that
                         both messages follow the mirror elements (fixed)

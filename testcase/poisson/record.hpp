@@ -9,7 +9,7 @@
 
 namespace poisson {
 
-enum Phase : std::int32_t {  // where a MatVec stands in a preconditioned iteration
+enum Phase : std::int32_t {  // where a MatVec is in a preconditioned iteration
   kNone = 0,
   kPreSmoothing = 1,
   kPostSmoothing = 2,

@@ -347,7 +347,7 @@ void Solver::write(const std::string& directory) const {
                  "; choose another --output, or make room on its disk");
 }
 
-std::string Solver::told() const {
+std::string Solver::in_words() const {
   std::ostringstream text;
   text << "poisson: " << (is_octree() ? std::to_string(n_elements_[0]) : times(box_.elements))
        << (n_elements_[0] == 1 ? " element of order " : " elements of order ") << box_.order

@@ -31,7 +31,7 @@ class Solver {
   // The record and study.json.
   void write(const std::string& directory) const;
   // What rank 0 prints.
-  std::string told() const;
+  std::string in_words() const;
   bool converged() const { return first_.converged; }
 
  private:

@@ -2,7 +2,7 @@
 //
 // splitting.hpp - how a rank divides its inner elements into E1, which hides the input messages,
 // and E2, which hides the output messages. |E1| = floor(alpha n). Each method is one class; the
-// operator asks it before a MatVec and tells it after that what happened.
+// operator asks it before a MatVec and reports to it what happened.
 // Source: Heldman, Rudi and Bessac, ICS '25, section 2.4 and Algorithm 3.
 #pragma once
 
@@ -37,7 +37,7 @@ struct SplittingOptions {
 };
 
 // fixed: alpha stays. dynamic: alpha follows the waits. test: E1 ends when the input has arrived.
-// polled: as fixed, with the polls of test, to tell what polls alone change.
+// polled: as fixed, with the polls of test, to show what polls alone change.
 std::unique_ptr<Splitting> make_splitting(const SplittingOptions& options);
 
 }  // namespace poisson

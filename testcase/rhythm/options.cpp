@@ -25,7 +25,7 @@ who sends to whom
                         bidirectional, 1,-1,-2 and others reach farther (1)
   --bytes N             size of a message, at least 16 (what the program needs). MPI
                         sends a short message eagerly: the sender goes on. For a long one sender
-                        and receiver meet (rendezvous). README.md tells from which size on
+                        and receiver meet (rendezvous). README.md says from which size on
   --waits               wait for each message by its own MPI_Wait, not for all by one MPI_Waitall
 
 what disturbs
@@ -102,7 +102,7 @@ void check_delay(const Delay& delay, const Options& options, int n_ranks) {
   if (delay.step < first || delay.step > options.steps)
     throw Misuse("--delay names step " + std::to_string(delay.step) + ", but must name one of " +
                  std::to_string(first) + " to " + std::to_string(options.steps) +
-                 (first > 1 ? " (the steps before it tell how long a period is)" : ""));
+                 (first > 1 ? " (the steps before it show how long a period is)" : ""));
   if (!(delay.periods > 0)) throw Misuse("--delay needs more than 0 periods");
 }
 

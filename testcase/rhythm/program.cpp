@@ -139,8 +139,8 @@ class Loop {
 };
 
 // Prints on rank 0; returns whether all is right.
-bool tell(const Program& program, const Options& options, Ranks ranks, const Exchange& exchange,
-          Work& work) {
+bool report(const Program& program, const Options& options, Ranks ranks, const Exchange& exchange,
+            Work& work) {
   const long mine[2] = {exchange.received(), exchange.wrong()};
   long all[2];
   MPI_Allreduce(mine, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
@@ -186,7 +186,7 @@ int run(int argc, char** argv, const Program& program) {
       start_together();
       perfield_initialize();
       for (int number = 1; number <= options.steps; ++number) loop.step(number);
-      status = tell(program, options, ranks, exchange, *work) ? 0 : 1;
+      status = report(program, options, ranks, exchange, *work) ? 0 : 1;
     }
   } catch (const Misuse& misuse) {  // on all ranks alike
     status = 2;

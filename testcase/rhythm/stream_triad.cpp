@@ -3,7 +3,7 @@
 // STREAM Triad: a = b + s c. It is bound by memory: two loads, one store and two operations per
 // element, so ranks that share a memory bus slow each other down.
 //
-// After each step a and b change places, so that the numbers tell how many steps ran:
+// After each step a and b change places, so that the numbers show how many steps ran:
 // b = 1 + steps s c. All of these are short binary fractions, hence exact.
 #include "program.hpp"
 

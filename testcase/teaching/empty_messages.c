@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks stand in a row, and each has values for its neighbours only. But the author of the exchange
+// Ranks are in a row, and each has values for its neighbours only. But the author of the exchange
 // took all ranks for partners.
 //
 //   empty_messages         each rank sends to all others: to most of them a message without bytes

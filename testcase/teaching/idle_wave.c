@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks stand in a row. In each step a rank works 20 ms, then swaps a number with both neighbours.
+// Ranks are in a row. In each step a rank works 20 ms, then swaps a number with both neighbours.
 // Nothing else couples them. Once, in step 20, there are 400 ms of extra work: a table to sort.
 //
 //   idle_wave           rank 4 sorts the table alone

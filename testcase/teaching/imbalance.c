@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   int left = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   int right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
 
-  // Tell perfield where this strip lies: its first and last column, row and layer of points.
+  // Say to perfield where this strip lies: its first and last column, row and layer of points.
   int first = 0;
   for (int other = 0; other < rank; ++other) first += columns[other];
   int64_t points[6] = {first, first + columns[rank], 0, ROWS, 0, 0};

@@ -41,10 +41,10 @@ def make(program: Path, folder: Path, scenario: str) -> str:
     with Image.open(picture) as image:
         small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     small.save(picture, optimize=True)
-    told = subprocess.run(
+    printed = subprocess.run(
         ["perfield", "info", run, "--waits", "1"], check=True, capture_output=True, text=True
     ).stdout
-    return "\n".join(line for line in told.splitlines() if line.endswith("."))
+    return "\n".join(line for line in printed.splitlines() if line.endswith("."))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_output_stands_out_above_steady_writing():
     assert np.flatnonzero(output_steps(written)).tolist() == [19, 39]
 
 
-def test_file_time_tells_output_where_bytes_are_unknown():
+def test_file_time_says_output_where_bytes_are_unknown():
     seconds = every_20th() * 1e-6
     kinds = kinds_of_steps(steady(), np.full((40, 4), np.nan), seconds)
     assert np.flatnonzero(kinds.is_output).tolist() == [19, 39]

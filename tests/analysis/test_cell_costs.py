@@ -41,7 +41,7 @@ def test_costs_of_no_cell_at_all_are_refused():
         filled(np.array([np.nan, 2.0]), np.array([3, 0]))
 
 
-def test_whole_weights_keep_ratios_and_tell_their_unit():
+def test_whole_weights_keep_ratios_and_say_their_unit():
     costs = np.array([1e-6, 2e-6, 4.5e-6])
     weights, unit_s = whole_weights(costs, np.array([100, 100, 100]))
     assert weights * unit_s == pytest.approx(costs, rel=2e-3)  # a thousandth of the mean is the unit

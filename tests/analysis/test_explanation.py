@@ -34,7 +34,7 @@ def test_a_cause_that_is_not_known_everywhere_explains_nothing():
     assert cost_of_cells(compute, differences(compute), cells) is None
 
 
-def test_cells_on_dear_ranks_cost_more_where_their_number_is_equal():
+def test_cells_on_costly_ranks_cost_more_where_their_number_is_equal():
     compute = noisy([1, 1, 3, 1])
     cost = cost_of_cells(compute, differences(compute), np.full((40, 4), 64.0))
     assert cost.are_alike and cost.costs_more and not cost.may_explain
@@ -54,13 +54,13 @@ def test_tables_of_another_shape_are_refused():
         explanation(compute, differences(compute), {"cells": CELLS[:, :3]})
 
 
-def test_cells_without_dear_ranks_are_refused():
+def test_cells_without_costly_ranks_are_refused():
     compute = noisy([1, 1, 1, 1])
     with pytest.raises(ValueError, match="most is empty"):
         cost_of_cells(compute, differences(compute), CELLS)
 
 
-def test_dear_ranks_outside_the_table_are_refused():
+def test_costly_ranks_outside_the_table_are_refused():
     compute = noisy([1, 2, 1, 1])
     found = dataclasses.replace(differences(compute), most=(1, 4))
     with pytest.raises(ValueError, match="most names column 4; the table has 4"):
@@ -72,7 +72,7 @@ def test_regions_without_their_shares_are_refused():
         regions_to_report([1.0, 2.0], [0.5], 10.0, 10.0)
 
 
-def test_regions_worth_telling_come_dearest_first_without_those_that_hold_all():
+def test_regions_worth_telling_come_costliest_first_without_those_that_hold_all():
     assert regions_to_report([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0, 50.0) == [1, 2]
     assert regions_to_report([4.0], [0.99], 100.0, 50.0) == [0]
     assert regions_to_report([4.0], [0.5], 100.0, 0.9) == []

@@ -40,7 +40,7 @@ def test_a_row_of_ranks_becomes_a_line_from_left_to_right():
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (8, 6), (3, 9)])
-def test_neighbours_of_a_grid_stand_nearest_to_each_other(shape):
+def test_neighbours_of_a_grid_are_nearest_to_each_other(shape):
     n_ranks, first, second = grid(*shape)
     places = placed(n_ranks, first, second)
     distances = np.linalg.norm(places[:, None] - places[None], axis=2)
@@ -68,7 +68,7 @@ def test_a_ring_becomes_a_ring():
     ],
     ids=["cube", "torus", "many", "all with all", "star"],
 )
-def test_no_two_ranks_stand_in_one_place(graph):
+def test_no_two_ranks_are_in_one_place(graph):
     assert pdist(placed(*graph)).min() > 0.99 * APART
 
 

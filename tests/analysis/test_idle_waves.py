@@ -173,13 +173,13 @@ def test_unknown_steps_of_a_rank_do_not_hide_a_wave():
 
 @pytest.mark.parametrize(("edges", "n"), [(chain(8), 8), (chain(8, (1, -1)), 8), (mesh(4, 4), 16)])
 def test_noise_alone_makes_no_wave(edges, n):
-    told = [
+    reported = [
         (noise, seed)
         for noise in (0.02, 0.3, 1.0)
         for seed in range(30)
         if waves(60, n, edges, noise=noise, seed=seed)
     ]
-    assert not told
+    assert not reported
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_product_of_the_factors_is_the_efficiency():
     assert found.load_balance[-1] == pytest.approx((1 / 8) / (0.1 + 0.9 / 8))
 
 
-def test_output_steps_are_left_out_and_told():
+def test_output_steps_are_left_out_and_reported():
     runs = []
     for n in (1, 2, 4):
         run = measured(n)
@@ -82,7 +82,7 @@ def test_region_of_some_steps_costs_its_share_of_a_step():
     assert scaling(runs).regions["sometimes"].time_s == pytest.approx([0.2, 0.1])
 
 
-def test_region_that_a_run_never_entered_is_told():
+def test_region_that_a_run_never_entered_is_reported():
     runs = [measured(1), measured(2), measured(4, regions={})]
     found = scaling(runs)
     assert found.regions["serial"].n_ranks.tolist() == [1, 2]
@@ -109,7 +109,7 @@ def test_unknown_memory_and_compute_time_are_nan():
     assert found.steps.speedup[-1] > 1
 
 
-def test_ranks_that_share_cores_are_told_once():
+def test_ranks_that_share_cores_are_reported_once():
     words = "{} ranks on 2 PUs, unbound: times contain the scheduler"
     runs = [measured(n, sharing=words.format(n) if n > 2 else "") for n in (8, 1, 2, 4)]
     (note,) = scaling(runs).notes

@@ -47,7 +47,7 @@ def test_interval_stays_within_0_and_1():
         assert 0 <= found.low <= found.serial_share <= found.high <= 1
 
 
-def test_times_that_no_law_describes_are_told():
+def test_times_that_no_law_describes_are_reported():
     assert not fit(SIZES, np.array([1.0, 0.6, 1.0, 2.0, 4.0]), STRONG).holds
 
 

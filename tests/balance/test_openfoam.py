@@ -108,7 +108,7 @@ def test_fields_of_ranks_are_read_back_by_vtk(case, costs):
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([1.6e-6, 1e-3])
 
 
-def test_collated_pieces_tell_the_same(case, costs):
+def test_collated_pieces_say_the_same(case, costs):
     collate(case, 2)
     assert whole_case_costs(case, costs, 1.0)[""].tolist() == [2e-3, 1e-3, 2e-3, 1e-3, 2e-3]
     with pytest.raises(
@@ -135,9 +135,9 @@ def test_each_region_of_the_mesh_gets_its_field(tmp_path):
 def test_changed_mesh_is_written_for_redistribute_par(case):
     write_mesh(case / "processor0/1/polyMesh", 0, cells=7)
     costs = costs_of([7, 3])
-    with pytest.raises(BalanceError, match=r"rank 0 began with 2 cells and has 7.*--redistribute") as told:
+    with pytest.raises(BalanceError, match=r"rank 0 began with 2 cells and has 7.*--redistribute") as error:
         whole_case_costs(case, costs, 1.0)
-    assert "has changed since it was divided" in str(told.value)
+    assert "has changed since it was divided" in str(error.value)
     fields = divided_case_fields(case, costs, 1.0)
     assert [field.n_cells for field in fields] == [7, 3]
     assert [field.file.parent.name for field in fields] == ["1", "1"]

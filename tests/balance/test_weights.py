@@ -18,7 +18,7 @@ from perfield.pictures.blocks import dataset_of
 
 @pytest.fixture
 def costs():
-    """Two cubes of 27 cells, the cells of the second three times as dear; a third rank has no cells."""
+    """Two cubes of 27 cells, the cells of the second three times as costly; a third rank has no cells."""
     return CellCosts(
         rank=np.array([0, 1]),
         block=np.array([0, 0]),
@@ -59,7 +59,7 @@ def test_metis_weights_alone_are_one_per_cell(costs, tmp_path):
     assert (tmp_path / "vwgt").read_text().split() == ["500"] * 27 + ["1500"] * 27
 
 
-def test_parmetis_files_tell_the_distribution_and_weights_of_each_rank(costs, tmp_path):
+def test_parmetis_files_say_the_distribution_and_weights_of_each_rank(costs, tmp_path):
     write_parmetis(tmp_path, costs)
     assert (tmp_path / "vtxdist.txt").read_text().split() == ["0", "27", "54", "54"]
     weights = [(tmp_path / f"vwgt.{rank}.txt").read_text().split() for rank in range(3)]

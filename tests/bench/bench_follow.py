@@ -42,7 +42,7 @@ def follow(run: Path, *options: object) -> tuple[float, float]:
 def speeds(run: Path, most: int, *options: object) -> list[tuple[float, float]]:
     """Frames per second of CPU time and of wall time, without the start, once for each repetition.
 
-    most : number of frames; a second run of a fifth of them tells the start.
+    most : number of frames; a second run of a fifth of them says the start.
     """
     found = []
     for _ in range(REPEATS):

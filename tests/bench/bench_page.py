@@ -63,7 +63,7 @@ def _load(address: str, place: Path) -> float:
         tab.visit(address)
         while (taken := tab.value(USABLE)) is None:
             time.sleep(0.2)  # asking costs time, too
-        assert not tab.told, tab.told
+        assert not tab.complaints, tab.complaints
         return taken / 1000
 
 

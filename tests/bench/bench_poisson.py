@@ -52,11 +52,11 @@ def main() -> None:
         for n_ranks in sorted({1, len(os.sched_getaffinity(0))}):
             for order in (1, 4):
                 words = [arguments.size // order, order, arguments.repeats]
-                told = run(n_ranks, program, *words, measured=False).splitlines()
+                reported = run(n_ranks, program, *words, measured=False).splitlines()
                 on = f"order {order}, {n_ranks} {'rank' if n_ranks == 1 else 'ranks'}"
-                for line in told[1:]:
+                for line in reported[1:]:
                     way, _, seconds = line.partition(":")
-                    rates = [int(told[0]) / float(word) / n_ranks / 1e6 for word in seconds.split()]
+                    rates = [int(reported[0]) / float(word) / n_ranks / 1e6 for word in seconds.split()]
                     figure(f"MatVec by {way}, {on}", rates, "million nodes/s of a core", target=None)
 
 

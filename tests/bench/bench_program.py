@@ -47,7 +47,7 @@ def own_seconds(run: Path, region_ns: float, call_ns: float) -> tuple[float, flo
     """perfield's CPU time and the program's, both in s, and the number of messages sent, over all ranks.
 
     Closings count by their median, separately for those that stored fields: a closing during which the rank
-    lost its core tells nothing about perfield.
+    lost its core says nothing about perfield.
     """
     own = cpu = messages = 0.0
     for stream in (run / "stream").glob("*.pf"):

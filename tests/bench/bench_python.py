@@ -84,8 +84,8 @@ def main() -> None:
             ("test", "Python: a counted MPI call (Request.Test), added", two_reads + CALL_NS),
             ("message", "Python: a call with two messages (Sendrecv to itself), added", None),
         ):
-            usual = statistics.median(bare[what])
-            figure(label, [value - usual for value in seen[what]], "ns", target=target)
+            ordinary = statistics.median(bare[what])
+            figure(label, [value - ordinary for value in seen[what]], "ns", target=target)
         plain = statistics.median(bare["plain"])
         for label, values in (
             ("Python: a decorated function, added", seen["decorated"]),

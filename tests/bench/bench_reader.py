@@ -90,7 +90,7 @@ class Reading:
         opening = "opening a run and making its frames"
         self.note(opening, everything, lambda: list(perfield.open(path).frames()))
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Prints the figures."""
         targets = {"decoding step entries": 300_000, "step entries to all columns": 200_000}
         targets |= {"frames, one by one": 100_000}
@@ -113,7 +113,7 @@ def main() -> None:
             for reading in forms:
                 reading.read()
         for reading in forms:
-            reading.tell()
+            reading.report()
         for what, values in forms[1].rates.items():
             ratios = [packed / full for packed, full in zip(values, forms[0].rates[what])]
             target = 1 if what == "decoding step entries" else None

@@ -17,7 +17,7 @@ from report import figure
 REPEATS = 3
 MOST_S, MOST_GB = 10.0, 2.0
 
-JUDGE = """
+EVALUATE = """
 import json, sys, time
 import numpy as np
 import xarray as xr
@@ -37,12 +37,12 @@ start = time.process_time()
 found = phases(stamps)
 made = time.process_time()
 r = order_parameter(found.phase)
-judged = time.process_time()
+evaluated = time.process_time()
 assert found.phase.shape == (ranks, steps) and r.shape == (steps,), (found.phase.shape, r.shape)
 assert np.isfinite(r).all() and abs(r[0] - 1) < 1e-9, r
 # Not ru_maxrss, which counts the process that started this one.
 peak_kb = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps([made - start, judged - made, peak_kb * 1.024e-6]))
+print(json.dumps([made - start, evaluated - made, peak_kb * 1.024e-6]))
 """
 
 
@@ -55,8 +55,10 @@ def main() -> None:
     size = [str(arguments.ranks), str(arguments.steps)]
     rows = []
     for _ in range(REPEATS):
-        told = subprocess.run([sys.executable, "-c", JUDGE, *size], check=True, stdout=subprocess.PIPE).stdout
-        rows.append(json.loads(told))
+        printed = subprocess.run(
+            [sys.executable, "-c", EVALUATE, *size], check=True, stdout=subprocess.PIPE
+        ).stdout
+        rows.append(json.loads(printed))
     phase_s, order_s, peak_gb = zip(*rows)
     of = f"of {arguments.ranks:,} ranks x {arguments.steps:,} steps"
     figure(f"phases {of}", phase_s, "s", target=None)

@@ -52,13 +52,13 @@ def main() -> None:
         for rate, target in ((RATE, MOST_CPU), (10 * RATE, None)):
             ratios = [100 * (with_ / without - 1) for with_, without in zip(spent[rate], spent[0])]
             figure(f"CPU time added at {rate:,} samples per second", ratios, "%", target=target)
-        dear = statistics.median(spent[10 * RATE]) - bare
+        costly = statistics.median(spent[10 * RATE]) - bare
         run = perfield.open(folder / f"{10 * RATE}-0" / "perfield-run")
         taken = run.sampled.n_samples
-        figure("CPU time of a sample", [dear / taken * 1e6], "µs", target=None)
+        figure("CPU time of a sample", [costly / taken * 1e6], "µs", target=None)
         figure(
             f"CPU time at {RATE} samples per second, by that",
-            [dear / taken * RATE * 100],
+            [costly / taken * RATE * 100],
             "%",
             target=MOST_CPU,
         )

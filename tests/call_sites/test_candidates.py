@@ -243,7 +243,7 @@ def test_rank_without_sites_leaves_its_group_without_candidates():
     assert candidates(run_of([site("Allreduce", "a", 10)], [])) == []
 
 
-def test_sites_of_one_call_get_as_many_digits_as_tell_them_apart():
+def test_sites_of_one_call_get_as_many_digits_as_distinguish_them():
     rows = [
         site("Send", "3f2a1", 2),
         site("Send", "3f2a2", 2),

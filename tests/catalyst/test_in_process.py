@@ -84,13 +84,13 @@ EVERYWHERE = pytest.param(0, id="ParaView everywhere", marks=pytest.mark.long)
 
 @pytest.mark.parametrize("ranks", [EVERYWHERE, pytest.param(1, id="ParaView on rank 0")])
 def test_focus_ranks_have_the_same_arrays_inside_and_afterwards(in_process, program, ranks):
-    """Rank 7 does not exist: that is told once, and all else is there."""
+    """Rank 7 does not exist: that is reported once, and all else is there."""
     built = program(EXCHANGE, WINDOW)
     settings = {"PERFIELD_FOCUS_RANKS": "2,0,7", "PERFIELD_FIELDS_EVERY": "1"}
     result = in_process(built, n=3, ranks=ranks, env=settings)
     assert result.returncode == 0, result.stderr
-    told = [line for line in result.stderr.splitlines() if line.startswith("perfield: focus_ranks")]
-    assert len(told) == 1 and "names 7" in told[0] and "the ranks 0 to 2" in told[0]
+    printed = [line for line in result.stderr.splitlines() if line.startswith("perfield: focus_ranks")]
+    assert len(printed) == 1 and "names 7" in printed[0] and "the ranks 0 to 2" in printed[0]
     folder = result.cwd / "perfield-run"
     extracts.assert_as_afterwards(folder, range(3), n_pieces=3, focus=(2, 0))
     piece = extracts.arrays(extracts.pieces(folder, 1)[0])

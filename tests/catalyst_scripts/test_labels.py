@@ -126,7 +126,7 @@ result = [visible, len(pv.GetSources()) - sources]
 
 
 def test_labels_leave_a_place_free_if_they_can(tmp_path):
-    """They stand beside the place, with a line into it; without other room they stand in it."""
+    """They are beside the place, with a line into it; without other room they are in it."""
     script = """
 from labels import Label, arrange
 label, thing = [Label("one", (0, 0, 0))], [(300, 300)]

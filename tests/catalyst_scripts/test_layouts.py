@@ -56,7 +56,7 @@ def test_nodes_stay_rigid(layout, n_nodes):
     of = sizes(n_nodes, switch=np.arange(n_nodes) // 4)
     for number in {0, n_nodes // 2, n_nodes - 1}:
         points = corners(of, number)
-        points[::2, 2] += 0.05  # letters stand a little in front
+        points[::2, 2] += 0.05  # letters are a little in front
         after = moved(layout, of, points, np.full(6, number))
         for one, other in itertools.combinations(range(6), 2):
             apart = np.linalg.norm(points[one] - points[other])

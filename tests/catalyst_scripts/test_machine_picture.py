@@ -215,7 +215,7 @@ def shared_run(planted_run):
         os.sched_setaffinity(0, allowed)
 
 
-def test_four_ranks_on_two_pus_are_told_on_the_first_picture(shared_run, tmp_path):
+def test_four_ranks_on_two_pus_are_reported_on_the_first_picture(shared_run, tmp_path):
     PictureSeries(shared_run, [0, 5], tmp_path / "pictures", None, topology_scene(shared_run)).write()
     script = f"""{VIEW}
 made = machine_picture.show_layers(pictures, view, "measurements", "compute_time_s")
@@ -227,7 +227,7 @@ bars = machine_picture.layout_filter.leaves(shown)["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
     texts, spans = in_paraview(script, tmp_path / "pictures")
-    [told] = [text for text in texts if "scheduler" in text]
-    assert told.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
+    [reported] = [text for text in texts if "scheduler" in text]
+    assert reported.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
     assert sum("unbound" in text and text.startswith("rank") for text in texts) == 3
-    assert spans == [spans[0]] * 4, "no rank stands below one core alone"
+    assert spans == [spans[0]] * 4, "no rank is below one core alone"

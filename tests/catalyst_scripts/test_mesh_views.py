@@ -173,7 +173,7 @@ readers = [key[0] for key, proxy in pv.GetSources().items() if key[0] == "geomet
 result = [shown, apart.ScaleFactor, apart.GetDataInformation().GetBounds(), readers]
 """
     shown, factor, bounds, readers = in_paraview(script, cubes)
-    assert readers == ["geometry"], "one mesh stands in the pipeline browser"
+    assert readers == ["geometry"], "one mesh is in the pipeline browser"
     assert shown == [0], "the mesh itself would hide ranks"
     assert factor == 1.0
     assert bounds == pytest.approx([-1.5, 5.5] * 3)

@@ -65,9 +65,9 @@ def test_defaults_are_those_of_the_configuration():
     ],
 )
 def test_wrong_values_name_the_option_and_what_to_give(monkeypatch, name, value, words):
-    with pytest.raises(OptionError) as told:
+    with pytest.raises(OptionError) as error:
         from_settings({name: value})
-    assert str(told.value).startswith(f"catalyst_{name}: ") and words in str(told.value)
+    assert str(error.value).startswith(f"catalyst_{name}: ") and words in str(error.value)
     with pytest.raises(OptionError, match=f"^--{name}: "):
         from_arguments([f"--{name}", value], "")
     monkeypatch.setenv(f"PERFIELD_CATALYST_{name.upper()}", value)

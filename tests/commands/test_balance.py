@@ -39,21 +39,21 @@ def balance(*words: object) -> int:
 
 def test_costs_are_printed_with_the_imbalance(run, capsys):
     assert balance(run) == 0
-    told = capsys.readouterr().out
-    assert ["3", "64", "4.1", "ms", "64.1", "µs", "1.58"] in [line.split() for line in told.splitlines()]
-    assert "measured   all compute time in 5 steps, 256 cells on 4 ranks" in told
-    assert "imbalance  1.58, from the ranks' mean compute times per step" in told
-    assert "--case CASE, --metis FILE" in told
+    printed = capsys.readouterr().out
+    assert ["3", "64", "4.1", "ms", "64.1", "µs", "1.58"] in [line.split() for line in printed.splitlines()]
+    assert "measured   all compute time in 5 steps, 256 cells on 4 ranks" in printed
+    assert "imbalance  1.58, from the ranks' mean compute times per step" in printed
+    assert "--case CASE, --metis FILE" in printed
 
 
-def test_all_kinds_of_weights_are_written_and_told(run, tmp_path, capsys):
+def test_all_kinds_of_weights_are_written_and_reported(run, tmp_path, capsys):
     words = ["--metis", tmp_path / "m.graph", "--parmetis", tmp_path / "p", "--zoltan", tmp_path / "z"]
     assert balance(run, *words) == 0
-    told = capsys.readouterr().out
-    assert "m.graph: 256 cells, 624 sides, a weight per cell; 1 is 40.7 ns per step" in told
-    assert f"gpmetis {tmp_path / 'm.graph'} 4" in told
+    printed = capsys.readouterr().out
+    assert "m.graph: 256 cells, 624 sides, a weight per cell; 1 is 40.7 ns per step" in printed
+    assert f"gpmetis {tmp_path / 'm.graph'} 4" in printed
     if importlib.util.find_spec("kahip"):
-        predicted = float(re.search(r"predicted  ([\d.]+), if KaHIP divides by these weights", told)[1])
+        predicted = float(re.search(r"predicted  ([\d.]+), if KaHIP divides by these weights", printed)[1])
         assert 1 <= predicted < 1.06
     assert (tmp_path / "m.graph").read_text().startswith("256 624 010\n424 ")
     assert len(list((tmp_path / "p").iterdir())) == 5 and len(list((tmp_path / "z").iterdir())) == 4
@@ -80,9 +80,9 @@ def test_changed_mesh_gets_costs_of_the_steps_until_it_was_written(case, tmp_pat
         tmp_path / "run", ranks=4, steps=5, mesh=False, quantities=(cells,), change_step=change
     )
     assert balance(run, "--case", case, "--redistribute") == 0
-    told = capsys.readouterr().out
-    assert "the mesh changes; costs are of the steps until it was written last, at time 1" in told
-    assert "all compute time in 2 steps, 6 cells" in told  # at 0.5 and 1
+    printed = capsys.readouterr().out
+    assert "the mesh changes; costs are of the steps until it was written last, at time 1" in printed
+    assert "all compute time in 2 steps, 6 cells" in printed  # at 0.5 and 1
     assert "List<scalar> 3\n" in (case / "processor0/1/cellCost").read_text()
     assert balance(run, "--case", case) == 2
     assert "rank 0 began with 1 cells and has 3" in capsys.readouterr().err
@@ -113,7 +113,7 @@ def test_existing_files_are_kept_unless_forced(run, tmp_path, capsys):
     assert graph.read_text() != "mine"
 
 
-def test_unmeasured_cells_are_told(case, tmp_path, capsys):
+def test_unmeasured_cells_are_reported(case, tmp_path, capsys):
     run = twin.write_run(
         tmp_path / "run", ranks=4, steps=5, mesh=False, change_step=lambda rank, step, values: rank != 2
     )
@@ -123,7 +123,7 @@ def test_unmeasured_cells_are_told(case, tmp_path, capsys):
     )
 
 
-def test_ranks_without_cells_are_told(tmp_path, capsys):
+def test_ranks_without_cells_are_reported(tmp_path, capsys):
     cells = ("cells", "1", "rank", "sum", "last")
 
     def change(rank, step, values):

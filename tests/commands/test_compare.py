@@ -37,7 +37,7 @@ def test_the_first_line_says_what_changed_and_where(runs, capsys):
         assert words in out
 
 
-def test_many_regions_are_cut_short_and_told(tmp_path, capsys):
+def test_many_regions_are_cut_short_and_reported(tmp_path, capsys):
     names = tuple(f"part{number}" for number in range(25))
 
     def in_all(rank, step, values):
@@ -106,7 +106,7 @@ def test_mistakes_are_answered_with_what_to_do(runs, capsys, words, sentence):
     assert error.startswith("perfield compare: ") and sentence in error
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path, capsys):
+def test_runs_of_one_name_are_distinguished_by_their_paths(tmp_path, capsys):
     twin.write_run(tmp_path / "one" / "run")
     twin.write_run(tmp_path / "two" / "run", run_id=7)
     assert compare(tmp_path / "one" / "run", tmp_path / "two" / "run") == 0
@@ -118,7 +118,7 @@ def test_unknown_field_of_pictures_is_refused_with_the_nearest_name(runs, capsys
     assert "has no field 'compute_tim_s'; did you mean compute_time_s" in capsys.readouterr().err
 
 
-def test_pictures_that_cannot_be_made_are_told_and_the_tables_stay(tmp_path, capsys):
+def test_pictures_that_cannot_be_made_are_reported_and_the_tables_stay(tmp_path, capsys):
     twin.write_run(tmp_path / "two", ranks=2, mesh=False)
     twin.write_run(tmp_path / "four", ranks=4, mesh=False, run_id=7)
     assert compare(tmp_path / "two", tmp_path / "four", "--images") == 0
@@ -149,6 +149,6 @@ def test_tables_are_printed_even_if_images_cannot_be_drawn(runs, capsys, monkeyp
 
     monkeypatch.setattr(images, "draw_images", fail)
     assert compare(*runs, "--images") == 2
-    told = capsys.readouterr()
-    assert told.out.startswith("after takes ") and "regions:" in told.out
-    assert told.err == "perfield compare: no display\n"
+    printed = capsys.readouterr()
+    assert printed.out.startswith("after takes ") and "regions:" in printed.out
+    assert printed.err == "perfield compare: no display\n"

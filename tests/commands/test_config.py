@@ -49,8 +49,8 @@ def test_output_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):
 def test_errors_are_sentences_and_give_exit_code_2(perfield_cli):
     result = perfield_cli("config", env={"PERFIELD_SKIP_STEPS": "x", "PERFIELD_NOSUCHTHING": "1"})
     assert result.returncode == 2
-    told = sorted(result.stderr.splitlines())
-    assert told == [
+    printed = sorted(result.stderr.splitlines())
+    assert printed == [
         "perfield config: PERFIELD_NOSUCHTHING: unknown setting; 'perfield config' lists all keys",
         'perfield config: PERFIELD_SKIP_STEPS: found the text "x", expected an integer (steps); '
         "the default is 0",

@@ -120,7 +120,7 @@ def test_settings_of_a_run_are_shown_and_not_obeyed(follow, tmp_path):
     assert (tmp_path / "script-of-the-run-ran").exists(), result.stderr  # the user named it
 
 
-def test_a_python_without_paraview_is_told_what_to_install(follow, tmp_path):
+def test_without_paraview_a_sentence_says_what_to_install(follow, tmp_path):
     twin.write_run(tmp_path / "run", ranks=2, steps=1)
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import perfield
+from perfield import bounded_child
 
 small_traces = pytest.importorskip("small_traces", reason="the module otf2 is not installed")
 RANKS, STEPS = 4, 3
@@ -249,11 +249,12 @@ def test_missing_library_gives_a_sentence_with_its_package(ring, perfield_cli, t
 def test_import_trace_works_from_python(ring, tmp_path):
     from perfield.traces import import_trace
 
-    told = []
-    done = import_trace(ring, tmp_path / "run", step_region="time_step", progress=lambda *n: told.append(n))
+    reported = []
+    done = import_trace(
+        ring, tmp_path / "run", step_region="time_step", progress=lambda *n: reported.append(n)
+    )
     assert (done.path, done.n_steps, done.n_ranks) == (tmp_path / "run", STEPS, RANKS)
-    assert told[-1][0] <= told[-1][1] == done.n_events
-    assert "otf2" in sys.modules
+    assert reported[-1][0] <= reported[-1][1] == done.n_events
 
 
 def test_link_that_takes_the_place_of_a_folder_leads_nowhere(ring, tmp_path, monkeypatch):
@@ -271,6 +272,7 @@ def test_link_that_takes_the_place_of_a_folder_leads_nowhere(ring, tmp_path, mon
         return stream
 
     monkeypatch.setattr(NewRun, "stream", planted)
+    monkeypatch.setattr(bounded_child, "is_child", True)  # so this process reads the trace
     with pytest.raises(NotADirectoryError):
         import_trace(ring, tmp_path / "run")
     assert not list((tmp_path / "home").iterdir()) and not (tmp_path / "run").exists()
@@ -290,6 +292,7 @@ def test_hard_link_in_place_of_the_stream_is_not_appended_to(ring, tmp_path, mon
         return stream
 
     monkeypatch.setattr(NewRun, "stream", planted)
+    monkeypatch.setattr(bounded_child, "is_child", True)  # so this process reads the trace
     with pytest.raises(OSError, match="Too many links"):
         import_trace(ring, tmp_path / "run")
     assert (tmp_path / "notes").read_text() == "mine\n"

@@ -133,7 +133,7 @@ def test_regions_show_where_they_were_slowest(run, printed):
     assert solve["mean_time_s"] == pytest.approx(mean / 1e9)
 
 
-def test_regions_tell_what_balancing_them_would_save(run, printed):
+def test_regions_say_what_balancing_them_would_save(run, printed):
     solve, exchange = json.loads(printed(run, "--regions", "--json"))["regions"]
     times = np.array([[twin.solve_ns(rank, step) for rank in range(4)] for step in range(5)]) / 1e9
     assert solve["field"] == "solve" and solve["mpi_share"] == 0
@@ -236,7 +236,7 @@ def test_absent_values_are_dashes_and_null(tmp_path, printed):
     assert " -  " in printed(path, "--regions")
 
 
-def test_damage_stands_below_the_closing_lines(run, printed):
+def test_damage_is_below_the_closing_lines(run, printed):
     stream = next((run / "stream").iterdir())
     stream.write_bytes(stream.read_bytes() + b"rubbish!")
     assert "damage     stream/a-a-0000-0.pf: 8 bytes at " in printed(run)
@@ -287,15 +287,15 @@ def test_waits_are_the_longest_pairs(run, printed):
 
 
 @pytest.mark.parametrize(
-    "most, told", [(2, "these waits are 20 % of all waiting; "), (1, "these waits are 10 % ")]
+    "most, reported", [(2, "these waits are 20 % of all waiting; "), (1, "these waits are 10 % ")]
 )
-def test_waits_say_their_share_of_all_waiting(tmp_path, printed, most, told):
+def test_waits_say_their_share_of_all_waiting(tmp_path, printed, most, reported):
     def tenth(rank, step, values):
         values["waits"] = [{"peer": 1 - rank, "count": 1, "ns": 100_000}]
         values["calls"] = [{"call": twin.WAITALL, "time_class": twin.WAIT, "count": 1, "ns": 500_000}]
 
     assert printed(twin.write_run(tmp_path / "run", ranks=2, change_step=tenth), "--waits", most).startswith(
-        told
+        reported
     )
 
 

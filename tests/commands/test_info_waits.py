@@ -58,7 +58,7 @@ def test_waits_say_how_much_is_explained_then_who_costs_whom_how_much(tmp_path, 
 
 
 @pytest.mark.parametrize("missing", [0, 1, 3])
-def test_waits_are_told_without_a_lost_rank(tmp_path, printed, missing):
+def test_waits_are_reported_without_a_lost_rank(tmp_path, printed, missing):
     """The file of a node is lost, with the rank that ran there."""
 
     def on_one_clock(rank, values):
@@ -67,24 +67,24 @@ def test_waits_are_told_without_a_lost_rank(tmp_path, printed, missing):
     hosts = ("a", "b", "c", "d")
     path = write_waiting_run(tmp_path / "run", star(), hosts=hosts, change_rank=on_one_clock)
     next((path / "stream").glob(f"{hosts[missing]}-*.pf")).unlink()
-    told = printed(path, "--waits")
-    assert "Rank 2 costs the others 400 ms of waiting" in told
+    reported = printed(path, "--waits")
+    assert "Rank 2 costs the others 400 ms of waiting" in reported
     assert commands.main(["report", str(path), "--text"]) == 0
 
 
-def test_regions_tell_in_which_of_them_waiting_begins(tmp_path, printed):
+def test_regions_say_in_which_of_them_waiting_begins(tmp_path, printed):
     programs = [[collective("barrier")] for _ in range(2)]
     for _ in range(10):
         programs[0] += [compute(2 * MS, "flux"), compute(MS, "solve"), recv(1), step()]
         programs[1] += [compute(2 * MS, "flux"), compute(6 * MS, "solve"), send(0), step()]
     path = write_waiting_run(tmp_path / "run", simulate(programs))
-    told = json.loads(printed(path, "--waits", "--json"))
-    first = told["wait_regions"][0]
+    reported = json.loads(printed(path, "--waits", "--json"))
+    first = reported["wait_regions"][0]
     assert (first["rank"], first["region"]) == (1, "solve") and first["caused_s"] == pytest.approx(
         0.05, rel=0.03
     )
     assert first["share"] > 0.95
-    sentences = " ".join(told["wait_sentences"])
+    sentences = " ".join(reported["wait_sentences"])
     assert (
         "of the time of all ranks, 50 ms of it by its time in region solve; rank 0 waits 50 ms" in sentences
     )
@@ -92,10 +92,10 @@ def test_regions_tell_in_which_of_them_waiting_begins(tmp_path, printed):
     assert "wait_regions\nrank  region" in text and "nobody knows when in a step a region ran" in text
 
 
-def test_path_tells_ranks_and_regions_and_what_that_is_of_the_run(tmp_path, printed):
+def test_path_says_ranks_and_regions_and_what_that_is_of_the_run(tmp_path, printed):
     path = write_waiting_run(tmp_path / "run", star(), lambda number: number % 2 == 0)
-    told = json.loads(printed(path, "--waits", "--json"))
-    (row, *_), sums = told["path"], told["critical_path"]
+    reported = json.loads(printed(path, "--waits", "--json"))
+    (row, *_), sums = reported["path"], reported["critical_path"]
     assert (row["rank"], row["region"]) == (2, "solve") and row["share"] > 0.99
     assert (sums["steps"], sums["of_steps"]) == (5, 10)
     assert row["of_run_s"] == pytest.approx(2 * row["path_s"], rel=0.01)
@@ -126,9 +126,9 @@ def test_logged_steps_that_are_unlike_all_steps_stand_for_themselves_alone(tmp_p
         text = " ".join(printed(path, "--waits").split())
         assert ("logged steps below do not represent all 12 steps: on average they take" in text) != is_like
         assert ("If all 12 steps are like these" in text) == is_like
-        told = json.loads(printed(path, "--waits", "--json"))
-        assert told["critical_path"]["is_like_run"] == is_like
-        assert all((row["of_run_s"] is not None) == is_like for row in told["path"])
+        reported = json.loads(printed(path, "--waits", "--json"))
+        assert reported["critical_path"]["is_like_run"] == is_like
+        assert all((row["of_run_s"] is not None) == is_like for row in reported["path"])
 
 
 def test_shares_of_waiting_and_of_what_is_not_known_are_the_same_in_both_sentences(tmp_path, printed):
@@ -164,19 +164,19 @@ def test_transfers_have_a_row_for_each_size(tmp_path, printed):
     assert "once nobody is late; count: messages that came while" in printed(path, "--waits")
 
 
-def test_pairs_tell_rank_cause_kind_and_how_surely(tmp_path, printed):
+def test_pairs_say_rank_cause_kind_and_how_surely(tmp_path, printed):
     path = write_waiting_run(tmp_path / "run", star(), lambda number: False)
-    told = json.loads(printed(path, "--waits", 2, "--json"))
-    assert [(row["waits_for"], row["kind"], row["steps"], row["how"]) for row in told["waits"]] == [
+    reported = json.loads(printed(path, "--waits", 2, "--json"))
+    assert [(row["waits_for"], row["kind"], row["steps"], row["how"]) for row in reported["waits"]] == [
         (2, "late sender", 10, "exact")
     ] * 2
-    assert told["wait_kinds"] == pytest.approx({"late_sender": 0.6}, rel=1e-3)
-    coverage = told["wait_coverage"]
+    assert reported["wait_kinds"] == pytest.approx({"late_sender": 0.6}, rel=1e-3)
+    coverage = reported["wait_coverage"]
     assert coverage["exact"] > 0.99 and coverage["n_logged"] == 0 and coverage["n_steps"] == 10
-    assert any("No step" in sentence for sentence in told["wait_sentences"])
+    assert any("No step" in sentence for sentence in reported["wait_sentences"])
 
 
-def test_a_run_without_steps_is_not_told_to_log_all(tmp_path):
+def test_a_run_without_steps_is_not_reported_to_log_all(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", star(), lambda number: False))
     sums = dataclasses.replace(wait_sums(run), is_whole=True)
     words = " ".join(sentences(sums))
@@ -189,7 +189,7 @@ def test_pairs_without_a_known_cause_are_dashes_and_bounds_say_so(tmp_path, prin
     assert rows and {row["how"] for row in rows} == {"at least"}
 
 
-def test_uncertain_clocks_are_told_where_they_hide_waiting(tmp_path, printed):
+def test_uncertain_clocks_are_reported_where_they_hide_waiting(tmp_path, printed):
     def unsynchronised(rank, values):
         values["realtime_error_ns"] = 50 * MS
 
@@ -222,7 +222,7 @@ def test_fields_of_a_run_list_those_of_waiting_only_where_they_are_known(tmp_pat
         assert ("caused_wait_time_s" in capsys.readouterr().out) == (name == "new")
 
 
-def test_logged_steps_tell_whose_work_decides_and_what_balance_gains(tmp_path, printed):
+def test_logged_steps_say_whose_work_decides_and_what_balance_gains(tmp_path, printed):
     path = write_waiting_run(tmp_path / "run", star())
     text = " ".join(printed(path, "--waits").split())
     assert "Rank 2 is on the critical path for 100 % of 10 logged steps; if all ranks computed" in text
@@ -230,9 +230,9 @@ def test_logged_steps_tell_whose_work_decides_and_what_balance_gains(tmp_path, p
     assert (
         "Their parallel efficiency is 29 %: load balance 29 %, serialisation 100 %, transfer 100 %." in text
     )
-    told = json.loads(printed(path, "--waits", "--json"))["critical_path"]
-    assert told["steps"] == 10 and told["rank_s"][2] == pytest.approx(told["length_s"], rel=0.01)
-    assert told["efficiency"]["load_balance"] == pytest.approx(6 / 21, abs=0.01)
+    reported = json.loads(printed(path, "--waits", "--json"))["critical_path"]
+    assert reported["steps"] == 10 and reported["rank_s"][2] == pytest.approx(reported["length_s"], rel=0.01)
+    assert reported["efficiency"]["load_balance"] == pytest.approx(6 / 21, abs=0.01)
 
 
 def test_runs_without_a_log_say_nothing_of_a_critical_path(tmp_path, printed):

@@ -45,7 +45,7 @@ def test_the_length_of_frames_is_no_change_of_the_program(runs, capsys):
     assert row["before"] == pytest.approx(row["after"], rel=1e-6)
 
 
-def test_info_tells_how_long_frames_are(runs, capsys):
+def test_info_says_how_long_frames_are(runs, capsys):
     said = out_of(capsys, "info", runs[1])
     assert "512 on 4 ranks" in said and f"{LONGEST} steps share an entry" in said
 

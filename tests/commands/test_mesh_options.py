@@ -52,7 +52,7 @@ def test_render_goes_on_with_the_next_way_and_says_why(perfield_cli, tmp_path):
     assert (run / "pictures/geometry.pvd").exists()
 
 
-def test_ranks_without_cells_are_told(perfield_cli, without_mesh, tmp_path):
+def test_ranks_without_cells_are_reported(perfield_cli, without_mesh, tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, {"rank": [0, 2]}))
     result = perfield_cli("render", without_mesh, "--mesh", path)
     assert "gives no cell to 1 of 3 ranks (1), so these have no piece" in result.stdout
@@ -67,7 +67,7 @@ def test_info_says_where_the_mesh_comes_from(perfield_cli, without_mesh, tmp_pat
     assert "\nmesh       as the program described it\n" in perfield_cli("info", run).stdout
 
 
-def test_a_plain_file_of_no_use_is_told_by_info_and_render(perfield_cli, without_mesh, tmp_path):
+def test_a_plain_file_of_no_use_is_reported_by_info_and_render(perfield_cli, without_mesh, tmp_path):
     path = tmp_path / "m.vtu"
     path.write_text("nothing")
     for command in ("info", "render"):
@@ -81,8 +81,8 @@ def test_a_run_without_a_mesh_is_shown_as_boxes_and_every_command_says_so(perfie
     assert result.returncode == 0, result.stderr
     assert "so ranks are boxes." in result.stdout
     assert described(without_mesh)["mesh_way"] == "boxes placed by messages, not by space"
-    told = perfield_cli("info", without_mesh).stdout
-    assert "\nmesh       boxes placed by messages, not by space\n" in told
+    printed = perfield_cli("info", without_mesh).stdout
+    assert "\nmesh       boxes placed by messages, not by space\n" in printed
 
 
 def test_boxes_are_shown_in_the_place_of_a_described_mesh(perfield_cli, tmp_path):
@@ -92,13 +92,13 @@ def test_boxes_are_shown_in_the_place_of_a_described_mesh(perfield_cli, tmp_path
     assert described(run)["mesh_way"] == "boxes placed by messages, not by space"
 
 
-def test_a_mesh_that_the_run_wrote_is_found_and_told(perfield_cli, without_mesh, tmp_path):
+def test_a_mesh_that_the_run_wrote_is_found_and_reported(perfield_cli, without_mesh, tmp_path):
     path = write_ensight(tmp_path, {"mpi_rank_id": [0, 2, 1, 1]})
     begin, end = perfield.open(without_mesh).realtime_ns
     os.utime(path, ns=(begin + (end - begin) // 2,) * 2)
     info = json.loads((without_mesh / "run.json").read_text())
     (without_mesh / "run.json").write_text(json.dumps({**info, "working_directory": str(tmp_path)}))
-    told = perfield_cli("info", without_mesh).stdout
-    assert "\nmesh       from results.case, written during the run, ranks by mpi_rank_id\n" in told
+    printed = perfield_cli("info", without_mesh).stdout
+    assert "\nmesh       from results.case, written during the run, ranks by mpi_rank_id\n" in printed
     os.utime(path, ns=(end + 1,) * 2)
     assert "\nmesh       boxes" in perfield_cli("info", without_mesh).stdout

@@ -102,7 +102,7 @@ def test_preview_says_which_bindings_it_knows(perfield_cli):
         (("--here", "-n", "0"), "-n is 0, expected 1 to 100,000 ranks"),
     ],
 )
-def test_options_that_do_not_fit_are_told(perfield_cli, words, sentence):
+def test_options_that_do_not_fit_are_reported(perfield_cli, words, sentence):
     result = perfield_cli("placement", *words)
     assert (result.returncode, result.stdout) == (2, "")
     assert sentence in result.stderr
@@ -112,15 +112,15 @@ def test_run_without_messages_has_no_proposal(perfield_cli, build_c, mpirun, bin
     silent = mpi_program("perfield_initialize(); perfield_step(0, 0);")
     mpirun(2, bin_dir / "perfield-exec", build_c(silent), cwd=tmp_path)
     run = tmp_path / "perfield-run"
-    told = "the run has no messages whose two ranks are known"
-    assert f"proposal   none: {told}" in perfield_cli("placement", run).stdout
+    sentence = "the run has no messages whose two ranks are known"
+    assert f"proposal   none: {sentence}" in perfield_cli("placement", run).stdout
     result = perfield_cli("placement", run, "--rankfile", tmp_path / "order")
     assert result.returncode == 2
-    assert f"since no order is proposed: {told}" in result.stderr
+    assert f"since no order is proposed: {sentence}" in result.stderr
     assert not (tmp_path / "order").exists()
 
 
-def test_devices_of_a_rank_stand_in_its_row(run_path, monkeypatch, capsys):
+def test_devices_of_a_rank_are_in_its_row(run_path, monkeypatch, capsys):
     run = perfield.open(run_path)
     run.ends[1]["devices"] = [{"file": "/dev/nvidia0", "pci": "0000:3b:00.0"}, {"file": "/dev/cxi1"}]
     run.ends[2] |= {"devices": "damaged", "device_choice": {"CUDA_VISIBLE_DEVICES": "0,1"}}

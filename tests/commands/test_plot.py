@@ -59,7 +59,7 @@ def test_film_that_cannot_be_made_leaves_nothing(tmp_path, capsys):
     assert "perfield plot: " in capsys.readouterr().err and not (path / "pictures").exists()
 
 
-def test_rhythm_stands_beside_its_model(run, tmp_path):
+def test_rhythm_is_beside_its_model(run, tmp_path):
     assert plot(run, "--only", "rhythm-and-model", "-o", tmp_path / "both.svg") == 0
     assert "v_p" in (tmp_path / "both.svg").read_text()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield plugin: writes the plugin and tells how to load it."""
+"""perfield plugin: writes the plugin and says how to load it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 
-def test_plugin_is_written_for_the_user_and_loaded_as_told(perfield_cli, tmp_path):
+def test_plugin_is_written_for_the_user_and_loaded_as_reported(perfield_cli, tmp_path):
     result = perfield_cli("plugin", env={"XDG_DATA_HOME": tmp_path / "my data"})
     path = tmp_path / "my data/perfield/perfield.xml"
     assert ElementTree.parse(path).getroot().tag == "ServerManagerConfiguration"
@@ -22,7 +22,7 @@ def test_plugin_can_be_written_elsewhere_and_again(perfield_cli, tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["perfield.xml"]
 
 
-def test_missing_paraview_is_told(perfield_cli, tmp_path):
+def test_missing_paraview_is_reported(perfield_cli, tmp_path):
     result = perfield_cli("plugin", "-o", tmp_path / "perfield.xml", env={"PATH": str(tmp_path)})
     assert not result.returncode and "the program paraview is not in PATH" in result.stdout
 
@@ -30,7 +30,7 @@ def test_missing_paraview_is_told(perfield_cli, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"), [("perfield.txt", "end in .xml"), ("file/perfield.xml", "name another place with -o")]
 )
-def test_plugin_that_cannot_be_written_is_told(perfield_cli, tmp_path, name, text):
+def test_plugin_that_cannot_be_written_is_reported(perfield_cli, tmp_path, name, text):
     (tmp_path / "file").write_text("")
     result = perfield_cli("plugin", "-o", tmp_path / name)
     assert result.returncode == 2 and text in result.stderr

@@ -97,7 +97,7 @@ def test_sampled_run_shows_functions_on_its_mesh(perfield_cli, tmp_path):
     assert described["own_fields"], "the program's own fields are drawn, too"
 
 
-def test_options_without_effect_are_told(perfield_cli, run_path):
+def test_options_without_effect_are_reported(perfield_cli, run_path):
     looks = ("--size", "320x240", "--camera", "top", "--fps", 2)
     result = perfield_cli("render", run_path, "--steps", "0", "--topology", *looks)
     assert result.returncode == 0, result.stderr

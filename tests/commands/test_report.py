@@ -73,8 +73,8 @@ def test_efficiency_is_that_of_the_closing_lines(tmp_path, capsys):
     run = twin.write_run(tmp_path / "run", steps=40)
     assert main(["report", str(run), "--text"]) == 0
     text = capsys.readouterr().out
-    told = re.search(r"parallel (\d+ %) = load balance (\d+ %) x communication (\d+ %)", text)
-    for name, share in zip(("parallel efficiency", "load balance", "communication"), told.groups()):
+    reported = re.search(r"parallel (\d+ %) = load balance (\d+ %) x communication (\d+ %)", text)
+    for name, share in zip(("parallel efficiency", "load balance", "communication"), reported.groups()):
         assert re.search(rf"{name} +{share} ", text), name
 
 
@@ -195,7 +195,7 @@ def test_damaged_run_says_what_is_lost(tmp_path, with_plots):
     assert "of 40 steps are left out" in words
 
 
-def test_rank_that_never_checked_in_is_told(tmp_path):
+def test_rank_that_never_checked_in_is_reported(tmp_path):
     def larger(rank, values):
         values["size"] = 5
 
@@ -235,7 +235,7 @@ def test_page_without_matplotlib_stays_whole(tmp_path, with_plots, monkeypatch):
     assert "Slowest steps" in words
 
 
-def test_missing_jinja_is_told_with_its_package(tmp_path, monkeypatch, capsys):
+def test_missing_jinja_is_reported_with_its_package(tmp_path, monkeypatch, capsys):
     import importlib.util
 
     found = importlib.util.find_spec

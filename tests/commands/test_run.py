@@ -175,7 +175,7 @@ def test_summary_can_be_switched_off(perfield_cli, ranks, tmp_path):
     assert (tmp_path / "perfield-run").is_dir()
 
 
-def test_region_that_does_not_exist_is_told_without_a_summary_too(perfield_cli, ranks, tmp_path):
+def test_region_that_does_not_exist_is_reported_without_a_summary_too(perfield_cli, ranks, tmp_path):
     words = ["run", "-n", "1", "--set", "regions=nosuchregion", "--set", "summary=false", ranks]
     result = perfield_cli(*words, cwd=tmp_path)
     assert result.stderr == "regions    no region is called nosuchregion; the program has no other regions\n"
@@ -203,7 +203,7 @@ def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
     assert "perfield: none of the ranks started (2) checked in: " in result.stderr
 
 
-def test_start_script_that_clears_the_environment_is_told_where_to_put_perfield(
+def test_start_script_that_clears_the_environment_is_reported_where_to_put_perfield(
     perfield_cli, build_c, tmp_path
 ):
     ranks = build_c(mpi_program("sleep(1);", before="#include <unistd.h>"))
@@ -274,7 +274,7 @@ def test_program_runs_despite_wrong_configuration(perfield_cli, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["environment", "file"])
-def test_value_of_the_wrong_type_is_told_and_the_program_runs(perfield_cli, tmp_path, way):
+def test_value_of_the_wrong_type_is_reported_and_the_program_runs(perfield_cli, tmp_path, way):
     env = {"PERFIELD_SKIP_STEPS": "few"} if way == "environment" else {}
     if way == "file":
         (tmp_path / "perfield.toml").write_text('skip_steps = "few"\n')
@@ -295,7 +295,7 @@ def test_setting_of_the_line_mends_a_wrong_one(perfield_cli, ranks, tmp_path):
     assert (tmp_path / "perfield-run/run.json").exists()
 
 
-def test_all_wrong_settings_are_told_at_once(perfield_cli, tmp_path):
+def test_all_wrong_settings_are_reported_at_once(perfield_cli, tmp_path):
     words = ["--set", "measure_every=often", "--set", "record_limit=much"]
     result = perfield_cli("run", *words, "true", cwd=tmp_path)
     assert result.returncode == 2

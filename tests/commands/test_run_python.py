@@ -47,7 +47,7 @@ def script(tmp_path):
     return write
 
 
-def test_python_without_perfield_measures_no_function_and_is_told(said, bare, script):
+def test_python_without_perfield_measures_no_function_and_is_reported(said, bare, script):
     (line,) = said(bare, script(SCRIPT), settings=["regions=solve", "step_region=advance"])
     assert line == (
         f"perfield: {bare} has no perfield, so no Python function becomes a region (solve, advance); install "
@@ -56,7 +56,7 @@ def test_python_without_perfield_measures_no_function_and_is_told(said, bare, sc
     )
 
 
-def test_program_that_imports_perfield_is_told_of_a_python_without_it(said, bare, script):
+def test_program_that_imports_perfield_is_reported_of_a_python_without_it(said, bare, script):
     (line,) = said(bare, "-u", "-W", "error", script(IMPORTING))
     assert f"{bare} has no perfield, so the program cannot import it; install" in line
 
@@ -72,13 +72,13 @@ def test_text_of_the_command_line_is_seen(said, bare):
 
 
 @pytest.mark.parametrize("settings", [[], ["regions=*"], ["regions="]])
-def test_python_that_needs_no_perfield_is_not_told(said, bare, script, settings):
+def test_python_that_needs_no_perfield_is_not_reported(said, bare, script, settings):
     assert said(bare, script(SCRIPT), settings=settings) == []
 
 
-def test_python_with_perfield_is_not_told(said, script):
+def test_python_with_perfield_is_not_reported(said, script):
     assert said(sys.executable, script(SCRIPT), settings=["regions=solve"]) == []
 
 
-def test_other_programs_are_not_told(said):
+def test_other_programs_are_not_reported(said):
     assert said("echo", "done", settings=["regions=solve"]) == []

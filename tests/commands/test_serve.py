@@ -151,7 +151,7 @@ def test_browser_gets_a_private_file_and_no_token(run, tmp_path, end):
     assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_other_machine_is_told_how_to_reach_the_page(monkeypatch):
+def test_other_machine_is_reported_how_to_reach_the_page(monkeypatch):
     from perfield.commands._browser import way_to
 
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
@@ -175,8 +175,8 @@ def test_socket_is_printed_with_the_way_to_it(run, tmp_path, capsys):
 def test_server_starts_without_vtk_and_pandas():
     script = "import sys, perfield.serve.server\n"
     script += "print(*{'pandas', 'xarray', 'scipy.stats', 'vtkmodules'} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert told.stdout == "\n", told.stdout
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert printed.stdout == "\n", printed.stdout
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_poor_tokens_are_refused(run, tmp_path, capsys, text, mode, sentence):
     assert "there is no such file; without --token perfield makes a token" in capsys.readouterr().err
 
 
-def test_taken_and_impossible_ports_are_told(run, capsys):
+def test_taken_and_impossible_ports_are_reported(run, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert commands.main(["serve", str(run), "--no-browser", "--port", port]) == 2
@@ -207,7 +207,7 @@ def test_taken_and_impossible_ports_are_told(run, capsys):
     assert "expected 0 to 65535" in capsys.readouterr().err
 
 
-def test_what_is_no_run_and_no_mesh_is_told(run, tmp_path, capsys):
+def test_what_is_no_run_and_no_mesh_is_reported(run, tmp_path, capsys):
     assert commands.main(["serve", str(tmp_path / "nothing"), "--no-browser"]) == 2
     assert "does not exist" in capsys.readouterr().err
     assert commands.main(["serve", str(run), "--no-browser", "--mesh", str(tmp_path / "none")]) == 2

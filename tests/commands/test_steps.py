@@ -87,9 +87,9 @@ PROPOSED = re.compile(
 )
 
 
-def proposed(told: str) -> re.Match[str]:
-    found = PROPOSED.search(told)
-    assert found, told
+def proposed(reported: str) -> re.Match[str]:
+    found = PROPOSED.search(reported)
+    assert found, reported
     return found
 
 
@@ -100,9 +100,9 @@ def name_of(run, hits: int) -> str:
 
 
 def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure, perfield_cli):
-    run, told = measure(silent_heat3d, *ARGUMENTS)
+    run, reported = measure(silent_heat3d, *ARGUMENTS)
     assert [frame.kind for frame in run.frames()] == ["whole"]
-    best = proposed(told)
+    best = proposed(reported)
     assert (best["hits"], best["steps"]) == (str(STEPS), str(STEPS - 1))
     assert re.fullmatch(r"main\.cpp:\d+", best["where"])
 
@@ -111,15 +111,15 @@ def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure,
     assert re.search(rf"(?m)^{best['name']} +{STEPS} +{STEPS - 1} .* main\.cpp:\d+ +\w", table), table
     assert f"PERFIELD_STEP_CALL={best['name']} perfield run" in table
 
-    run, told = measure(silent_heat3d, *ARGUMENTS, step_call=best["name"])
+    run, reported = measure(silent_heat3d, *ARGUMENTS, step_call=best["name"])
     assert len(run) == STEPS - 1  # the first such call ends setup
     assert all(frame.present.all() for frame in run.frames())
     sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
     assert sent == [[1, 1]] * (STEPS - 1)
-    assert "marked no time steps" not in told
-    told = perfield_cli("steps", run.path).stdout
-    assert f"{run.path} has {STEPS - 1} steps, closed by {best['name']}; hits" in told
-    assert "PERFIELD_STEP_CALL" not in told
+    assert "marked no time steps" not in reported
+    reported = perfield_cli("steps", run.path).stdout
+    assert f"{run.path} has {STEPS - 1} steps, closed by {best['name']}; hits" in reported
+    assert "PERFIELD_STEP_CALL" not in reported
 
 
 # As molecular dynamics codes call MPI: a setup with hundreds of sites, halo exchanges of four messages from
@@ -162,11 +162,11 @@ int main(int argc, char** argv) {
 
 def test_proposal_counts_the_hits_of_a_step(build_c, mpi, measure):
     program = build_c("#include <unistd.h>" + DYNAMICS, "-O1", by=mpi)
-    run, told = measure(program, n=3)
-    best = proposed(told)
+    run, reported = measure(program, n=3)
+    best = proposed(reported)
     assert (best["hits"], best["every"], best["steps"]) == ("320", "4", "79")
     assert best["name"].endswith("/4")
-    run, told = measure(program, n=3, step_call=best["name"])
+    run, reported = measure(program, n=3, step_call=best["name"])
     assert run.steps_closed.tolist() == [79] * 3
     sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
     assert sent == [[4 + (4 if step % 8 else 8)] * 3 for step in range(2, 81)]
@@ -176,9 +176,9 @@ def test_program_whose_calls_are_irregular_gets_no_proposal(build_c, mpi, measur
     program = build_c(
         mpi_program("for (volatile int i = 0; i < 3; i++) MPI_Barrier(MPI_COMM_WORLD);"), by=mpi
     )
-    run, told = measure(program)
-    assert "no MPI call recurs regularly" in told
-    assert "PERFIELD_STEP_SECONDS=0.5" in told and "perfield_step" in told
+    run, reported = measure(program)
+    assert "no MPI call recurs regularly" in reported
+    assert "PERFIELD_STEP_SECONDS=0.5" in reported and "perfield_step" in reported
     said = perfield_cli("steps", run.path).stdout
     assert re.search(r"(?m)^Barrier@[\w.]+-[0-9a-f]{4} +3 ", said)
     assert "None of them recurs regularly" in said and "PERFIELD_STEP_CALL" not in said
@@ -212,8 +212,8 @@ def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
     (tmp_path / "steps.f90").write_text(FORTRAN)
     command = [mpi.fc, "-g", "-O0", "steps.f90", "-o", "steps"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
-    run, told = measure(tmp_path / "steps")
-    best = proposed(told)
+    run, reported = measure(tmp_path / "steps")
+    best = proposed(reported)
     assert re.fullmatch(r"Allreduce@total-[0-9a-f]{4}", best["name"])
     assert (best["hits"], best["where"]) == ("12", "steps.f90:24")
     run, _ = measure(tmp_path / "steps", step_call=best["name"])
@@ -230,8 +230,8 @@ __attribute__((noinline)) void advance(void) {
 
 def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
     source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=ADVANCE)
-    run, told = measure(build_c(source, "-g0", by=mpi))
-    best = proposed(told)
+    run, reported = measure(build_c(source, "-g0", by=mpi))
+    best = proposed(reported)
     assert best["where"] == "in advance"
     assert re.fullmatch(r"Barrier@advance-[0-9a-f]{4}", best["name"])
     table = perfield_cli("steps", run.path).stdout
@@ -286,8 +286,8 @@ def test_number_of_old_is_refused_with_the_new_name(mpi, build_c, measure, perfi
 
 
 def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
-    run, told = measure(build_c(mpi_program(""), by=mpi))
-    assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in told
+    run, reported = measure(build_c(mpi_program(""), by=mpi))
+    assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in reported
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in perfield_cli("steps", run.path).stdout
 
 

@@ -45,7 +45,7 @@ def test_frames_of_several_steps_give_the_values_of_one(tmp_path):
     np.testing.assert_allclose(ten.largest["resident_bytes"], one.largest["resident_bytes"])
 
 
-def test_steps_that_not_all_ranks_closed_are_left_out_and_told(tmp_path):
+def test_steps_that_not_all_ranks_closed_are_left_out_and_reported(tmp_path):
     def rank_3_stops(rank, step, values):
         return not (rank == 3 and step == 4)
 
@@ -55,7 +55,7 @@ def test_steps_that_not_all_ranks_closed_are_left_out_and_told(tmp_path):
     assert found.left_out == ("1 of 5 steps of run are left out, as not all ranks closed them",)
 
 
-def test_uneven_steps_are_left_out_and_told(tmp_path):
+def test_uneven_steps_are_left_out_and_reported(tmp_path):
     def other_label(rank, step, values):
         values["label"] = step + (rank == 2 and step == 1)
 

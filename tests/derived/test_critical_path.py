@@ -85,7 +85,7 @@ def test_programs_that_step_each_for_themselves_have_no_path(tmp_path):
     assert len(run.groups) == 2 and not len(run.critical_path().compute())
 
 
-def test_sums_tell_rank_region_gain_and_efficiency(tmp_path):
+def test_sums_say_rank_region_gain_and_efficiency(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", before_any_message(), lambda step: step > 1))
     sums = path_sums(run, positions(run))
     assert sums.n_steps == 4
@@ -135,6 +135,6 @@ def test_steps_of_which_too_little_is_explained_have_no_path(tmp_path):
     sums = path_sums(run, positions(run))
     assert sums.explained < 0.5 and sums.efficiency is None
     parts = ["solve", NO_REGION, IN_MPI]
-    (told,) = words.path_sentences(sums, parts)
-    assert told.startswith("Only ") and told.endswith("too little to follow their critical path.")
+    (reported,) = words.path_sentences(sums, parts)
+    assert reported.startswith("Only ") and reported.endswith("too little to follow their critical path.")
     assert not words.path_rows(sums, parts, 10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which runs may be compared, and what is told about those that differ."""
+"""Which runs may be compared, and what is reported about those that differ."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_moved_program_is_the_same_program(before, tmp_path):
     check(before, opened(tmp_path / "B", ["/opt/new/heat", "other.input"], run_id=7), NAMES)
 
 
-def test_scripts_are_told_apart_behind_their_interpreter():
+def test_scripts_are_distinguished_behind_their_interpreter():
     assert program({"command": ["python3", "-u", "codes/heat.py", "8"]}) == "heat.py"
     assert program({"command": ["python3.11", "codes/heat.py"]}) == "heat.py"
     assert program({"command": ["./heat", "8"]}) == "heat"
@@ -62,7 +62,7 @@ def test_runs_without_a_common_region_are_compared_only_on_request(before, tmp_p
     check(before, after, NAMES, anyway=True)
 
 
-def test_differing_regions_settings_hosts_and_arguments_are_told(tmp_path):
+def test_differing_regions_settings_hosts_and_arguments_are_reported(tmp_path):
     before = opened(tmp_path / "A", config={"measure_every": 1, "io": True})
     after = opened(
         tmp_path / "B",
@@ -72,15 +72,15 @@ def test_differing_regions_settings_hosts_and_arguments_are_told(tmp_path):
         hosts=("node7",),
         run_id=7,
     )
-    told = list(differences(before, after, NAMES))
-    assert "arguments differ: B alone has --hot-spot" in told
-    assert "the setting measure_every differs: A: 1; B: 10" in told
-    assert "hosts differ: A: node0; B: node7" in told
-    assert "regions only in A: exchange" in told and "regions only in B: write" in told
-    assert len(told) == 5
+    reported = list(differences(before, after, NAMES))
+    assert "arguments differ: B alone has --hot-spot" in reported
+    assert "the setting measure_every differs: A: 1; B: 10" in reported
+    assert "hosts differ: A: node0; B: node7" in reported
+    assert "regions only in A: exchange" in reported and "regions only in B: write" in reported
+    assert len(reported) == 5
 
 
-def test_a_run_that_has_not_ended_is_told(before, tmp_path):
+def test_a_run_that_has_not_ended_is_reported(before, tmp_path):
     after = opened(tmp_path / "B", ended=False, run_id=7)
     after.state = "killed"
     assert list(differences(before, after, NAMES)) == ["B was killed: it has 5 steps"]

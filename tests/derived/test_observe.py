@@ -78,7 +78,7 @@ def test_begins_and_ends_are_those_of_the_frames(run, monkeypatch):
     found = observed(run, ("begin_s", "end_s"))
     np.testing.assert_array_equal(found.begin_s, begin)
     np.testing.assert_array_equal(found.end_s, end)
-    assert found.begin_s.dtype == np.float64, "float32 tells hours only to 0.2 ms"
+    assert found.begin_s.dtype == np.float64, "float32 has hours only to 0.2 ms"
     assert found.has("begin_s") and not observed(run).has("begin_s")
     monkeypatch.setattr(observing, "MOST_NUMBERS", 70)  # of 40 times one field and two stamps
     joined = observed(run, ("begin_s", "end_s"))

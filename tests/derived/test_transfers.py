@@ -69,7 +69,7 @@ def test_table_does_not_depend_on_blocks_and_may_be_of_some_steps(tmp_path, monk
         run.transfers(99)
 
 
-def test_frames_tell_transfer_and_what_of_it_is_slow(tmp_path):
+def test_frames_say_transfer_and_what_of_it_is_slow(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", exchange(slow=2)))
     frames = with_waits(run)
     for number in (3, 4):

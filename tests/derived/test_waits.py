@@ -86,7 +86,7 @@ def pairs(simulation):
     return found
 
 
-def told(table):
+def stated(table):
     """The same of a table of wait states."""
     sums = table.groupby(["step", "rank", "cause", "kind"])["time_s"].sum()
     return {key: value for key, value in sums.items() if value > 0}
@@ -98,7 +98,7 @@ def test_who_waited_for_whom_is_exact_in_logs_and_in_rows_of_one_message(tmp_pat
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: logged))
     table = run.wait_states(slice(None))
     assert set(table["exactness"]) == {"exact"}
-    assert told(table) == pytest.approx(pairs(simulation), abs=1e-9)
+    assert stated(table) == pytest.approx(pairs(simulation), abs=1e-9)
 
 
 def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path):
@@ -111,7 +111,7 @@ def test_late_posts_are_exact_in_logs_and_rows_and_locks_in_logs_alone(tmp_path)
     expected = {key: value for key, value in pairs(simulation).items() if value > 1e-3}
     assert {key[1:3] for key in expected} == {(1, 0), (1, 2)}
     seen = {key: value for key, value in expected.items() if key[2] == 0 or key[0] == 2}
-    assert told(long) == pytest.approx(seen, abs=1e-9)
+    assert stated(long) == pytest.approx(seen, abs=1e-9)
     assert set(long["call"]) == {"win_start", "lock"}
     frame = with_waits(run).frame(2)
     assert frame.values[ONE_SIDED][1] == pytest.approx(
@@ -133,7 +133,7 @@ def test_sums_of_several_messages_give_bounds_and_logs_the_truth(tmp_path):
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation, lambda step: step == 2))
     table, truth = run.wait_states(slice(None)), pairs(simulation)
     in_log = table[table["step"] == 2]
-    assert told(in_log) == pytest.approx({key: v for key, v in truth.items() if key[0] == 2}, abs=1e-9)
+    assert stated(in_log) == pytest.approx({key: v for key, v in truth.items() if key[0] == 2}, abs=1e-9)
     of_steps = table.groupby(["step", "rank"])["time_s"].sum()
     for (index, rank), time_s in of_steps.items():
         assert time_s <= sum(v for key, v in truth.items() if key[:2] == (index, rank)) + 1e-9
@@ -187,8 +187,8 @@ def test_members_of_communicators_are_known_and_clashing_names_are_not_used(tmp_
 
 
 def test_self_has_one_name_on_all_ranks_and_clashes_with_nothing():
-    told = [(7, rank, {"size": 1, "rank": 0, "label": ""}) for rank in range(3)]
-    assert not any(one.clash for one in communicators_of(told))
+    reported = [(7, rank, {"size": 1, "rank": 0, "label": ""}) for rank in range(3)]
+    assert not any(one.clash for one in communicators_of(reported))
 
 
 def test_log_that_overflowed_says_so_in_its_events(tmp_path):
@@ -199,10 +199,10 @@ def test_log_that_overflowed_says_so_in_its_events(tmp_path):
 def test_whole_run_and_its_steps_have_the_same_states_in_any_blocks(tmp_path, monkeypatch):
     simulation = alternating(n_steps=9)
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
-    whole = told(run.wait_states(slice(None)))
+    whole = stated(run.wait_states(slice(None)))
     monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
     assert run.wait_states().npartitions == 9
-    assert told(run.wait_states().compute()) == pytest.approx(whole)
+    assert stated(run.wait_states().compute()) == pytest.approx(whole)
     sums = waits.wait_sums(run)
     assert sums.late["time_s"].sum() == pytest.approx(sum(whole.values()))
 
@@ -287,7 +287,7 @@ def test_costs_of_bounds_are_divided_as_far_as_regions_explain_them(tmp_path):
     assert caused[2, "solve"] > 0.015 and (2, "other reasons") not in caused
 
 
-def test_sampled_functions_stand_for_regions_where_there_are_none(tmp_path, monkeypatch):
+def test_sampled_functions_replace_regions_where_there_are_none(tmp_path, monkeypatch):
     programs = [[collective("barrier")] for _ in range(2)]
     for _ in range(6):
         for rank, program in enumerate(programs):
@@ -355,7 +355,7 @@ def test_message_that_crosses_the_end_of_a_step_is_matched_across_blocks(tmp_pat
     run = perfield.open(write_waiting_run(tmp_path / "run", simulation))
     monkeypatch.setattr(event_blocks, "EVENTS_AT_ONCE", 1)
     table = run.wait_states().compute()
-    assert told(table) == pytest.approx(pairs(simulation), abs=1e-9) and len(table)
+    assert stated(table) == pytest.approx(pairs(simulation), abs=1e-9) and len(table)
 
 
 def test_fields_of_frames_hold_the_waiting_by_kind(tmp_path):
@@ -385,7 +385,7 @@ def test_fields_of_a_frame_do_not_depend_on_blocks(tmp_path, monkeypatch):
 def test_run_without_stamps_has_no_events_and_no_fields(tmp_path):
     path = write_waiting_run(tmp_path / "run", ring(), without=range(4))
     run = perfield.open(path)
-    assert not run.tells_arrivals.any()
+    assert not run.has_arrivals.any()
     assert len(run.arrivals().compute()) == 0 and run.wait_states(slice(None)).empty
     assert run.wait_states().compute().empty and run.caused_waits().compute().empty
     assert not WAIT_NAMES.intersection(with_waits(run).frame(0).values)
@@ -464,7 +464,7 @@ def test_snapshots_read_arrivals_in_other_processes(tmp_path):
     received = pickle.loads(pickle.dumps(Snapshot(run))).run
     assert waits.arrivals(received).compute().equals(run.arrivals().compute())
     assert (received.clock_errors_ns == run.clock_errors_ns).all()
-    assert told(run.wait_states().compute(scheduler="processes")) == told(run.wait_states(slice(None)))
+    assert stated(run.wait_states().compute(scheduler="processes")) == stated(run.wait_states(slice(None)))
 
 
 def test_damaged_entries_of_communicators_and_logs_are_left_out(tmp_path):

@@ -53,7 +53,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Case:
-    """One call: what is odd about it, and the arguments that differ from the usual ones, by name of the
+    """One call: what is odd about it, and the arguments that differ from the ordinary ones, by name of the
     parameter, as kinds that each language spells its own way."""
 
     function: Function
@@ -73,15 +73,15 @@ def functions() -> Iterator[Function]:
                 yield from _forms(Function(name, parameters, "+4" in left), left)
 
 
-def _forms(usual: Function, flags: list[str]) -> Iterator[Function]:
-    short, given = usual.name.removeprefix("MPI_"), usual.parameters
+def _forms(ordinary: Function, flags: list[str]) -> Iterator[Function]:
+    short, given = ordinary.name.removeprefix("MPI_"), ordinary.parameters
     info = Parameter("MPI_Info", "info", False, "")
     request = Parameter("MPI_Request *", "request", False, "out")
-    forms = [usual]
+    forms = [ordinary]
     if "+i" in flags:
-        forms.append(Function(f"MPI_I{short[0].lower()}{short[1:]}", (*given, request), usual.is_new))
+        forms.append(Function(f"MPI_I{short[0].lower()}{short[1:]}", (*given, request), ordinary.is_new))
     if "+init" in flags:
-        forms.append(Function(f"{usual.name}_init", (*given, info, request), True))
+        forms.append(Function(f"{ordinary.name}_init", (*given, info, request), True))
     yield from forms
     if "+c" in flags:
         for form in forms:
@@ -130,7 +130,7 @@ def sides(function: Function) -> list[list[str]]:
 
 def refused(function: Function) -> Iterator[Case]:
     """Cases on one rank: one odd argument at a time, and those that MPI allows together."""
-    yield Case(function, "usual")
+    yield Case(function, "ordinary")
     counts = [p.name for p in function.parameters if is_count(p)]
     types = [p.name for p in function.parameters if p.bare == "MPI_Datatype"]
     for p in function.parameters:
@@ -175,15 +175,15 @@ TO_ALL = ("Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw")
 
 def ignored(function: Function) -> Iterator[tuple[Case, Case]]:
     """Cases that all ranks of the world do together: at the root, and elsewhere."""
-    usual = Case(function, "usual")
+    ordinary = Case(function, "ordinary")
     at_root = [p for p in function.parameters if p.mark == "root"]
     for kind in ("null", "garbage"):
         if at_root:
             odd = {p.name: kind if p.bare == "MPI_Datatype" else "negative" for p in at_root}
-            yield usual, Case(function, f"off the root, {kind} type", odd)
+            yield ordinary, Case(function, f"off the root, {kind} type", odd)
         for names in in_place_sides(function):
             case = Case(function, f"{names[0]} in place, {kind} type", _in_place(function, names, kind))
-            yield case, usual if function.named("root") else case
+            yield case, ordinary if function.named("root") else case
 
 
 # --- arguments -------------------------------------------------------------------------------------------
@@ -403,8 +403,8 @@ def argument(spell: C, case: Case, p: Parameter, comm: str) -> str:
     if p.is_pointer:
         return spell.address("base" if p.bare == "void" else p.name)
     value = {"wrong": "99", "negative": "-7", "zero": "0"}.get(kind)
-    usual = "1" if is_count(p) else NUMBERS.get(p.name, "0")
-    return spell.typed(value or usual, p)
+    ordinary = "1" if is_count(p) else NUMBERS.get(p.name, "0")
+    return spell.typed(value or ordinary, p)
 
 
 def _handle(spell: C, case: Case, p: Parameter, kind: str, comm: str) -> str:
@@ -470,7 +470,7 @@ def program(binding: str) -> tuple[str, list[str]]:
     for function in known:
         for at_root, elsewhere in ignored(function):
             number = len(said)
-            odd = at_root if at_root.what != "usual" else elsewhere
+            odd = at_root if at_root.what != "ordinary" else elsewhere
             said.append(f"{function.name}: {odd.what}")
             there = [
                 spell.block(

@@ -34,9 +34,9 @@ PROGRAM = mpi_program(
     char more = 0;
     for (int i = 0; i < 15; ++i) heat[i] = 100 * step + rank;
     if (rank == 0) more = read(0, &more, 1) == 1;
-    MPI_Request told;  // in a blocking call MPI would spin
-    MPI_Ibcast(&more, 1, MPI_CHAR, 0, MPI_COMM_WORLD, &told);
-    for (int done = 0; !done; MPI_Test(&told, &done, MPI_STATUS_IGNORE)) usleep(3000);
+    MPI_Request request;  // in a blocking call MPI would spin
+    MPI_Ibcast(&more, 1, MPI_CHAR, 0, MPI_COMM_WORLD, &request);
+    for (int done = 0; !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) usleep(3000);
     if (!more) break;
     work(2);
     MPI_Sendrecv(sent, step + rank, MPI_CHAR, 1 - rank, 0, got, 1000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,

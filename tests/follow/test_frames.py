@@ -74,7 +74,7 @@ def test_a_frame_waits_until_its_last_rank_closed_it(growing):
     assert taken(frames) == [1] and not frames.notes
 
 
-def test_an_incomplete_frame_is_shown_and_told_once_the_patience_is_over(growing):
+def test_an_incomplete_frame_is_shown_and_reported_once_the_patience_is_over(growing):
     run, clock = growing(1), Clock()
     frames = NewFrames(run, patience=20.0, clock=clock)
     add_step(run, 1, ranks=(0,))

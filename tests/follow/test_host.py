@@ -40,7 +40,7 @@ def of_clock(program) -> tuple[str, dict[str, str]]:
 
 
 def of_call_site(program) -> tuple[str, dict[str, str]]:
-    """The return of a call in the source closes steps; an earlier run tells where it is."""
+    """The return of a call in the source closes steps; an earlier run says where it is."""
     first = program(closes=False)
     first.steps(5)
     assert first.finish() == 0, first.err

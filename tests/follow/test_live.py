@@ -37,7 +37,9 @@ def test_client_sees_steps_pauses_and_goes_on_while_the_program_ends(program, fo
         assert "shown 24 of 24 frames" in following.err
         assert are_right(client.seen()) and client.seen()[: len(before)] == before
         assert all(
-            told["sent_to_0"][1] == told["heat"][0] / 100 + 1 for told in client.told() if "heat" in told
+            answer["sent_to_0"][1] == answer["heat"][0] / 100 + 1
+            for answer in client.answers()
+            if "heat" in answer
         )
 
 

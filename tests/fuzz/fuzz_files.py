@@ -30,11 +30,11 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "faults")]
 import meaning  # noqa: E402
 from mutations import mutated, mutated_bytes, read_mutated  # noqa: E402
-from verdicts import told  # noqa: E402
+from verdicts import reported  # noqa: E402
 
 import perfield  # noqa: E402
 import twin  # noqa: E402
-from perfield import commands  # noqa: E402
+from perfield import bounded_child, commands  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
 
@@ -258,14 +258,14 @@ def make_study(rng: random.Random, folder: Path) -> None:
     kinds = [(name, "f8" if name in (*SECONDS, "alpha") else "i4") for name in FIELDS]
     file = io.BytesIO()
     np.save(file, np.zeros(4, kinds))
-    told = json.dumps(
+    reported = json.dumps(
         {"method": "cg", "blocks": "[1, 1, 2]", "latencies_injected": False, **dict.fromkeys(COUNTS, 1)}
     )
-    data, text = file.getvalue(), told.encode()
+    data, text = file.getvalue(), reported.encode()
     if rng.random() < 0.7:
         data = mutated_bytes(data, rng, data)
     else:
-        text = changed_json(told, rng)
+        text = changed_json(reported, rng)
     (folder / "matvec.0.npy").write_bytes(data)
     (folder / "study.json").write_bytes(text)
 
@@ -397,7 +397,8 @@ def trace() -> dict[str, bytes]:
 
 
 def make_trace(rng: random.Random, folder: Path) -> None:
-    # Not the anchor file: OTF2 3.0's library overruns its memory on about 1 of 1,000 damaged ones.
+    # Not the anchor file: OTF2 3.0's library overruns its memory on about 1 of 1,000 damaged ones, in this
+    # process.
     changed = rng.choice([name for name in trace() if not name.endswith(".otf2")])
     for name, data in trace().items():
         path = folder / "trace" / name
@@ -408,6 +409,7 @@ def make_trace(rng: random.Random, folder: Path) -> None:
 def read_trace(folder: Path) -> None:
     from perfield.traces.importing import import_trace
 
+    bounded_child.is_child = True  # so this process reads the trace
     (anchor,) = (folder / "trace").glob("*.otf2")
     made = named(folder, lambda: import_trace(anchor, folder / "run", step_region="time_step"))
     if made is not None:
@@ -477,7 +479,7 @@ def main() -> int:
             with contextlib.suppress(Exception):
                 kind.read(Path(place))
         found = read_mutated(kind.make, kind.read, given.cases, given.seed, (), MEMORY)
-        good &= told(name, "files", found)
+        good &= reported(name, "files", found)
     return not good
 
 

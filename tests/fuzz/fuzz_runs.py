@@ -28,7 +28,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "faults")]
 import meaning  # noqa: E402
 from mutations import read_by_all  # noqa: E402
-from verdicts import told  # noqa: E402
+from verdicts import reported  # noqa: E402
 
 import twin  # noqa: E402
 from perfield import commands  # noqa: E402
@@ -189,7 +189,7 @@ def main() -> int:
         os.environ["MPLBACKEND"] = "Agg"
         _other()
         found = read_by_all(make, readers, given.cases, given.seed, (), MEMORY, given.seconds)
-    return not all([told(name, "runs", of) for name, of in found.items()])
+    return not all([reported(name, "runs", of) for name, of in found.items()])
 
 
 if __name__ == "__main__":

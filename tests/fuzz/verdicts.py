@@ -6,7 +6,7 @@ from __future__ import annotations
 from mutations import Findings
 
 
-def told(name: str, what: str, found: Findings) -> bool:
+def reported(name: str, what: str, found: Findings) -> bool:
     """Prints one line, and one for each kind of strange exception; returns whether there was no failure.
 
     what : the cases are, for the line: "runs".

@@ -52,7 +52,7 @@ def adaptor(mpirun, bin_dir, tmp_path):
 
 
 def test_attached_arrays_hold_the_frames_values(adaptor):
-    told, run = adaptor("""
+    reported, run = adaptor("""
 step(0)
 grid = grid_of(30)
 names = perfield.attach(grid)
@@ -68,17 +68,17 @@ print(json.dumps({
 }))
 """)
     value = run.frame(0).values["solve_time_s"][0]
-    assert told["names"] == told["found"]
-    assert len(told["names"]) > 20
-    assert told["more"] == [["solve_time_s"]] * 2
-    assert told["tuples"] == [27000, 29**3, 1]
-    assert told["ranges"] == [[value, value]] * 3
-    assert told["numpy"] == [0, 0, 0]
-    assert told["doubles"] == [1, 1, 1]
+    assert reported["names"] == reported["found"]
+    assert len(reported["names"]) > 20
+    assert reported["more"] == [["solve_time_s"]] * 2
+    assert reported["tuples"] == [27000, 29**3, 1]
+    assert reported["ranges"] == [[value, value]] * 3
+    assert reported["numpy"] == [0, 0, 0]
+    assert reported["doubles"] == [1, 1, 1]
 
 
 def test_focus_ranks_have_arrays_of_what_the_rank_exchanged_with_them(adaptor):
-    told, run = adaptor(
+    answer, run = adaptor(
         """
 from mpi4py import MPI
 MPI.COMM_WORLD.Sendrecv(np.zeros(5), 0, recvbuf=np.zeros(5))
@@ -92,14 +92,14 @@ print(json.dumps({name: points.GetArray(name).GetRange() for name in names if na
         "PERFIELD_FOCUS_RANKS=0",
     )
     shown = focus_values(run.frame(0), [0], 1)
-    assert told["sendrecv_bytes_to_0"] == [40, 40]
-    assert told["received_count_from_0"] == [1, 1]
-    assert told == {name: [shown[name][0]] * 2 for name in told}
-    assert len(told) == 6
+    assert answer["sendrecv_bytes_to_0"] == [40, 40]
+    assert answer["received_count_from_0"] == [1, 1]
+    assert answer == {name: [shown[name][0]] * 2 for name in answer}
+    assert len(answer) == 6
 
 
 def test_attach_accepts_composites_and_wrapped_datasets(adaptor):
-    told, _ = adaptor("""
+    reported, _ = adaptor("""
 from vtkmodules.numpy_interface import dataset_adapter
 step(0)
 blocks = vtkMultiBlockDataSet()
@@ -116,11 +116,11 @@ del blocks, parts, one, dataset
 arrays = [grid.GetPointData().GetArray("solve_count") for grid in grids]
 print(json.dumps([[a.GetNumberOfTuples(), *(a.GetRange() if a.GetNumberOfTuples() else [])] for a in arrays]))
 """)
-    assert told == [[27, 1, 1], [27000, 1, 1], [8000, 1, 1], [0], [64, 1, 1]]
+    assert reported == [[27, 1, 1], [27000, 1, 1], [8000, 1, 1], [0], [64, 1, 1]]
 
 
 def test_arrays_live_as_long_as_vtk_needs_them(adaptor):
-    told, _ = adaptor("""
+    reported, _ = adaptor("""
 import gc
 step(0)
 def mappings():
@@ -142,14 +142,14 @@ del next_one
 gc.collect()
 print(json.dumps([*alive, written, mappings()]))
 """)
-    assert told[0] > 10
-    assert told[1:] == [[1, 1], [9, 1, 1], 0]
+    assert reported[0] > 10
+    assert reported[1:] == [[1, 1], [9, 1, 1], 0]
 
 
 def test_filters_writers_and_rendering_accept_attached_arrays(adaptor):
     if not shutil.which("xvfb-run"):
         pytest.skip("xvfb-run is not installed, and rendering needs it")
-    told, run = adaptor(
+    reported, run = adaptor(
         """
 from vtkmodules.vtkFiltersGeneral import vtkClipDataSet
 from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
@@ -160,14 +160,14 @@ import vtkmodules.vtkRenderingOpenGL2
 step(0)
 grid = grid_of(40)
 perfield.attach(grid)
-told = {}
+found = {}
 
 clip = vtkClipDataSet()
 clip.SetInputData(grid)
 clip.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_POINTS, "solve_count")
 clip.SetValue(0.5)
 clip.Update()
-told["clipped"] = clip.GetOutput().GetPointData().GetArray("solve_time_s").GetRange()
+found["clipped"] = clip.GetOutput().GetPointData().GetArray("solve_time_s").GetRange()
 
 writer = vtkXMLImageDataWriter()
 writer.SetInputData(grid)
@@ -177,7 +177,7 @@ writer.Write()
 reader = vtkXMLImageDataReader()
 reader.SetFileName("grid.vti")
 reader.Update()
-told["read"] = reader.GetOutput().GetPointData().GetArray("solve_count").GetRange()
+found["read"] = reader.GetOutput().GetPointData().GetArray("solve_count").GetRange()
 
 surface = vtkGeometryFilter()
 surface.SetInputData(grid)
@@ -199,21 +199,21 @@ window.Render()
 image = vtkWindowToImageFilter()
 image.SetInput(window)
 image.Update()
-told["middle"] = [image.GetOutput().GetScalarComponentAsDouble(25, 25, 0, c) for c in range(3)]
-told["expected"] = [255 * c for c in mapper.GetLookupTable().GetTable().GetTuple(255)[:3]]
-print(json.dumps(told))
+found["middle"] = [image.GetOutput().GetScalarComponentAsDouble(25, 25, 0, c) for c in range(3)]
+found["expected"] = [255 * c for c in mapper.GetLookupTable().GetTable().GetTuple(255)[:3]]
+print(json.dumps(found))
 """,
         "xvfb-run",
         "-a",
     )
     value = run.frame(0).values["solve_time_s"][0]
-    assert told["clipped"] == [value, value]
-    assert told["read"] == [1, 1]
-    assert told["middle"] == [c / 255 for c in told["expected"]] == [0, 0, 255]
+    assert reported["clipped"] == [value, value]
+    assert reported["read"] == [1, 1]
+    assert reported["middle"] == [c / 255 for c in reported["expected"]] == [0, 0, 255]
 
 
 def test_attach_rejects_wrong_arguments(adaptor):
-    told, _ = adaptor("""
+    reported, _ = adaptor("""
 def complaint(*arguments):
     try:
         perfield.attach(*arguments)
@@ -222,7 +222,7 @@ def complaint(*arguments):
 step(0)
 print(json.dumps([complaint(grid_of(2), "faces"), complaint([1]), complaint(grid_of(2), "cells")]))
 """)
-    assert told == [
+    assert reported == [
         "ValueError: association is 'faces'; expected one of points, cells, field",
         "TypeError: found a list; expected a vtkDataSet or a composite of them",
         None,

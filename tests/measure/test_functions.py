@@ -85,8 +85,8 @@ def package_for(tmp_path_factory):
         for name in ("__init__.py", "startup.py", "measure", "studies", "lib"):
             (package / name).symlink_to(installed / name)
         ask = "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'))"
-        told = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
-        include, suffix = told.stdout.split()
+        printed = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+        include, suffix = printed.stdout.split()
         bridge = REPOSITORY / "bridge"
         sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("configuration/*.cpp")]
         sources += [bridge / "platform" / name for name in ("quoted.cpp", "regular_file.cpp")]

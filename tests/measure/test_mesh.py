@@ -70,8 +70,8 @@ perfield.field("flat", a.ravel(order="F"))
         assert np.array_equal(np.ravel(values(run, name)), expected), name
 
 
-def test_block_shape_tells_scalars_from_vectors(described):
-    run, told = described("""
+def test_block_shape_distinguishes_scalars_from_vectors(described):
+    run, reported = described("""
 perfield.mesh_image((0, 3, 0, 2))
 perfield.field("plane", np.ones((4, 3)))
 perfield.field("plane_of_vectors", np.ones((4, 3, 2)))
@@ -91,7 +91,7 @@ perfield.field("flag", np.ones((4, 3, 1), bool))
         "cells": (6, 1),
         "flag": (12, 1),
     }
-    assert "left out" not in told
+    assert "left out" not in reported
 
 
 def test_field_is_kept_alive_and_read_at_step_close(described):
@@ -137,7 +137,7 @@ if number:
 
 
 def test_all_kinds_of_blocks_are_stored(described):
-    run, told = described("""
+    run, reported = described("""
 perfield.mesh_rectilinear(np.arange(3.0), np.array([0.0, 2.0]), np.zeros(1))
 x, y = np.meshgrid(np.arange(3.0), np.arange(2.0), indexing="ij")
 perfield.mesh_structured(np.stack([x, y, 0 * x], axis=-1), block=1)
@@ -152,7 +152,7 @@ perfield.mesh_ghosts(np.array([False, True, False, False]), block=2)
     assert points.tolist() == [[x, y, 0] for y in range(2) for x in range(3)]
     assert tetrahedron.connectivity.tolist() == [0, 1, 2, 3]
     assert tetrahedron.ghosts["point"].tolist() == [0, 1, 0, 0]
-    assert "left out" not in told
+    assert "left out" not in reported
 
 
 @pytest.mark.parametrize(("description", "sentence"), [
@@ -166,8 +166,8 @@ perfield.mesh_ghosts(np.array([False, True, False, False]), block=2)
     ("perfield.mesh_image((0, 9), block=-1)", "blocks count from 0"),
 ])  # fmt: skip
 def test_mismatched_sizes_are_reported_and_program_continues(described, description, sentence):
-    run, told = described(description)
-    assert told.count(sentence) == 1 and len(run) == 2
+    run, reported = described(description)
+    assert reported.count(sentence) == 1 and len(run) == 2
 
 
 @pytest.mark.parametrize(("wrong", "raised", "words"), [

@@ -203,7 +203,7 @@ print(perfield.measuring(), perfield.values())
         ("perfield.nothing", AttributeError),
     ],
 )
-def test_misuse_raises_the_usual_exception(wrong, raised):
+def test_misuse_raises_the_common_exception(wrong, raised):
     with pytest.raises(raised):
         eval(wrong)
 

@@ -124,7 +124,7 @@ def every_rank_a_node(tools) -> list[str]:
 
 
 def check_every_rank(run: Path, n_ranks: int) -> None:
-    """Each rank has compared its clock twice and tells the truth."""
+    """Each rank has compared its clock twice and says the truth."""
     entries = clock_entries(run)
     assert {rank: len(of_rank) for rank, of_rank in entries.items()} == dict.fromkeys(range(n_ranks), 2)
     check_truth(entries, {rank: Node(rank * 10**9, (rank % 7 - 3) * 10_000) for rank in range(n_ranks)})

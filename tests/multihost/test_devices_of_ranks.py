@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GPUs and network cards that ranks hold open stand beside their packages in the picture.
+"""GPUs and network cards that ranks hold open are beside their packages in the picture.
 
 Hosts, machines and device files are faked; what opens, records and reads them is real.
 """

@@ -130,7 +130,7 @@ STEPS = c_program(
 def on_hosts(build_c, perfield_flags, bin_dir, tmp_path):
     """on_hosts(hosts, variables): runs a program without MPI, two ranks on each host; returns the process.
 
-    variables(rank, size, local, host) : what the faked launcher tells that rank.
+    variables(rank, size, local, host) : what the faked launcher says that rank.
     """
     reason = why_no_hosts()
     if reason:
@@ -138,8 +138,8 @@ def on_hosts(build_c, perfield_flags, bin_dir, tmp_path):
     program = build_c(STEPS, *perfield_flags("--libs"), mpi=False)
 
     def rank_of(variables, hosts, rank):
-        told = variables(rank, 2 * len(hosts), rank % 2, hosts[rank // 2])
-        words = " ".join(f"{name}={value}" for name, value in told.items())
+        reported = variables(rank, 2 * len(hosts), rank % 2, hosts[rank // 2])
+        words = " ".join(f"{name}={value}" for name, value in reported.items())
         return f"env {words} {bin_dir}/perfield-exec {program} &"
 
     def run(hosts, variables):
@@ -193,7 +193,7 @@ def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(
         assert sum(f"missing    ranks {ranks} of 4 left nothing here: " in text for text in said) == 1
 
 
-def test_hosts_of_an_unknown_launcher_that_tells_their_number_are_asked_for_a_name(on_hosts, tmp_path):
+def test_hosts_of_an_unknown_launcher_that_says_their_number_are_asked_for_a_name(on_hosts, tmp_path):
     def unknown(rank, size, local, host):
         return {"PMI_RANK": rank, "PMI_SIZE": size, "PMI_LOCAL_RANK": local, "PMI_LOCAL_SIZE": 2}
 

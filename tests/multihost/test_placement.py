@@ -50,7 +50,7 @@ def measured(bin_dir, build_c, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def present(measured):
-    """The run in the usual order."""
+    """The run in the default order."""
     return measured("present", "--bind-to", "core", "--map-by", "core")
 
 
@@ -117,16 +117,16 @@ def test_table_and_words_name_hosts_switches_and_gains(present, perfield_cli):
     assert sorted(hostfile.read_text().split()) == sorted(HOSTS * 3)
 
 
-def test_missing_kahip_is_told_and_the_table_still_shown(present, perfield_cli, tmp_path):
+def test_missing_kahip_is_reported_and_the_table_still_shown(present, perfield_cli, tmp_path):
     (tmp_path / "kahip.py").write_text("raise ModuleNotFoundError(name='kahip')\n")
     without = {"PYTHONPATH": str(tmp_path)}
     result = perfield_cli("placement", present.path, env=without)
     assert result.returncode == 0, result.stderr
-    told = "needs KaHIP to divide the graph of messages: pip install 'perfield[placement]'"
-    assert f"proposal   none: the proposal of an order {told}" in result.stdout
+    sentence = "needs KaHIP to divide the graph of messages: pip install 'perfield[placement]'"
+    assert f"proposal   none: the proposal of an order {sentence}" in result.stdout
     result = perfield_cli("placement", present.path, "--rankfile", tmp_path / "order", env=without)
     assert result.returncode == 2
-    assert told in result.stderr
+    assert sentence in result.stderr
 
 
 def test_mpich_places_ranks_by_the_hostfile(present, perfield_cli, tmp_path):
@@ -149,13 +149,13 @@ def test_srun_places_ranks_by_the_hostfile(build_c, bin_dir, tmp_path):
     measured = f"{bin_dir}/perfield-exec {build_c(HERE / 'scattered.c')}"
     script = f"""
       PERFIELD_RUN_DIRECTORY=present srun --mpi=pmix -N 4 --ntasks-per-node=3 {measured}
-      {bin_dir}/perfield placement present --hostfile hosts.txt --json >told.json
+      {bin_dir}/perfield placement present --hostfile hosts.txt --json >proposal.json
       export SLURM_HOSTFILE=hosts.txt
       PERFIELD_RUN_DIRECTORY=moved srun --mpi=pmix -n 12 --distribution=arbitrary {measured}
     """
     result = run_on_hosts("n1,n2;n3,n4", [HERE / "mhslurm", "sh", "-ec", script], tmp_path, {})
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
-    proposal = json.loads((tmp_path / "told.json").read_text())["proposal"]
+    proposal = json.loads((tmp_path / "proposal.json").read_text())["proposal"]
     moved = perfield.open(tmp_path / "moved")
     assert proposal["better"]
     assert [entry["host"] for entry in moved.rank_entries] == proposal["host_of_rank"]

@@ -99,14 +99,14 @@ def test_ranks_of_all_nodes_form_one_run(run):
 
 
 def test_ranks_carry_their_address_in_the_network(run):
-    told = [(entry["topology_addr"], entry["topology_pattern"]) for entry in run.rank_entries]
+    reported = [(entry["topology_addr"], entry["topology_pattern"]) for entry in run.rank_entries]
     leaves = ["sw1"] * 4 + ["sw2"] * 4
-    assert told == [
+    assert reported == [
         (f"spine.{leaf}.n{1 + rank // 2}", "switch.switch.node") for rank, leaf in enumerate(leaves)
     ]
 
 
-def test_switches_of_slurm_stand_above_their_nodes(run):
+def test_switches_of_slurm_are_above_their_nodes(run):
     placement = placement_of(run)
     switches = placement.switches
     assert placement.notes == switches.notes == ()
@@ -144,12 +144,12 @@ def test_picture_shows_the_switches_and_the_way_of_each_message(run):
     assert hops.tolist() == [0, 1, 0, 3, 0, 1, 0, 3]
 
 
-def test_info_tells_values_by_switch(on_haswell, perfield_cli):
-    told = perfield_cli(
+def test_info_says_values_by_switch(on_haswell, perfield_cli):
+    printed = perfield_cli(
         "info", on_haswell / "under-srun", "--by", "switch", "--fields", "mpi_time_s", "--json"
     )
-    assert told.returncode == 0, told.stderr
-    rows = json.loads(told.stdout)["mpi_time_s by switch"]
+    assert printed.returncode == 0, printed.stderr
+    rows = json.loads(printed.stdout)["mpi_time_s by switch"]
     assert {row["switch"]: row["ranks"] for row in rows} == {"sw1": 4, "sw2": 4}
 
 

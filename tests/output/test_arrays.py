@@ -43,7 +43,7 @@ def test_vector_range_is_of_its_magnitude():
     assert about["range"] == pytest.approx((2.0, 5.0))
 
 
-def test_usual_peak_ignores_outlier_steps():
+def test_common_peak_ignores_outlier_steps():
     assert noted(9.0, 1.0, 1.5, 1.2).description()["wait"]["usual_peak"] == 1.5
     assert "usual_peak" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
 

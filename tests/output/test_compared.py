@@ -76,7 +76,7 @@ def pixels(path) -> np.ndarray:
 
 @pytest.mark.skipif(importlib.util.find_spec("paraview") is None, reason="ParaView is not installed")
 @pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
-def test_three_panels_show_who_is_dear_and_what_changed(pictures):
+def test_three_panels_show_who_is_costly_and_what_changed(pictures):
     planned = pictures.images()
     assert [image["files"] for image in planned] == [[f"01_mesh_{FIELD}.png"], [f"02_machine_{FIELD}.png"]]
     [path] = draw_images(pictures.directory, planned[:1])
@@ -84,11 +84,11 @@ def test_three_panels_show_who_is_dear_and_what_changed(pictures):
     assert image.shape == (600, 1920, 3)
     panels = [image[:, at : at + 500] for at in (0, 640, 1280)]  # without legends
     red, green, blue = (np.stack([panel[..., n] for panel in panels]) for n in range(3))
-    dear = (green > 150) & (red < 150) & (blue < 120)  # of viridis
+    costly = (green > 150) & (red < 150) & (blue < 120)  # of viridis
     more, less = (red > 60) & (blue < 60) & (green < 40), (blue > 60) & (red < 40)
-    middle = [np.flatnonzero(found.any(axis=0)).mean() for found in dear[:2]]
-    assert dear[0].sum() > 1000 and dear[1].sum() > 1000 and abs(middle[0] - middle[1]) > 50
+    middle = [np.flatnonzero(found.any(axis=0)).mean() for found in costly[:2]]
+    assert costly[0].sum() > 1000 and costly[1].sum() > 1000 and abs(middle[0] - middle[1]) > 50
     assert more[2].sum() > 1000 and less[2].sum() > 1000
-    # The difference shows what became dearer where the second panel shows it, with the same camera.
-    assert (more[2] & dear[1]).sum() > 0.9 * more[2].sum()
-    assert (less[2] & dear[0]).sum() > 0.9 * less[2].sum()
+    # The difference shows what became costlier where the second panel shows it, with the same camera.
+    assert (more[2] & costly[1]).sum() > 0.9 * more[2].sum()
+    assert (less[2] & costly[0]).sum() > 0.9 * less[2].sum()

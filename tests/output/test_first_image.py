@@ -56,28 +56,30 @@ def field_of(description, folder, field, step=None):
     return values
 
 
-@pytest.mark.parametrize(("case", "dearest"), [("cells", 1), ("cost", 2), ("waits", 0)])
-def test_first_image_shows_the_dearest_rank_and_the_second_that_others_wait_for_it(rendered, case, dearest):
+@pytest.mark.parametrize(("case", "costliest"), [("cells", 1), ("cost", 2), ("waits", 0)])
+def test_first_image_shows_the_costliest_rank_and_the_second_that_others_wait_for_it(
+    rendered, case, costliest
+):
     description, folder = rendered(case)
     field, scale, compute = shown(description, folder, 0)
     assert field == "compute_time_s_mean"
-    assert max(compute, key=compute.get) == dearest
+    assert max(compute, key=compute.get) == costliest
     caused_field, caused_scale, caused = shown(description, folder, 1)
     assert caused_field == "caused_wait_time_s_mean"
-    assert max(caused, key=caused.get) == dearest
+    assert max(caused, key=caused.get) == costliest
     assert caused_scale >= scale
     waiting = field_of(description, folder, "waiting_time_s_mean")
-    assert min(waiting, key=waiting.get) == dearest
-    others = sum(waiting.values()) - waiting[dearest]
-    assert 0.5 * others < caused[dearest] <= 1.01 * others
+    assert min(waiting, key=waiting.get) == costliest
+    others = sum(waiting.values()) - waiting[costliest]
+    assert 0.5 * others < caused[costliest] <= 1.01 * others
 
 
-def test_dear_region_comes_first_though_all_ranks_spend_as_long_in_it(planted_run):
+def test_costly_region_comes_first_though_all_ranks_spend_as_long_in_it(planted_run):
     run = perfield.open(planted_run("waits").cwd / "perfield-run")
     assert survey(run).regions[0] == "solve"
 
 
-def test_output_steps_are_told_and_passed_over(rendered):
+def test_output_steps_are_reported_and_passed_over(rendered):
     description, _ = rendered("output")
     output = [step["frame"] for step in description["steps"] if "writes output" in step["title"]]
     assert {19, 59} & set(output) and all(frame % 20 == 19 for frame in output)

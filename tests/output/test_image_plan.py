@@ -99,14 +99,14 @@ def test_values_over_steps_are_drawn_on_the_mesh_of_the_typical_step(description
     assert (first["static"], [step["frame"] for step in first["steps"]]) == (True, [5])
 
 
-def test_time_in_mpi_stands_for_waiting_where_waiting_is_unknown(description):
+def test_time_in_mpi_replaces_waiting_where_waiting_is_unknown(description):
     for layer in description["layers"].values():
         if "waiting_time_s" in layer["arrays"]:
             layer["arrays"]["mpi_time_s"] = layer["arrays"].pop("waiting_time_s")
     assert "geometry_mpi_time_s_frame_000005.png" in files(plan_images(description, None))
 
 
-def test_what_ranks_cost_the_others_stands_beside_computing_and_waiting_behind_them(description):
+def test_what_ranks_cost_the_others_is_beside_computing_and_waiting_behind_them(description):
     caused = {"caused_wait_time_s_mean": ["caused_wait_time_s", "mean"]}
     description["over_steps"] = OVER | caused
     for name in ("geometry", "topology/measurements"):

@@ -37,7 +37,7 @@ def test_missing_display_names_the_package(tmp_path, monkeypatch):
         draw_images(tmp_path, [IMAGE])
 
 
-def test_display_without_a_server_is_told_before_anything_draws(tmp_path, monkeypatch):
+def test_display_without_a_server_is_reported_before_anything_draws(tmp_path, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":77")
     monkeypatch.setattr(images.shutil, "which", lambda name: None)
     with pytest.raises(ImagesError, match="no X server answers at DISPLAY=:77"):

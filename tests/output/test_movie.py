@@ -84,7 +84,7 @@ def test_film_of_one_step_is_one_frame_and_says_so(perfield_cli, tmp_path):
 
 @needs_ffmpeg
 @pytest.mark.parametrize("ending, codec", [("mp4", "h264"), ("webm", "vp9"), ("gif", "gif")])
-def test_ending_chooses_the_format_and_two_pictures_stand_side_by_side(frames, tmp_path, ending, codec):
+def test_ending_chooses_the_format_and_two_pictures_are_side_by_side(frames, tmp_path, ending, codec):
     film = tmp_path / f"film.{ending}"
     Movie(film, rate=2).join([frames, frames])
     about = probed(film)
@@ -114,7 +114,7 @@ def test_failing_film_leaves_the_one_of_before(tmp_path):
     "name, words",
     [("film.avi", "end it in one of .mp4, .webm, .gif"), ("nowhere/film.mp4", "in a folder that exists")],
 )
-def test_wrong_file_is_told_before_anything_is_written(perfield_cli, tmp_path, name, words):
+def test_wrong_file_is_reported_before_anything_is_written(perfield_cli, tmp_path, name, words):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=2)
     result = perfield_cli("render", run, "--movie", tmp_path / name)
     assert result.returncode != 0
@@ -122,7 +122,7 @@ def test_wrong_file_is_told_before_anything_is_written(perfield_cli, tmp_path, n
     assert not (run / "pictures").exists()
 
 
-def test_missing_ffmpeg_and_display_are_told_with_their_packages(tmp_path, monkeypatch):
+def test_missing_ffmpeg_and_display_are_reported_with_their_packages(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DISPLAY", raising=False)
     with pytest.raises(MovieError, match="install the Debian package ffmpeg, or draw the steps as images"):
@@ -133,7 +133,7 @@ def test_missing_ffmpeg_and_display_are_told_with_their_packages(tmp_path, monke
         Movie(tmp_path / "film.mp4").check()
 
 
-def test_wrong_rate_size_and_camera_are_told(perfield_cli, tmp_path):
+def test_wrong_rate_size_and_camera_are_reported(perfield_cli, tmp_path):
     for option, value, words in (
         ("--fps", "1000", "give 0.1 to 60 frames a second"),
         ("--size", "big", "'big' is no size of an image"),

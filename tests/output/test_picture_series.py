@@ -258,7 +258,7 @@ def test_steps_beyond_the_scale_are_noted_and_get_their_own_if_nothing_else_is_s
     }
 
 
-def test_values_over_steps_stand_on_the_mesh_of_every_step(tmp_path):
+def test_values_over_steps_are_on_the_mesh_of_every_step(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
     pictures = pictures_of(run, tmp_path / "pictures", steps=[1], fields=["rank"])
     pictures.write()

@@ -26,7 +26,7 @@ NODES, PER_NODE, PER_LEAF, NODE = 400, 8, 24, 133
 FIRST = NODE * PER_NODE  # rank of the node
 LEAF = NODE // PER_LEAF
 OF_LEAF = range(LEAF * PER_LEAF * PER_NODE, (LEAF + 1) * PER_LEAF * PER_NODE)
-SLOW = {  # what is slow: its ranks, and the name that the overview tells
+SLOW = {  # what is slow: its ranks, and the name that the overview says
     "core": ({FIRST + 5}, "n0133"),
     "socket": (set(range(FIRST + 4, FIRST + 8)), "n0133"),
     "node": (set(range(FIRST, FIRST + 8)), "n0133"),
@@ -117,13 +117,13 @@ def test_the_overview_shows_and_names_what_is_slow(pictures, what):
     assert all(label.endswith(f", leaf{LEAF}: 200 ms") for label in overview.labels)
     assert len(overview.labels) == (3 if what == "switch" else 1)
     size, (width, height) = int(overview.slow.sum()), spread(overview.slow)
-    usual = 25  # pixels of a node's side, of 400 nodes
+    ordinary = 25  # pixels of a node's side, of 400 nodes
     if what == "switch":
         assert size > 24 * 100
-        assert width < 8 * usual and height < 8 * usual
+        assert width < 8 * ordinary and height < 8 * ordinary
     else:
         assert size > 100
-        assert width <= usual and height <= usual, "one place only"
+        assert width <= ordinary and height <= ordinary, "one place only"
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ def run(tmp_path):
     return run
 
 
-def test_output_steps_typical_and_slowest_are_told(run):
+def test_output_steps_typical_and_slowest_are_reported(run):
     kinds = survey(run).kinds
     assert np.flatnonzero(kinds.is_output).tolist() == [19, 39]
     assert (kinds.typical in (18, 20), kinds.slowest) == (True, 38)
@@ -104,7 +104,7 @@ def test_ages_of_a_changing_mesh_are_known(run):
     assert survey(run).mesh_since.tolist() == [0] * 10 + [10] * 30
 
 
-def test_without_mpi_the_time_of_steps_tells_their_kinds(tmp_path):
+def test_without_mpi_the_time_of_steps_says_their_kinds(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=5)
     for frame in run.frames():
         frame.values["compute_time_s"][:] = np.nan

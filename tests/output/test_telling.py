@@ -17,8 +17,8 @@ from perfield.output.telling import telling_arrays
 
 @pytest.fixture
 def run(tmp_path):
-    """A run with six regions, of which "dear" has most to save by balancing."""
-    regions = ("a", "dear", "b", "c", "d", "e")
+    """A run with six regions, of which "costly" has most to save by balancing."""
+    regions = ("a", "costly", "b", "c", "d", "e")
 
     def six_regions(rank, step, values):
         times = {
@@ -49,7 +49,7 @@ def test_computing_and_waiting_come_first_then_the_regions_with_most_to_save(run
     costs = [
         name
         for name in names
-        if name in {f"{stem}_compute_time_s" for stem in ("dear", "c", "d", "e", "b", "a")}
+        if name in {f"{stem}_compute_time_s" for stem in ("costly", "c", "d", "e", "b", "a")}
     ]
     assert costs == ["dear_compute_time_s", "e_compute_time_s", "d_compute_time_s", "c_compute_time_s"]
     assert 15 <= len(names) <= 26

@@ -135,7 +135,7 @@ def test_each_node_is_a_process_and_each_rank_a_track_in_it(timeline):
     assert all(t.descriptor.child_ordering == t.descriptor.EXPLICIT for t in processes)
 
 
-def test_steps_stand_where_they_were_measured_on_the_common_clock(timeline, path):
+def test_steps_are_where_they_were_measured_on_the_common_clock(timeline, path):
     run = perfield.open(path)
     zero = np.nanmin(run.setup.begin_s)
     for rank in range(4):
@@ -182,7 +182,9 @@ def test_steps_can_be_chosen(path, tmp_path):
 
 
 @pytest.mark.parametrize("entries", [4, 1000])  # chunks of one step, and a single chunk
-def test_limit_of_slices_stops_with_a_whole_step_and_is_told(path, tmp_path, capsys, monkeypatch, entries):
+def test_limit_of_slices_stops_with_a_whole_step_and_is_reported(
+    path, tmp_path, capsys, monkeypatch, entries
+):
     monkeypatch.setattr("perfield.run.snapshot.ENTRIES_PER_CHUNK", entries)
     timeline = exported(path, tmp_path / "some", "--most-slices", 40)
     steps = [s.name for s in timeline.of_rank(3).slices]
@@ -197,7 +199,7 @@ def test_one_step_is_counted_as_one(path, tmp_path, capsys):
     assert "slices of 1 step on 4 ranks" in capsys.readouterr().out
 
 
-def test_times_of_overlapping_threads_are_left_out_and_told(tmp_path, capsys):
+def test_times_of_overlapping_threads_are_left_out_and_reported(tmp_path, capsys):
     def overlap(rank, step, values):
         if step == 1:
             values["calls"][0]["ns"] = 50_000_000

@@ -102,8 +102,8 @@ def default_ranks() -> list[int]:
     return [n, *(2**power for power in range((4 * n).bit_length()) if 2**power != n)]
 
 
-def subjects(given: argparse.Namespace, told: list[str]) -> list[Heat3d]:
-    """The chosen programs. told : gets a sentence for each that is missing."""
+def subjects(given: argparse.Namespace, reported: list[str]) -> list[Heat3d]:
+    """The chosen programs. reported : gets a sentence for each that is missing."""
     npb = [
         Benchmark(given.short, sources=given.npb or Path()),
         BlockTridiagonal(given.short, sources=given.npb or Path()),
@@ -111,22 +111,22 @@ def subjects(given: argparse.Namespace, told: list[str]) -> list[Heat3d]:
     everything = [*npb, IcoFoam(given.short), Heat3d(given.short), Heat3dFortran(given.short)]
     chosen = [subject for subject in everything if subject.name in given.programs]
     if given.npb is None and any(isinstance(subject, Benchmark) for subject in chosen):
-        told.append("MG and BT are left out: no path to the NAS Parallel Benchmarks was given (NPB=).")
+        reported.append("MG and BT are left out: no path to the NAS Parallel Benchmarks was given (NPB=).")
         chosen = [subject for subject in chosen if not isinstance(subject, Benchmark)]
     return chosen
 
 
-def plan(given: argparse.Namespace, told: list[str]) -> list[Case]:
+def plan(given: argparse.Namespace, reported: list[str]) -> list[Case]:
     """All cases: each program, then the first program of the series on other numbers of ranks."""
     scorep = shutil.which("scorep") is not None
     if not scorep:
-        told.append("Score-P is left out: scorep is not on PATH.")
+        reported.append("Score-P is left out: scorep is not on PATH.")
     counts = given.ranks or default_ranks()
     cases = []
-    for subject in subjects(given, told):
+    for subject in subjects(given, reported):
         steps = given.steps or max(subject.steps // (2 if given.quick else 1), 1)
         if scorep and subject.no_scorep:
-            told.append(f"{subject.name} is not run with Score-P: {subject.no_scorep}.")
+            reported.append(f"{subject.name} is not run with Score-P: {subject.no_scorep}.")
         ways = ways_of(subject, steps, given.features, scorep)
         cases.append(Case(subject, subject.ranks(counts[0]), steps, ways, subject.name))
         if subject.name == SERIES:
@@ -171,25 +171,25 @@ def write(
 def main() -> int:
     """Runs everything; returns 1 if a run failed."""
     given = arguments()
-    told: list[str] = []
+    reported: list[str] = []
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         print(f"perfield overhead: {line}", file=sys.stderr, flush=True)
 
     begin = time.monotonic()
     taken = circumstances()
     (REPOSITORY / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=REPOSITORY / "build") as scratch:
-        cases, left_out = build_and_prepare(plan(given, told), Path(scratch))
-        told += left_out
-        for sentence in told:
-            tell(sentence)
+        cases, left_out = build_and_prepare(plan(given, reported), Path(scratch))
+        reported += left_out
+        for sentence in reported:
+            report(sentence)
         if not cases:
-            tell("nothing to run; see above what is missing.")
+            report("nothing to run; see above what is missing.")
             return 1
         program = measurer()
         runs = alternate(
-            cases, given.rounds, lambda case, way, number: run_once(case, way, number, program), tell
+            cases, given.rounds, lambda case, way, number: run_once(case, way, number, program), report
         )
     if not runs:
         return 1
@@ -209,7 +209,7 @@ def main() -> int:
     words = "\n\n".join(
         [
             "\n".join(f"{key}: {value}" for key, value in taken.items()),
-            "\n".join([*sizes, *told, *(f"FAILED: {line}" for line in failed)]),
+            "\n".join([*sizes, *reported, *(f"FAILED: {line}" for line in failed)]),
             f"mean of {1 + max(run.number for run in runs)} alternating runs ± 1 relative standard deviation;"
             " in brackets what is added to the bare mean, and the median of the ratios within rounds",
             tables.text(found, shown, programs),

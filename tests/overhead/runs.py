@@ -77,7 +77,7 @@ def build_and_prepare(cases: list[Case], scratch: Path) -> tuple[list[Case], lis
 
     Returns the cases that can run, without ways that cannot, and a sentence for everything left out.
     """
-    told: list[str] = []
+    reported: list[str] = []
     built: dict[tuple[str, str], bool] = {}
     ready = []
     for case in cases:
@@ -91,7 +91,7 @@ def build_and_prepare(cases: list[Case], scratch: Path) -> tuple[list[Case], lis
                 built[name, build] = True
             except MissingError as error:
                 built[name, build] = False
-                told.append(f"{name} ({build}) is left out: {error}.")
+                reported.append(f"{name} ({build}) is left out: {error}.")
         ways = [way for way in case.ways if built[name, way.build]]
         if not built[name, "plain"]:
             continue
@@ -101,15 +101,15 @@ def build_and_prepare(cases: list[Case], scratch: Path) -> tuple[list[Case], lis
             case.subject.prepare(folder, case.ranks, case.steps)
             case.subject.command("plain", case.ranks, case.steps)
         except MissingError as error:
-            told.append(f"{case.label} on {case.ranks} ranks is left out: {error}.")
-            folder.rename(scratch / f"left-out-{len(told)}")
+            reported.append(f"{case.label} on {case.ranks} ranks is left out: {error}.")
+            folder.rename(scratch / f"left-out-{len(reported)}")
             continue
         ready.append(Case(case.subject, case.ranks, case.steps, ways, case.label, folder))
-    return ready, told
+    return ready, reported
 
 
 def run_once(case: Case, way: Way, number: int, program: Path) -> Run:
-    """Runs a case in one way; a failure is told in the result.
+    """Runs a case in one way; a failure is reported in the result.
 
     program : rank_cost, compiled.
     """
@@ -171,12 +171,12 @@ def why_it_does_not_count(
 
 
 def alternate(
-    cases: list[Case], rounds: int, once: Callable[[Case, Way, int], Run], tell: Callable[[str], None]
+    cases: list[Case], rounds: int, once: Callable[[Case, Way, int], Run], report: Callable[[str], None]
 ) -> list[Run]:
     """Runs all ways of all cases one after another, `rounds` times: bare, A, B, ..., bare, A, B, ...
 
     A way that failed is not run again. An interrupt (Ctrl-C) ends the runs; those of complete rounds count.
-    once : runs one of them. tell : gets a line per case and per failure.
+    once : runs one of them. report : gets a line per case and per failure.
     """
     runs: list[Run] = []
     failed: set[tuple[str, int, str]] = set()
@@ -185,7 +185,7 @@ def alternate(
         try:
             for case in cases:
                 load = f"load average {os.getloadavg()[0]:.2f}"
-                tell(f"round {number + 1} of {rounds}, {case.label} on {case.ranks} ranks, {load}")
+                report(f"round {number + 1} of {rounds}, {case.label} on {case.ranks} ranks, {load}")
                 for way in case.ways:
                     key = (case.label, case.ranks, way.name)
                     if key in failed:
@@ -193,8 +193,8 @@ def alternate(
                     runs.append(once(case, way, number))
                     if runs[-1].failure:
                         failed.add(key)
-                        tell(f"{key[0]} on {key[1]} ranks, {key[2]}: {runs[-1].failure}")
+                        report(f"{key[0]} on {key[1]} ranks, {key[2]}: {runs[-1].failure}")
         except KeyboardInterrupt:
-            tell(f"stopped in round {number + 1}; the {number} before it count")
+            report(f"stopped in round {number + 1}; the {number} before it count")
             return runs[:complete]
     return runs

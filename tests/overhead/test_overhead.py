@@ -55,8 +55,8 @@ def test_a_single_run_has_no_deviation():
     assert tables.cell(found["p", 2, "bare", "wall"]) == "2 s"
 
 
-def test_a_failed_way_leaves_a_gap_and_is_told_once():
-    told, started = [], []
+def test_a_failed_way_leaves_a_gap_and_is_reported_once():
+    reported, started = [], []
 
     def once(case: Case, way: Way, number: int) -> Run:
         started.append((way.name, number))
@@ -65,12 +65,12 @@ def test_a_failed_way_leaves_a_gap_and_is_told_once():
         return a_run(way.name, number, 1.0)
 
     case = Case(Heat3d(), 2, 1, [BARE, Way("broken"), Way("io")], "p")
-    runs = alternate([case], 3, once, told.append)
+    runs = alternate([case], 3, once, reported.append)
     assert started == [
         *(("bare", 0), ("broken", 0), ("io", 0)),
         *(("bare", 1), ("io", 1), ("bare", 2), ("io", 2)),
     ]
-    assert [line for line in told if "no such file" in line] == [
+    assert [line for line in reported if "no such file" in line] == [
         "p on 2 ranks, broken: ended with 3: no such file"
     ]
     cost = tables.costs(runs)["p", 2, "broken", "wall"]
@@ -85,10 +85,10 @@ def test_an_interrupt_keeps_the_complete_rounds():
             raise KeyboardInterrupt
         return a_run(way.name, number, 1.0)
 
-    told = []
-    runs = alternate([Case(Heat3d(), 2, 1, [BARE, Way("io")], "p")], 5, once, told.append)
+    reported = []
+    runs = alternate([Case(Heat3d(), 2, 1, [BARE, Way("io")], "p")], 5, once, reported.append)
     assert [(run.way, run.number) for run in runs] == [("bare", 0), ("io", 0), ("bare", 1), ("io", 1)]
-    assert told[-1] == "stopped in round 3; the 2 before it count"
+    assert reported[-1] == "stopped in round 3; the 2 before it count"
 
 
 def test_tables_have_a_row_per_program_and_number_of_ranks():
@@ -184,9 +184,9 @@ def results(tmp_path_factory):
 
 
 def test_a_run_without_score_p_and_npb_says_so(results):
-    _, told = results
-    assert "Score-P is left out: scorep is not on PATH." in told
-    assert "MG and BT are left out: no path to the NAS Parallel Benchmarks was given" in told
+    _, reported = results
+    assert "Score-P is left out: scorep is not on PATH." in reported
+    assert "MG and BT are left out: no path to the NAS Parallel Benchmarks was given" in reported
 
 
 def test_all_tables_and_charts_come_out_with_all_rows(results):

@@ -183,18 +183,18 @@ def test_layout_moves_a_machine_and_keeps_its_values(run_path):
         (layout.make, {}, "no picture of a machine. Choose 'machine'"),
     ],
 )
-def test_bad_input_is_told_with_what_to_do(run_path, make, parameters, text):
+def test_bad_input_is_reported_with_what_to_do(run_path, make, parameters, text):
     with pytest.raises(ValueError, match=text):
         make([read(run_path)], **parameters)
 
 
 @pytest.mark.parametrize("module", [statistics, statistics_table, top_messages, rank])
-def test_data_of_others_are_told_to_be_so(module):
+def test_data_of_others_are_marked(module):
     with pytest.raises(ValueError, match="does not say which run it shows"):
         module.make([vtkMultiBlockDataSet()])
 
 
-def test_runs_that_cannot_be_compared_are_told(run_path, tmp_path):
+def test_runs_that_cannot_be_compared_are_reported(run_path, tmp_path):
     fewer = twin.write_run(tmp_path / "fewer", ranks=2, steps=2, run_id=8)
     with pytest.raises(ValueError, match="the runs have 2 and 6 ranks"):
         difference.make([read(fewer, MACHINE), read(run_path, MACHINE)])

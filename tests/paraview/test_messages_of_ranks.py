@@ -58,7 +58,7 @@ def test_senders_and_receivers_of_a_rank_carry_what_they_exchange(run_path):
     assert ends(blocks["messages"]) == [(1, 2), (2, 3)]
 
 
-def test_several_ranks_are_summed_and_told_apart(run_path):
+def test_several_ranks_are_summed_and_distinguished(run_path):
     blocks = exchanged(run_path, ranks="2, 4")
     assert value(blocks["rank_3"], "to_chosen_count") == 3  # to 4
     assert value(blocks["rank_3"], "sent_count_to_4") == 3
@@ -131,6 +131,6 @@ def test_pictures_of_render_need_the_path_of_their_run(perfield_cli, run_path, t
 @pytest.mark.parametrize(
     ("ranks", "text"), [("9", "ranks 0 to 4"), ("2,x", "'x' is no node"), (" ,", "Ranks is empty")]
 )
-def test_ranks_that_the_run_does_not_have_are_told(run_path, ranks, text):
+def test_ranks_that_the_run_does_not_have_are_reported(run_path, ranks, text):
     with pytest.raises(ValueError, match=text):
         exchanged(run_path, ranks=ranks)

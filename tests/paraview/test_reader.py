@@ -32,9 +32,9 @@ def run_path(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def said(monkeypatch):
-    """The notes that the reader tells."""
+    """The notes that the reader prints."""
     sentences = []
-    monkeypatch.setattr(reader, "tell", sentences.append)
+    monkeypatch.setattr(reader, "warn", sentences.append)
     return sentences
 
 
@@ -158,7 +158,7 @@ def test_own_field_that_appears_late_is_absent_before(tmp_path):
     assert [("point", "temperature") in arrays_of(dataset) for dataset in shown] == [False, True]
 
 
-def test_damage_is_told_once(run_path, tmp_path, said):
+def test_damage_is_reported_once(run_path, tmp_path, said):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=5)
     stream = next((path / "stream").glob("*.pf"))
     data = bytearray(stream.read_bytes())
@@ -179,7 +179,7 @@ def test_damage_is_told_once(run_path, tmp_path, said):
         ({}, {"mesh": "plate.pvtu"}, "mesh plate.pvtu does not exist"),
     ],
 )
-def test_what_a_run_lacks_is_told(tmp_path, made, options, text):
+def test_what_a_run_lacks_is_reported(tmp_path, made, options, text):
     path = twin.write_run(tmp_path / "run", **({"ranks": 2, "steps": 2} | made))
     with pytest.raises(ValueError, match=text):
         reader.make(str(path / "run.json"), 0.5, **options)
@@ -192,7 +192,7 @@ def test_run_without_mesh_shows_its_machine(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"name": "package"}'])
-def test_file_that_is_no_run_is_told(tmp_path, text):
+def test_file_that_is_no_run_is_reported(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(RunError, match=re.escape(str(tmp_path))):
         reader.times(str(tmp_path / "run.json"))

@@ -58,7 +58,7 @@ def test_messages_of_all_steps_count(tmp_path):
     assert ends[2] > 1.5 * max(ends[:2])  # 0 and 1 talk to 2, and next to nothing to each other
 
 
-def test_ranks_without_messages_have_no_box_and_that_is_told(tmp_path):
+def test_ranks_without_messages_have_no_box_and_that_is_reported(tmp_path):
     run = without_mesh(tmp_path, ranks=5)
     for frame in run.frames():
         frame.messages = frame.messages[:2]
@@ -88,14 +88,14 @@ def test_a_box_is_no_cell_so_nothing_is_per_cell(tmp_path):
     assert np.isnan(vtk_to_numpy(data.GetArray("compute_time_per_cell_s"))).all()
 
 
-def test_a_mesh_that_cannot_be_used_is_told_before_boxes_are_shown(tmp_path):
+def test_a_mesh_that_cannot_be_used_is_reported_before_boxes_are_shown(tmp_path):
     (tmp_path / "m.vtu").write_text("nothing")
     pieces, notes = shown_pieces(without_mesh(tmp_path), tmp_path / "m.vtu")
     assert pieces.way.startswith("boxes placed by messages")
     assert "m.vtu" in notes[0] and notes[0].endswith("Shown instead: boxes placed by messages, not by space.")
 
 
-def test_a_case_beside_the_run_that_does_not_fit_is_told(tmp_path):
+def test_a_case_beside_the_run_that_does_not_fit_is_reported(tmp_path):
     write_case(tmp_path, ranks=2)
     _, notes = shown_pieces(without_mesh(tmp_path))
     assert "holds 2 pieces, but the run has 4 ranks" in notes[0] and "Shown instead: boxes" in notes[0]
@@ -116,7 +116,7 @@ def with_grids(path, ranks, *grids):
     return run
 
 
-def test_boxes_stand_as_the_grid_of_ranks_does(tmp_path):
+def test_boxes_are_placed_as_the_grid_of_ranks(tmp_path):
     run = with_grids(tmp_path, 6, grid((3, 2), members=[5, 4, 3, 2, 1, 0], periodic=(True, False)))
     pieces, notes = shown_pieces(run)
     assert pieces.way == "boxes of a grid of 3 x 2 ranks (MPI_Cart_create), periodic in x"

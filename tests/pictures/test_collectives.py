@@ -52,7 +52,7 @@ def test_bars_hold_the_bytes_that_each_rank_gives_and_gets(tmp_path):
     assert "MPI_COMM_WORLD: allreduce 384 B" in words and "alltoall 360 kB" in words
 
 
-def test_bars_stand_below_their_ranks_and_below_all_messages(tmp_path):
+def test_bars_are_below_their_ranks_and_below_all_messages(tmp_path):
     shown, scene = layer(tmp_path)
     way = column(shown, "direction")
     for way_of_bar, sign in ((GIVES, 1), (GETS, -1)):
@@ -93,22 +93,22 @@ def test_there_is_no_rail_where_another_communicator_lies_between(tmp_path):
 
 
 def test_communicators_beyond_a_number_share_a_row():
-    told = [
+    reported = [
         (name, rank, {"size": size, "rank": rank})
         for name, size in enumerate(range(3, 3 + ROWS + 2), 1)
         for rank in range(size)
     ]
-    rows = rows_of(communicators_of(told), 8)
+    rows = rows_of(communicators_of(reported), 8)
     assert len(rows) == ROWS + 1 and rows[-1].words == "2 others"
     assert rows[-1].is_rest and not any(row.is_rest for row in rows[:-1])
 
 
-def test_two_ranks_at_one_place_are_told_and_not_drawn_as_one(tmp_path):
+def test_two_ranks_at_one_place_are_reported_and_not_drawn_as_one(tmp_path):
     def clashing(rank):
-        told = collective_runs.descriptions(rank)
+        reported = collective_runs.descriptions(rank)
         if rank == 5:
-            told[1] = (collective_runs.ROW + 1, {"size": 4, "rank": 0, "label": "rows"})
-        return told
+            reported[1] = (collective_runs.ROW + 1, {"size": 4, "rank": 0, "label": "rows"})
+        return reported
 
     shown, scene = layer(tmp_path, described=clashing)
     assert any("ranks 4 and 5 claim the same place 0" in note for note in scene.notes)
@@ -118,7 +118,7 @@ def test_two_ranks_at_one_place_are_told_and_not_drawn_as_one(tmp_path):
     assert not ((row == rest) & (way == IS_RAIL)).any()
 
 
-def test_operations_of_communicators_that_nobody_described_are_told(tmp_path):
+def test_operations_of_communicators_that_nobody_described_are_reported(tmp_path):
     shown, _ = layer(tmp_path, described=lambda rank: collective_runs.descriptions(rank)[:1])
     assert "not drawn: 361 kB in communicators" in text(shown, "in_words")[0]
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import fake_run
 import pytest
 from mesh_file_writers import row_of_cubes, write_exodus, write_vtu
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
+from perfield.pictures import tried_apart
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.file_pieces import FilePieces
 from perfield.pictures.mesh_files import MeshFile
@@ -55,7 +58,7 @@ def test_exodus_gives_the_newest_time_until_the_frame(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=4)  # at times 0, 0.5, 1.0, 1.5
     assert [values(pieces, 0, "time", run.frame(n)) for n in range(4)] == [[0.5], [0.5], [1.0], [1.0]]
     assert [pieces.older_times(run.frame(n))[1] for n in range(4)] == [0.5, None, None, 1.0]
-    run.frame(3).time = float("nan")  # the program told no time
+    run.frame(3).time = float("nan")  # the program gave no time
     assert values(pieces, 0, "time", run.frame(3)) == [2.0]
 
 
@@ -71,13 +74,35 @@ def test_pieces_of_exodus_of_another_number_of_ranks_are_refused(tmp_path):
         FilePieces(write_spread(tmp_path, 3), 2)
 
 
-def test_damaged_piece_of_exodus_is_told(tmp_path, capfd):
+def test_damaged_piece_of_exodus_is_reported(tmp_path, capfd):
     path = write_spread(tmp_path, 2)
     (tmp_path / "mesh.e.2.1").write_bytes(b"nothing")
     pieces = FilePieces(path, 2)
     with pytest.raises(MeshMissingError, match=r"cannot read .*mesh\.e\.2\.1 \(.+\): it is damaged"):
         pieces.blocks(1, None)
     assert capfd.readouterr().err == ""
+
+
+def test_one_process_tries_all_pieces_of_exodus_that_are_whole(tmp_path, monkeypatch):
+    tried: list[list[str]] = []
+    plain = tried_apart.in_child
+
+    def counted(function, arguments, *more):
+        tried.append([Path(path).suffix for path in arguments[0]])
+        return plain(function, arguments, *more)
+
+    monkeypatch.setattr(tried_apart, "in_child", counted)
+    path = write_spread(tmp_path, 5)
+    FilePieces(path, 5).check()
+    assert [sorted(of_child) for of_child in tried] == [[".0", ".1", ".2", ".3", ".4"]]
+    tried.clear()
+    whole = path.read_bytes()
+    (tmp_path / "mesh.e.5.3").write_bytes(whole[: len(whole) // 2])
+    pieces = FilePieces(path, 5)
+    assert values(pieces, 4, "n") == [4] * 5
+    with pytest.raises(MeshMissingError, match=r"cannot read .*mesh\.e\.5\.3 \("):
+        pieces.check()
+    assert [of_child[0] for of_child in tried] == [".3"]
 
 
 def write_collection(folder, listed):

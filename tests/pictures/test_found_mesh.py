@@ -83,7 +83,7 @@ def test_pieces_older_than_the_run_are_not_taken(tmp_path, run):
     assert way(run).startswith("boxes")
 
 
-def test_another_number_of_pieces_is_not_taken_and_told(tmp_path, run):
+def test_another_number_of_pieces_is_not_taken_and_reported(tmp_path, run):
     write_parallel(tmp_path, ranks=2)
     pieces, notes = shown_pieces(run)
     assert pieces.way.startswith("boxes")

@@ -96,7 +96,7 @@ def test_lines_taper_to_the_receiver_and_grow_with_the_logarithm_of_bytes(tmp_pa
     assert many[-1] < 0.3 * many[0]
 
 
-def test_only_the_heaviest_lines_are_drawn_and_words_tell_the_rest(tmp_path):
+def test_only_the_heaviest_lines_are_drawn_and_words_say_the_rest(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=16)
     frame = run.frame(0)
     rows = [(a, b, "isend", 1, 1000 if a else 1) for a in range(16) for b in range(16) if a != b]
@@ -126,7 +126,7 @@ def test_focus_arrays_cover_only_the_ranks_peers(tmp_path):
     assert np.isnan(values["isend_count_to_1"]).all()
 
 
-def test_focus_arrays_tell_what_arrived_by_receives(tmp_path):
+def test_focus_arrays_say_what_arrived_by_receives(tmp_path):
     frame = frame_with(tmp_path)
     rows = [(1, 0, "recv", 2, 20), (1, 0, "irecv", 1, 5), (2, 0, "recv", 9, 9), (-3, 2, "recv", 1, 1)]
     frame.received = np.array([(*row, 0, row[4]) for row in rows], dtype=fake_run.MESSAGE)

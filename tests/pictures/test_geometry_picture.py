@@ -84,7 +84,7 @@ def test_compute_time_per_cell_excludes_ghost_cells(tmp_path):
 
 
 def test_compute_time_per_cell_is_without_waiting(tmp_path):
-    """A rank with few cells waits for the others: its time is long, and its cells are not dear."""
+    """A rank with few cells waits for the others: its time is long, and its cells are not costly."""
     run = fake_run.FakeRun(tmp_path, ranks=2, cells=2)
     frame = run.frame(0)
     frame.values["solve_time_s"] = np.array([0.8, 0.8])

@@ -194,7 +194,7 @@ def test_time_written_while_the_program_runs_is_seen(tmp_path):
     assert (shown(pieces, 1, frame), pieces.written_time(frame)) == ([(1, [10.5])], 0.5)
 
 
-def test_age_of_mesh_and_fields_is_told(tmp_path):
+def test_age_of_mesh_and_fields_is_reported(tmp_path):
     write_case(tmp_path)
     frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
     pieces = OpenFoamPieces(tmp_path, 2)

@@ -50,7 +50,7 @@ def test_pairs_that_are_left_out_keep_no_unknown_peers():
     assert chosen(left_out=np.sort(pair_keys([0, 2], [1, 3]))) == [(0, 0), (1, 0), (3, 2)]
 
 
-def test_the_heaviest_are_drawn_and_words_tell_the_choice():
+def test_the_heaviest_are_drawn_and_words_say_the_choice():
     size = np.arange(4.0)
     pairs = Pairs(SOURCE[:4], TARGET[:4], {"sent_bytes": size, "sent_count": size})
     drawn, words = LineChoice(most=1, words="only between nodes").heaviest(pairs)

@@ -97,13 +97,13 @@ def test_file_without_the_array_says_so_in_any_format(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [*WRITERS, "m.med", "m.msh", "m.su2", "m.inp"])
-def test_damaged_file_of_any_format_is_told(tmp_path, name, capfd):
+def test_damaged_file_of_any_format_is_reported(tmp_path, name, capfd):
     if name not in WRITERS:
         pytest.importorskip("meshio", reason="formats of meshio need it")
     (tmp_path / name).write_bytes(b"no mesh at all\n")
-    with pytest.raises(MeshMissingError, match=rf"{name}") as told:
+    with pytest.raises(MeshMissingError, match=rf"{name}") as error:
         RankArrayPieces(tmp_path / name, 2, "rank")
-    assert "ended the process" not in str(told.value)
+    assert "ended the process" not in str(error.value)
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")
 
@@ -155,7 +155,7 @@ def test_a_file_of_meshio_without_arrays_lists_none(meshio, tmp_path):
         RankArrayPieces(tmp_path / "m.su2", 2)
 
 
-def test_without_meshio_its_formats_are_told(tmp_path, monkeypatch):
+def test_without_meshio_its_formats_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(meshio_files, "find_spec", lambda name: None)
     (tmp_path / "m.med").write_text("")
     with pytest.raises(MeshMissingError, match=r"known are .*\.cgns.*meshio, as \.msh.*perfield\[meshio\]"):
@@ -178,7 +178,7 @@ def test_partitions_of_gmsh_are_ranks_from_one_on(meshio, tmp_path, options):
     assert pieces.way == "mesh from box.msh, ranks by gmsh:partition"
 
 
-def test_old_partitioned_files_of_gmsh_are_told():
+def test_old_partitioned_files_of_gmsh_are_reported():
     data = b"$MeshFormat\n4 0 8\n$EndMeshFormat\n$PartitionedEntities\n$EndPartitionedEntities\n"
     with pytest.raises(ValueError, match=r"format MSH 4; write it as MSH 4\.1"):
         meshio_files.partitions(data)

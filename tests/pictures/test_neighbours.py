@@ -97,7 +97,7 @@ def test_a_run_without_a_mesh_or_steps_has_no_neighbours(tmp_path):
     assert touching(FakeRun(tmp_path, ranks=2, steps=0)) == (None, "")
 
 
-def test_meshes_of_too_many_ranks_are_left_out_and_told(tmp_path):
+def test_meshes_of_too_many_ranks_are_left_out_and_reported(tmp_path):
     run = FakeRun(tmp_path, ranks=1, kind="image")
     run.n_ranks = MOST_PIECES + 1
     nothing, why_not = touching(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The overview: one cell per node, one line per pair of nodes or switches, in the usual layers."""
+"""The overview: one cell per node, one line per pair of nodes or switches, in the same layers."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_cells_carry_node_switch_and_words(tmp_path):
     assert picture.labels.GetNumberOfCells() > 0, "the switches' names"
 
 
-def test_all_layers_tell_the_node_at_their_points(tmp_path):
+def test_all_layers_say_the_node_at_their_points(tmp_path):
     picture = shown(tmp_path, 100, per_leaf=9)
     for name, layer in picture.layers().items():
         if layer.GetNumberOfCells() and name != "labels":

@@ -38,7 +38,7 @@ def test_equal_numbers_of_points_give_the_cell_to_the_lower_rank(tmp_path):
     assert lows(RankArrayPieces(path, 2, "rank"), 0) == [0, 1]
 
 
-def test_usual_names_of_rank_arrays_are_found(tmp_path):
+def test_common_names_of_rank_arrays_are_found(tmp_path):
     arrays = {"pressure": [1.0, 2.0], "mpi_rank_id": [1.0, 0.0]}
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(2, arrays))
     pieces = RankArrayPieces(path, 2)
@@ -59,7 +59,7 @@ def test_ensight_case_gives_pieces_of_the_newest_time_until_the_frame(tmp_path):
     pieces = RankArrayPieces(path, 2)
     assert [lows(pieces, 0, run.frame(n)) for n in range(4)] == [[0, 1], [0, 1], [0], [0]]
     assert [pieces.older_times(run.frame(n))[1] for n in range(4)] == [0.5, None, None, 1.0]
-    run.frame(3).time = float("nan")  # the program told no time
+    run.frame(3).time = float("nan")  # the program gave no time
     assert lows(pieces, 0, run.frame(3)) == [2]
     assert pieces.older_times(run.frame(3))[1] == 2.0
 
@@ -86,7 +86,7 @@ def test_ranks_that_the_run_lacks_are_refused(tmp_path):
         RankArrayPieces(path, 2)
 
 
-def test_ranks_without_cells_are_told_and_have_no_piece(tmp_path):
+def test_ranks_without_cells_are_reported_and_have_no_piece(tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(3, {"rank": [0, 2, -1]}))
     run = fake_run.FakeRun(tmp_path, ranks=4)
     pieces = choose_pieces(run, path)
@@ -96,7 +96,7 @@ def test_ranks_without_cells_are_told_and_have_no_piece(tmp_path):
     assert ranks_without_mesh(run, run.frame(0), pieces) == [1, 3]
 
 
-def test_values_of_ranks_stand_on_the_cells_of_a_global_file(tmp_path):
+def test_values_of_ranks_are_on_the_cells_of_a_global_file(tmp_path):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(3, {"owner": [1, 0, 1]}))
     run = fake_run.FakeRun(tmp_path, ranks=2)
     options = GeometryOptions(choose_pieces(run, path, "owner"), "cell")
@@ -139,7 +139,7 @@ def test_file_that_is_not_what_its_name_says_is_refused_in_a_sentence(tmp_path, 
     assert capfd.readouterr().err == ""
 
 
-def test_unknown_format_and_missing_file_are_told(tmp_path):
+def test_unknown_format_and_missing_file_are_reported(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     (tmp_path / "m.txt").write_text("")
     with pytest.raises(MeshMissingError, match=r"m\.txt ends in '\.txt'; known are .*\.case.*\.vtu"):
@@ -158,7 +158,7 @@ def test_unknown_format_and_missing_file_are_told(tmp_path):
         ([0.0, 1.0, np.nan, -1.0], "is NaN or negative in"),
     ],
 )
-def test_cells_without_a_rank_are_told_with_the_reason(tmp_path, ranks, why):
+def test_cells_without_a_rank_are_reported_with_the_reason(tmp_path, ranks, why):
     path = write_vtu(tmp_path / "m.vtu", row_of_cubes(len(ranks), {"rank": ranks}))
     pieces = RankArrayPieces(path, 2)
     assert len(pieces.notes) == 1 and f"cells whose 'rank' {why}" in pieces.notes[0]

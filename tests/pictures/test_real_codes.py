@@ -94,8 +94,8 @@ def test_the_case_that_code_saturne_wrote_is_found(run_command_in, tmp_path, per
         "mesh from postprocessing/RESULTS_FLUID_DOMAIN.case, written during the run, ranks by mpi_rank_id"
     )
     cells = cells_of(pieces, 2)
-    told = re.search(r"Number of cells: +(\d+)", (folder / "run_solver.log").read_text(errors="replace"))
-    assert sum(cells) == int(told[1])
+    reported = re.search(r"Number of cells: +(\d+)", (folder / "run_solver.log").read_text(errors="replace"))
+    assert sum(cells) == int(reported[1])
     assert min(cells) > 0.8 * max(cells)
 
 

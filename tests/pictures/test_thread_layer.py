@@ -32,7 +32,7 @@ def picture(values: dict, without: tuple[str, ...] = (), ranks=({"cpuset": "0"},
     return topology(run, frame, scene)
 
 
-def test_threads_stand_in_the_lower_half_of_their_rank():
+def test_threads_are_in_the_lower_half_of_their_rank():
     times = {
         "parallel": [[6.0, 5.0], [3.0, 4.0], [NAN, 2.0]],
         "barrier": [[0.0, 1.0], [4.0, 2.0], [NAN, 7.0]],

@@ -54,14 +54,14 @@ HUGE = SWITCHES.replace("[1-2]\n", "[1-2]\nSwitchName=s9 Nodes=x[1-100000000]\n"
     ],
     ids=["empty", "binary", "foreign", "cut", "huge", "cycle", "claimed twice", "node missing", "no node"],
 )
-def test_wrong_network_is_told_and_drawn_as_far_as_it_is_known(tmp_path, network, sentence, switches):
+def test_wrong_network_is_reported_and_drawn_as_far_as_it_is_known(tmp_path, network, sentence, switches):
     hosts = ["n1", "n2", "n3", "n4"]
     scene = pictured(tmp_path, dict.fromkeys(hosts, WHOLE), network, hosts)
     assert any(sentence in note for note in scene.notes), scene.notes
     assert set(scene.placement.switches.name) == set(switches)
 
 
-def test_machines_that_are_broken_foreign_missing_or_different_are_told_and_drawn(tmp_path):
+def test_machines_that_are_broken_foreign_missing_or_different_are_reported_and_drawn(tmp_path):
     machines = {"n1-0": WHOLE, "n2-1": WHOLE[:700], "n3-2": "<machine>\n</machine>", "n5-4": OTHER}
     scene = pictured(tmp_path, machines, SWITCHES, ["n1", "n2", "n3", "n4", "n5"])
     pus = [len(node.machine.pus) for node in scene.placement.nodes]
@@ -76,7 +76,7 @@ def test_machines_that_are_broken_foreign_missing_or_different_are_told_and_draw
     assert all(": line " in note for note in scene.notes if "is not XML" in note)
 
 
-def test_hosts_of_one_name_stand_apart_under_one_switch(tmp_path):
+def test_hosts_of_one_name_are_apart_under_one_switch(tmp_path):
     scene = pictured(tmp_path, {}, SWITCHES, ["n1", "n1", "n3"])
     assert [node.label for node in scene.placement.nodes] == ["n1 (0)", "n1 (1)", "n3"]
     assert scene.placement.switches.of_node.tolist() == [0, 0, 1]

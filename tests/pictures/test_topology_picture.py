@@ -191,16 +191,16 @@ def test_unbound_rank_counts_for_the_node_but_for_no_core(tmp_path):
     assert dict(zip(parts(machine), column(machine, "n_ranks").tolist()))["core", 0] == 0
 
 
-def test_measurements_tell_ranks_that_share_pus(tmp_path):
+def test_measurements_say_ranks_that_share_pus(tmp_path):
     run = fake_run(tmp_path, [("n", "0-1")] * 4)
     picture = topology(run, fake_frame(4, involuntary_switches=[1, 2, 3, np.nan]))
-    told = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches in step 4)"
-    assert texts(picture.measurements, "sharing") == [told]
+    sentence = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches in step 4)"
+    assert texts(picture.measurements, "sharing") == [sentence]
     assert column(picture.measurements, "unbound").tolist() == [1, 1, 1, 1]
     assert column(picture.ranks, "n_pus").tolist() == [2, 2, 2, 2]
 
 
-def test_ranks_tell_the_pus_of_their_threads(tmp_path):
+def test_ranks_say_the_pus_of_their_threads(tmp_path):
     run = fake_run(tmp_path, [("n", "0-1"), ("n", "2")])
     run.rank_entries[0]["cpusets_of_threads"] = ["0", "1"]
     array = topology(run, fake_frame(2)).ranks.GetCellData().GetAbstractArray("pus_of_threads")

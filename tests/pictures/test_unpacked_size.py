@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from mesh_file_writers import write_ensight
 from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import VTK_VERTEX, vtkUnstructuredGrid
@@ -114,9 +117,17 @@ def write_med(path):
         points.attrs["NBR"] = N
 
 
+def test_ensight_file_that_claims_more_points_than_fit_is_refused(tmp_path):
+    path = write_ensight(tmp_path, {"rank": [0, 1]})
+    geometry = tmp_path / "results.geo"
+    geometry.write_text(re.sub(r"(?<=coordinates\n) +\d+", str(N), geometry.read_text()))
+    with pytest.raises(MeshMissingError, match=r"results\.case \(.*(memory|ended the process)"):
+        MeshFile(path)
+
+
 @pytest.mark.parametrize("write", [write_xdmf, write_med])
 def test_file_that_claims_more_than_reading_it_may_take_is_refused(tmp_path, write):
     path = tmp_path / write.__name__.replace("write_", "mesh.")
     write(path)
-    with pytest.raises(MeshMissingError, match=r"more than 1.1 GB of memory for the 0.\d+ MB that it and"):
+    with pytest.raises(MeshMissingError, match=r"more than 1.07 GB of memory for the [\d.]+ [kM]B that its"):
         MeshFile(path).datasets(None)

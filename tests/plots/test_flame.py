@@ -47,7 +47,7 @@ def bars(axes):
     }
 
 
-def test_regions_stand_on_the_regions_around_them(run):
+def test_regions_are_on_the_regions_around_them(run):
     found = bars(flame(run, axes=new_figure().subplots(), rank=2))
     assert found["outer"] == (0, 1.2) and found["inner"] == (1, 0.8)
 

@@ -81,7 +81,7 @@ def test_heat_map_has_a_row_for_each_rank_and_a_column_for_each_step(run, axes):
     assert "Solve time of each rank and step" in words(axes)
 
 
-def test_absent_values_are_grey_and_told(tmp_path, axes):
+def test_absent_values_are_grey_and_reported(tmp_path, axes):
     def not_entered(rank, step, values):
         if rank == 1:
             values["regions"] = values["regions"][1:]
@@ -144,7 +144,7 @@ def test_message_matrix_of_many_ranks_joins_them(run, axes, monkeypatch):
     assert "each cell: 2 x 2 ranks" in words(axes)
 
 
-def test_message_matrix_tells_bytes_with_unknown_peers(tmp_path, axes):
+def test_message_matrix_says_bytes_with_unknown_peers(tmp_path, axes):
     def some_unknown(rank, step, values):
         if rank == 1:
             values["messages"] = [{"peer": -3, "call": twin.ISEND, "count": 1, "bytes": 500}]
@@ -182,7 +182,7 @@ def test_regions_whose_calls_are_not_known_are_not_divided(tmp_path, axes):
     assert parts["not divided"][1:] == pytest.approx([1.5005, 0.2])
 
 
-def test_many_regions_are_told_to_be_left_out(tmp_path, axes, monkeypatch):
+def test_many_regions_are_left_out_with_a_note(tmp_path, axes, monkeypatch):
     monkeypatch.setattr("perfield.plots.regions.MOST_REGIONS", 1)
     plots.region_bars(perfield.open(twin.write_run(tmp_path / "run")), axes=axes)
     assert "1 more regions are not shown" in words(axes)

@@ -116,7 +116,7 @@ def test_log_in_a_frame_of_several_steps_has_no_timeline(tmp_path):
         drawn(run)
 
 
-def test_several_steps_stand_one_after_the_other(run):
+def test_several_steps_are_one_after_the_other(run):
     axes = drawn(run, slice(0, 1))
     assert "in steps 1 to 2" in title(axes)
     assert len([bar for bar in bars(axes, COMPUTING) if bar[0] == 3]) == 2

@@ -122,7 +122,7 @@ def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys)
     lines = {line[:11].strip(): line[11:] for line in _bridge.summary_lines(str(path))}
     run = perfield.open(path)
     made = report(run)
-    told = numbers(made)
+    reported = numbers(made)
 
     assert main(["info", str(path), "--regions", "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
@@ -130,12 +130,14 @@ def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys)
 
     saved = 20 * 3e-3
     ratio = float(re.match(r"[\d.]+", lines["imbalance"])[0])
-    assert (ratio, told["imbalance"]) == (pytest.approx(2), pytest.approx(2, rel=1e-3))
+    assert (ratio, reported["imbalance"]) == (pytest.approx(2), pytest.approx(2, rel=1e-3))
     assert "balancing would save 60.0 ms (9.1 %)" in lines["imbalance"]
-    assert made.findings[0].saved_s == pytest.approx(saved, rel=1e-3) == told["savings_s"]
+    assert made.findings[0].saved_s == pytest.approx(saved, rel=1e-3) == reported["savings_s"]
     assert in_seconds(saved) == "60 ms" and "up to 60 ms, 9.1 % of all steps" in as_text(made)
     [region] = [row for row in info["regions"] if row["name"] == "solve"]
-    assert region["balancing_saves_s"] == pytest.approx(saved, rel=1e-3) == told["solve.balancing_saves_s"]
+    assert (
+        region["balancing_saves_s"] == pytest.approx(saved, rel=1e-3) == reported["solve.balancing_saves_s"]
+    )
     assert "(balancing it would save 60.0 ms)" in lines["where"]
 
     for source in (None, read_source(made)):
@@ -149,4 +151,4 @@ def test_numbers_are_the_same_in_summary_info_report_and_plots(tmp_path, capsys)
 
     shares = re.findall(r"[\d.]+(?= %)", lines["efficiency"])
     for share, name in zip(shares, ("parallel_efficiency", "load_balance", "communication_efficiency")):
-        assert 100 * told[name] == pytest.approx(float(share), abs=0.51), name
+        assert 100 * reported[name] == pytest.approx(float(share), abs=0.51), name

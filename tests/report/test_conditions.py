@@ -65,7 +65,7 @@ def test_condition_that_does_not_hold_lets_the_run_pass(text):
     assert fails(text) == []
 
 
-def test_reason_tells_the_measured_value_and_the_condition():
+def test_reason_says_the_measured_value_and_the_condition():
     assert fails("step_time_s > 15 ms", "imbalance > 5", "findings > 1") == [
         "step_time_s is 0.028 s, so 'step_time_s > 15 ms' holds",
         "findings is 2, so 'findings > 1' holds",
@@ -123,6 +123,6 @@ def test_unit_that_does_not_fit_is_refused():
         fails("resident_bytes > 3s")
 
 
-def test_all_wrong_conditions_are_told_at_once():
+def test_all_wrong_conditions_are_reported_at_once():
     with pytest.raises(ConditionError, match=r"nosuch.*neither"):
         fails("nosuch > 1", "neither < 2")

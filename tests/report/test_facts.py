@@ -18,7 +18,8 @@ import perfield
 import twin
 from perfield.analysis.findings import Answer, Finding, Picture, memory_growth
 from perfield.report import report
-from perfield.report.facts import SCHEMA, VERSION, as_json, facts, numbers
+from perfield.report.facts import VERSION, as_json, facts, numbers
+from perfield.report.facts import schema as facts_schema
 from perfield.report.sections import sections
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -48,11 +49,11 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def schema():
     """The schema that the package holds, in which no name may be missing."""
-    return strict(json.loads(SCHEMA.read_text()))
+    return strict(facts_schema())
 
 
 def strict(schema):
-    """The schema, but it refuses names that it does not tell: none of perfield's own may be missing."""
+    """The schema, but it refuses names that it does not say: none of perfield's own may be missing."""
     if isinstance(schema, list):
         return [strict(each) for each in schema]
     if not isinstance(schema, dict):
@@ -83,11 +84,11 @@ def test_json_is_what_the_schema_says(made, schema):
 
 
 def test_json_of_a_measured_run_is_what_the_schema_says(planted_run, schema):
-    told = parsed(as_json(report(perfield.open(planted_run("cost").cwd / "perfield-run"))))
-    jsonschema.validate(told, schema)
-    assert told["findings"][0]["kind"] == "imbalance by cost per cell"
-    assert told["findings"][0]["ranks"] == [2]
-    assert told["numbers"]["imbalance"] > 1.3
+    reported = parsed(as_json(report(perfield.open(planted_run("cost").cwd / "perfield-run"))))
+    jsonschema.validate(reported, schema)
+    assert reported["findings"][0]["kind"] == "imbalance by cost per cell"
+    assert reported["findings"][0]["ranks"] == [2]
+    assert reported["numbers"]["imbalance"] > 1.3
 
 
 def test_schema_refuses_what_it_does_not_know(made, schema):
@@ -99,10 +100,10 @@ def test_schema_refuses_what_it_does_not_know(made, schema):
 def test_what_the_run_does_not_know_is_null(tmp_path, schema):
     changes = {"change_rank": twin.without_mpi, "change_step": twin.without_calls}
     without_mpi = report(perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3, **changes)))
-    told = parsed(as_json(without_mpi))
-    jsonschema.validate(told, schema)
-    assert told["numbers"]["parallel_efficiency"] is None
-    assert told["numbers"]["steps"] == 3
+    reported = parsed(as_json(without_mpi))
+    jsonschema.validate(reported, schema)
+    assert reported["numbers"]["parallel_efficiency"] is None
+    assert reported["numbers"]["steps"] == 3
 
 
 @pytest.mark.parametrize("steps", [0, 1])
@@ -111,9 +112,9 @@ def test_run_without_steps_or_with_one_is_what_the_schema_says(steps, tmp_path, 
     jsonschema.validate(parsed(as_json(short)), schema)
 
 
-def test_finding_is_told_with_kind_cost_and_place(made):
-    (told,) = parsed(as_json(answered(made, FOUND)))["findings"]
-    assert told == {
+def test_finding_is_reported_with_kind_cost_and_place(made):
+    (reported,) = parsed(as_json(answered(made, FOUND)))["findings"]
+    assert reported == {
         "kind": "growing memory",
         "words": "The memory of rank 3 grows.",
         "saved_s": 0.25,
@@ -130,23 +131,23 @@ def test_finding_is_told_with_kind_cost_and_place(made):
 
 
 def test_numbers_are_those_of_the_report(made):
-    told = parsed(as_json(made))["numbers"]
+    reported = parsed(as_json(made))["numbers"]
     solve = next(row for row in made.regions if row["name"] == "solve")
-    assert told["ranks"] == 4
-    assert told["steps"] == 5
-    assert told["imbalance"] == pytest.approx(made.imbalance)
-    assert told["parallel_efficiency"] == pytest.approx(made.efficiency.parallel)
-    assert told["solve.imbalance"] == pytest.approx(solve["imbalance"])
-    assert told["solve.time_s"] == pytest.approx(solve["mean_time_s"])
-    assert told["messages"] == made.traffic.n_messages
+    assert reported["ranks"] == 4
+    assert reported["steps"] == 5
+    assert reported["imbalance"] == pytest.approx(made.imbalance)
+    assert reported["parallel_efficiency"] == pytest.approx(made.efficiency.parallel)
+    assert reported["solve.imbalance"] == pytest.approx(solve["imbalance"])
+    assert reported["solve.time_s"] == pytest.approx(solve["mean_time_s"])
+    assert reported["messages"] == made.traffic.n_messages
 
 
-def test_savings_are_those_of_the_dearest_finding(made):
+def test_savings_are_those_of_the_costliest_finding(made):
     assert numbers(answered(made))["savings_s"] == 0
-    told = numbers(answered(made, FOUND))
-    assert (told["savings_s"], told["findings"]) == (0.25, 1)
-    assert told["finding:'growing memory'.saved_s"] == 0.25
-    assert told["finding:'growing memory'.count"] == 1
+    reported = numbers(answered(made, FOUND))
+    assert (reported["savings_s"], reported["findings"]) == (0.25, 1)
+    assert reported["finding:'growing memory'.saved_s"] == 0.25
+    assert reported["finding:'growing memory'.count"] == 1
 
 
 def test_number_of_a_question_that_could_not_be_asked_is_unknown(made):
@@ -176,7 +177,7 @@ def test_notes_say_why_steps_are_left_out(tmp_path):
     assert said[0].count(left_out) == said[1].count(left_out) == 1
 
 
-def test_efficiencies_of_logged_steps_stand_apart_and_multiply(tmp_path):
+def test_efficiencies_of_logged_steps_are_apart_and_multiply(tmp_path):
     """Of steps that alternate between balanced and unbalanced ones, the unbalanced are logged."""
     programs = [[], []]
     for number in range(12):
@@ -185,12 +186,14 @@ def test_efficiencies_of_logged_steps_stand_apart_and_multiply(tmp_path):
             program.append(step())
     path = write_waiting_run(tmp_path / "run", simulate(programs), lambda number: number % 2 == 1)
     made = report(perfield.open(path))
-    told = numbers(made)
-    assert told["logged_steps"] == 6
+    reported = numbers(made)
+    assert reported["logged_steps"] == 6
     factors = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
-    product = math.prod(told[f"logged_{name}"] for name in factors)
-    assert told["logged_parallel_efficiency"] == pytest.approx(product) == pytest.approx(25 / 40, rel=0.01)
-    assert told["parallel_efficiency"] == pytest.approx(35 / 50, rel=0.01)  # of all steps
+    product = math.prod(reported[f"logged_{name}"] for name in factors)
+    assert (
+        reported["logged_parallel_efficiency"] == pytest.approx(product) == pytest.approx(25 / 40, rel=0.01)
+    )
+    assert reported["parallel_efficiency"] == pytest.approx(35 / 50, rel=0.01)  # of all steps
     (section,) = (each for each in sections(made) if each.name == "efficiency")
     (table,) = section.tables
     assert table.headings == ("", ">all steps", ">6 logged steps", "meaning")

@@ -58,7 +58,7 @@ def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch
     )
 
 
-def test_report_tells_empty_messages_and_which_of_them_leave_the_mesh(tmp_path):
+def test_report_says_empty_messages_and_which_of_them_leave_the_mesh(tmp_path):
     # Each rank sends 3 messages to the next one, 1 of them empty; rank 3 sends to rank 0.
     pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
     made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4)))

@@ -45,9 +45,9 @@ def write_noise(path: Path, ranks: int, steps: int) -> None:
     with ExitStack() as opened:
         files = [opened.enter_context(stream.open("ab")) for stream in streams]
         for step in range(steps):
-            told = struct.pack("<qd", step, 0.1 * step)
+            reported = struct.pack("<qd", step, 0.1 * step)
             for rank in range(ranks):
-                entry = told + bodies[rank][chance.randrange(BODIES)]
+                entry = reported + bodies[rank][chance.randrange(BODIES)]
                 fields = (
                     twin.TYPES["step"],
                     twin.VERSIONS["step"],

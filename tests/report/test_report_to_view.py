@@ -45,4 +45,4 @@ def test_link_of_a_finding_shows_its_step_field_and_rank(tmp_path):
             )
             panel = tab.value("document.getElementById('panel').innerText")
             assert "computing, without MPI; all charts from 0" in panel
-            assert not tab.told
+            assert not tab.complaints

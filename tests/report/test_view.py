@@ -62,7 +62,7 @@ def test_fields_and_steps_that_the_run_lacks_are_left_out(made):
     assert view_of(about(Picture("message_matrix")), made) is None
 
 
-def test_text_tells_the_command_once_where_a_finding_has_a_place(made):
+def test_text_says_the_command_once_where_a_finding_has_a_place(made):
     some = replace(made, findings=(about(ranks=[1]), about(ranks=[2])))
     assert as_text(some).count(f"perfield serve {made.run.path}") == 1
     none = replace(made, findings=(about(),))

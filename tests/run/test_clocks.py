@@ -73,8 +73,8 @@ def test_shifted_and_drifting_clocks_agree_within_their_uncertainty(seed):
         for r in range(8)
     ]
     compared = (2.5, RUN_S)
-    told = [(2 * n, compare(random, nodes[n], nodes[0], compared)) for n in range(1, 4)]
-    clocks = Clocks(entries, told)
+    reported = [(2 * n, compare(random, nodes[n], nodes[0], compared)) for n in range(1, 4)]
+    clocks = Clocks(entries, reported)
     assert clocks.methods == ["same node"] * 2 + ["exchange"] * 6
     first = int(np.argmin(starts_s))
     zero = nodes[0].at(starts_s[first])  # as sure as the stamp of that rank
@@ -167,7 +167,7 @@ def test_clock_of_the_node_that_most_compared_with_is_the_common_one():
     assert clocks.reference_rank == 1 and clocks.methods == ["exchange", "same node", "exchange"]
 
 
-def test_ranks_that_never_checked_in_and_imported_runs_are_told_apart():
+def test_ranks_that_never_checked_in_and_imported_runs_are_distinguished():
     clocks = Clocks(
         [None, {"rank": 1, "host": "a", "realtime_ns": 5}, {"rank": 2, "host": "b", "realtime_ns": 5}]
     )
@@ -178,7 +178,7 @@ def test_ranks_that_never_checked_in_and_imported_runs_are_told_apart():
 # --- in a run -----------------------------------------------------------------------------------------------
 
 AHEAD_NS = 7_000 * SECOND  # of host b's CLOCK_MONOTONIC
-LATE_NS = 300_000_000  # rank 3 wakes that much later
+LATE_NS = 300_000_000  # rank 3 starts that much later
 EXCHANGED = (
     (2, comparison(offset_ns=-AHEAD_NS, drift_ppb=0.0, monotonic_ns=AHEAD_NS, compared_ns=[AHEAD_NS])),
 )
@@ -230,18 +230,18 @@ def test_table_of_clocks_has_a_row_per_rank(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options, told",
+    "options, reported",
     [
         ({"clocks": EXCHANGED}, "1 node agrees with a within 3.02 µs (exchange)"),
         ({}, "1 node agrees with a within 3 ms (CLOCK_REALTIME)"),
     ],
 )
-def test_info_says_how_well_clocks_agree(tmp_path, capsys, options, told):
+def test_info_says_how_well_clocks_agree(tmp_path, capsys, options, reported):
     path = two_nodes(tmp_path / "run", **options).path
     assert commands.main(["info", str(path)]) == 0
-    assert f"clocks     {told}\n" in capsys.readouterr().out
+    assert f"clocks     {reported}\n" in capsys.readouterr().out
     assert commands.main(["info", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["clocks"] == told
+    assert json.loads(capsys.readouterr().out)["clocks"] == reported
 
 
 def test_info_says_that_agreement_is_unknown(tmp_path, capsys):
@@ -250,8 +250,8 @@ def test_info_says_that_agreement_is_unknown(tmp_path, capsys):
 
     path = twin.write_run(tmp_path / "run", hosts=("a", "b", "c"), change_rank=unsynchronised, ranks=3)
     assert commands.main(["info", str(path)]) == 0
-    told = "2 nodes agree with a by CLOCK_REALTIME, which nothing synchronises there: how well is unknown"
-    assert f"clocks     {told}\n" in capsys.readouterr().out
+    sentence = "2 nodes agree with a by CLOCK_REALTIME, which nothing synchronises there: how well is unknown"
+    assert f"clocks     {sentence}\n" in capsys.readouterr().out
 
 
 def test_info_of_one_node_says_nothing_of_clocks(tmp_path, capsys):
@@ -273,7 +273,7 @@ def test_rank_in_a_time_namespace_with_an_unknown_shift_has_a_clock_of_its_own()
     assert clocks.uncertainty_s([2], [0])[0] == pytest.approx(PAIR_S + 2e-6)
 
 
-def test_hosts_tell_clocks_where_the_boot_id_is_not_known():
+def test_hosts_distinguish_clocks_where_the_boot_id_is_not_known():
     entries = [{"boot_id": "00000000", "host": host, "monotonic_ns": 0} for host in ("a", "b")]
     assert Clocks(entries).methods[0] == "same node"
     assert len(set(Clocks(entries).node)) == 2

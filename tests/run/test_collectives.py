@@ -38,17 +38,17 @@ def test_members_without_perfield_are_unknown():
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("reported", "words"),
     [
         ([(0, 3, 0), (1, 3, 0)], "ranks 0 and 1 claim the same place 0"),
         ([(0, 3, 0), (0, 3, 1)], "rank 0 claims the places 0 and 1"),
         ([(0, 3, 0), (1, 4, 1)], "rank 0 says that it has 3 ranks, and others say 4"),
     ],
 )
-def test_communicators_of_one_name_are_told(told, words):
-    (one,) = communicators_of([(9, rank, {"size": size, "rank": place}) for rank, size, place in told])
+def test_communicators_of_one_name_are_reported(reported, words):
+    (one,) = communicators_of([(9, rank, {"size": size, "rank": place}) for rank, size, place in reported])
     assert words in one.clash
-    assert one.members.tolist() == sorted({rank for rank, _, _ in told})
+    assert one.members.tolist() == sorted({rank for rank, _, _ in reported})
 
 
 def test_each_rank_has_a_communicator_of_its_own_without_a_clash():
@@ -104,7 +104,7 @@ def grid_of(name: int, dims: list[int], ranks: range, **more) -> list[tuple[int,
     return [(name, rank, {**body, "rank": place}) for place, rank in enumerate(ranks)]
 
 
-def test_grids_are_told_in_the_order_in_which_they_were_made():
+def test_grids_are_reported_in_the_order_in_which_they_were_made():
     first, second = communicators_of([*grid_of(9, [2, 2], range(4)), *grid_of(5, [4], range(4, 8))])
     assert (first.dims, first.periodic) == ((2, 2), (False, False))
     assert first.coordinates.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -113,9 +113,9 @@ def test_grids_are_told_in_the_order_in_which_they_were_made():
 
 def test_a_grid_that_was_only_made_is_no_communicator_of_the_run(tmp_path):
     def described(rank):
-        told = collective_runs.descriptions(rank)
+        reported = collective_runs.descriptions(rank)
         made = {"size": 8, "rank": rank, "dims": [4, 2], "periodic": [1, 0], "used": False}
-        return [(99, made), *told, *([(98, {**made, "dims": [2, 4]}), (98, {**made, "used": True})])]
+        return [(99, made), *reported, *([(98, {**made, "dims": [2, 4]}), (98, {**made, "used": True})])]
 
     run = perfield.open(collective_runs.write_run(tmp_path / "run", described))
     assert [(one.name, one.used) for one in run.grids] == [(99, False)]  # 98 says two things of its axes

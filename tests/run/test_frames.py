@@ -145,7 +145,7 @@ def test_other_processes_read_frames_without_opening_the_run(tmp_path):
     received = pickle.loads(sent)
     for name, values in received.run.read(positions, names, with_tables=True).items():
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
-    assert received.told(positions, "span").tolist() == [4, 4]
+    assert received.frame_headers(positions, "span").tolist() == [4, 4]
     assert (received.stamps(positions, "end_s") == Snapshot(run).stamps(positions, "end_s")).all()
     assert pickle.loads(sent) is received  # once for all variables
 
@@ -194,8 +194,8 @@ def test_pictures_show_the_mean_of_a_step(tmp_path):
 
 def test_commands_take_longer_frames(tmp_path, perfield_cli):
     path = mixed_spans.write(tmp_path / "run", FINE)
-    told = perfield_cli("info", path, "--span", "4", "--steps", "--json")
-    assert [row["frame"] for row in json.loads(told.stdout)["steps"]] == [0, 1], told.stderr
+    printed = perfield_cli("info", path, "--span", "4", "--steps", "--json")
+    assert [row["frame"] for row in json.loads(printed.stdout)["steps"]] == [0, 1], printed.stderr
     wrong = perfield_cli("info", path, "--span", "none")
     assert wrong.returncode and "--span none: expected a number of steps from 1, or longest" in wrong.stderr
 
@@ -224,7 +224,7 @@ def test_the_last_of_longer_frames_is_partial_until_it_is_as_long(tmp_path):
     assert run.at_span(4).partial.tolist() == [False, True] and not run.at_span(3).partial.any()
 
 
-def test_times_that_are_no_numbers_count_as_not_told(tmp_path):
+def test_times_that_are_no_numbers_count_as_not_reported(tmp_path):
     given = [np.nan, np.inf, -np.inf, 1.0, 1e308, -1e308]
 
     def change(rank, step, values):

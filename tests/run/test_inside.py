@@ -36,8 +36,8 @@ def test_a_regions_work_and_its_time_in_mpi_add_up_to_its_time(tmp_path):
 def test_classes_that_no_region_held_have_no_fields(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, steps=1))
     of_region = {name for name in run.frame(0).values if name.startswith("exchange_")}
-    usual = {f"exchange_{name}" for name in ("time_s", "count", "time_per_call_s", "self_time_s")}
-    assert of_region == usual | set(named("exchange"))
+    ordinary = {f"exchange_{name}" for name in ("time_s", "count", "time_per_call_s", "self_time_s")}
+    assert of_region == ordinary | set(named("exchange"))
 
 
 def test_a_run_without_calls_inside_regions_has_no_such_fields(tmp_path):

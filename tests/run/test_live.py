@@ -238,7 +238,7 @@ def test_frame_of_a_large_run_reads_only_its_own_entries(tmp_path):
     assert not run.frame(24).present.any()
 
 
-def test_process_in_another_container_is_judged_by_its_last_sign(tmp_path):
+def test_process_in_another_container_is_evaluated_by_its_last_sign(tmp_path):
     def elsewhere(rank, values):
         twin.live_rank(rank, values)
         values |= {"pid": 2**22 + 1, "pid_namespace": "pid:[1]"}

@@ -15,7 +15,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.catalyst.gathered_run import GatheredRun, News, Piece
+from perfield.catalyst.gathered_run import GatheredRun, NewDefinitions, Piece
 from perfield.derived.view import RunView
 from perfield.run import AnyRun, Frame, Region, RunDirectory
 
@@ -24,7 +24,7 @@ def gathered(path: Path) -> GatheredRun:
     """The first step of the rank 0 of a run of two ranks, as in the program itself."""
     run = GatheredRun(path, [["pmpi"], ["pmpi"]])
     definitions = [(0, {"id": number, "name": name}) for number, name in enumerate(("solve", "exchange"), 1)]
-    run.learn([News(definitions, calls={twin.ISEND})])
+    run.learn([NewDefinitions(definitions, calls={twin.ISEND})])
     body = twin.step_body(**twin.step_values(0, 2, 0, mesh_version=0))
     run.take(0, [Piece(0, 0, [body], [], [])], np.zeros(2))
     return run

@@ -40,12 +40,12 @@ def test_frame_is_uneven_where_ranks_of_a_group_may_have_done_different_steps(
 def test_ranks_of_uneven_frames_are_not_compared(tmp_path, capsys):
     run = make(tmp_path / "run", [4, 4, 3])
     assert commands.main(["info", str(run.path), "--steps", "2"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].split()[-1] == "uneven"
-    assert told[1].split()[0] == "2" and told[1].split()[-1] == "uneven"
-    assert told[2].split()[0] == "3" and told[2].split()[-1] != "uneven"
-    at = told[0].split().index("imbalance") - 1  # the program gave no time, which is "-"
-    assert told[1].split()[at + 1] == "-" and told[2].split()[at + 1] != "-"
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split()[-1] == "uneven"
+    assert printed[1].split()[0] == "2" and printed[1].split()[-1] == "uneven"
+    assert printed[2].split()[0] == "3" and printed[2].split()[-1] != "uneven"
+    at = printed[0].split().index("imbalance") - 1  # the program gave no time, which is "-"
+    assert printed[1].split()[at + 1] == "-" and printed[2].split()[at + 1] != "-"
     assert repr(make(tmp_path / "all", [4, 4, 9])).count("imbalance") == 0
 
 

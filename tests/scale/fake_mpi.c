@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* MPI_X is another name of PMPI_X, so that wrappers may stand before it. */
+/* MPI_X is another name of PMPI_X, so that wrappers may precede it. */
 #define ALSO(name) extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
 
 enum { kMost = 4096, kKeys = 16, kRequests = 1 << 16, kNewHandle = 0x10 };

@@ -121,7 +121,7 @@ def simulate(
 
 
 def _path_calls(counted: Path, run: Path) -> tuple[int, int]:
-    """As Simulated tells them, from the output of strace."""
+    """As Simulated says them, from the output of strace."""
     if not counted.exists():
         return -1, -1
     lines = counted.read_text(errors="replace").splitlines()

@@ -55,11 +55,11 @@ def test_frames_come_as_they_come(tmp_path):
         assert np.isfinite(client.packed(heat)[0]["values"]).all()
         assert (n_pairs, len(client.packed("/api/messages?frame=3")[0]["source"])) == (2, 4)
         assert client.packed("/api/matrix?from=3&to=4")[0]["bytes"].sum() > matrix
-        told = client.json("/api/rank?rank=2")
-        assert told["frames"] == [0, 1, 2, 3] and told["fields"]["step_time_s"][3] is not None
+        answer = client.json("/api/rank?rank=2")
+        assert answer["frames"] == [0, 1, 2, 3] and answer["fields"]["step_time_s"][3] is not None
 
 
-def test_field_that_appears_late_is_told_with_its_range(tmp_path):
+def test_field_that_appears_late_is_reported_with_its_range(tmp_path):
     path = live(tmp_path / "perfield-run")
 
     def enters_late(rank, values):
@@ -80,7 +80,7 @@ def test_field_that_appears_late_is_told_with_its_range(tmp_path):
         assert values[3] == pytest.approx(0.007)
 
 
-def test_mesh_that_appears_late_is_told(tmp_path):
+def test_mesh_that_appears_late_is_reported(tmp_path):
     path = live(tmp_path / "perfield-run", mesh=False)
     with served(path) as client:
         assert "No rank described a mesh" in client.json("/api/run")["mesh"]["reason"]
@@ -124,7 +124,7 @@ def test_run_of_one_step_and_run_of_none_are_shown(tmp_path):
         assert client.json("/api/rank?rank=1")["frames"] == [0]
 
 
-def test_killed_run_is_told(tmp_path):
+def test_killed_run_is_reported(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", 4, 3, ended=False)
     with served(path) as client:
         about = client.json("/api/run")
@@ -132,7 +132,7 @@ def test_killed_run_is_told(tmp_path):
     assert any(note.startswith("The run was killed") for note in about["notes"])
 
 
-def test_ranks_that_share_cores_are_told(tmp_path):
+def test_ranks_that_share_cores_are_reported(tmp_path):
     def on_one_core(rank, values):
         values["cpuset"] = "0"
 
@@ -142,7 +142,7 @@ def test_ranks_that_share_cores_are_told(tmp_path):
     assert "2 ranks on 1 PU, bound: times contain the scheduler." in notes
 
 
-def test_damage_is_told_and_the_rest_is_shown(tmp_path):
+def test_damage_is_reported_and_the_rest_is_shown(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", 4, 3)
     stream = next((path / "stream").glob("*.pf"))
     data = bytearray(stream.read_bytes())
@@ -154,7 +154,7 @@ def test_damage_is_told_and_the_rest_is_shown(tmp_path):
         assert client.ask("/api/machine")[0] == client.ask("/api/mesh")[0] == 200
 
 
-def test_run_that_vanishes_is_told_and_the_server_goes_on(tmp_path):
+def test_run_that_vanishes_is_reported_and_the_server_goes_on(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", 2, 2)
     with served(path) as client:
         assert client.json("/api/run")["n_frames"] == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page is told of a run agrees with the run: `twin.write_run` has all values in closed form."""
+"""What the page is reported of a run agrees with the run: `twin.write_run` has all values in closed form."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def solve_s(rank, step):
 
 @pytest.fixture(scope="module")
 def about(client):
-    """What /api/run tells."""
+    """What /api/run says."""
     return client.json("/api/run")
 
 
 def field(about, name):
-    """One of the fields that /api/run tells."""
+    """One of the fields that /api/run says."""
     return next(field for field in about["fields"] if field["name"] == name)
 
 
-def test_run_is_told_in_columns(about):
+def test_run_is_reported_in_columns(about):
     assert (about["n_ranks"], about["n_frames"], about["surveyed"]) == (RANKS, STEPS, STEPS)
     assert about["state"] == "finished" and not about["live"] and not about["many_ranks"]
     assert about["first_field"] == "compute_time_s"
@@ -128,14 +128,14 @@ def test_ranges_get_exact_request_by_request(run, monkeypatch):
     monkeypatch.setattr("perfield.serve.followed.READ_S", 0.0)
     monkeypatch.setattr(look, "ENTRIES", 2 * RANKS)
     with served(run) as client:
-        told = [client.json("/api/run") for _ in range(6)]
-    assert [about["surveyed"] for about in told] == [2, 4, 6, 8, 10, 10]
-    assert len({about["version"] for about in told}) == 5  # the last changed nothing
+        answer = [client.json("/api/run") for _ in range(6)]
+    assert [about["surveyed"] for about in answer] == [2, 4, 6, 8, 10, 10]
+    assert len({about["version"] for about in answer}) == 5  # the last changed nothing
     # the first and the last frame are read first
-    assert field(told[0], "solve_time_s")["range"] == field(told[5], "solve_time_s")["range"]
+    assert field(answer[0], "solve_time_s")["range"] == field(answer[5], "solve_time_s")["range"]
 
 
-def test_unchanged_run_is_told_in_a_word(client, about):
+def test_unchanged_run_is_reported_in_a_word(client, about):
     assert client.json(f"/api/run?since={about['version']}") == {
         "version": about["version"],
         "unchanged": True,
@@ -151,7 +151,7 @@ def test_messages_of_a_frame_come_heaviest_first(client):
     assert header["total"]["pairs"] == RANKS and header["unknown"]["pairs"] == 0
 
 
-def test_messages_with_unknown_peers_are_told_apart(tmp_path):
+def test_messages_with_unknown_peers_are_distinguished(tmp_path):
     def to_nobody(rank, step, values):
         values["messages"].append({"peer": -3, "call": twin.ISEND, "count": 2, "bytes": 70})
 
@@ -176,18 +176,18 @@ def test_matrix_adds_frames_up_by_sender_and_receiver(client, monkeypatch):
     assert binned["bytes"][0].tolist() == [2000, 4000, 0, 0]
 
 
-def test_rank_is_told_with_place_partners_and_regions(client):
-    told = client.json("/api/rank?rank=5")
-    assert told["place"] == "Rank 5 on b, PU 5." and told["host"] == "b"
-    assert told["partners"] == [
+def test_rank_is_reported_with_place_partners_and_regions(client):
+    answer = client.json("/api/rank?rank=5")
+    assert answer["place"] == "Rank 5 on b, PU 5." and answer["host"] == "b"
+    assert answer["partners"] == [
         {"rank": 6, "sent": STEPS * 12000, "received": 0, "sent_count": 30, "received_count": 0},
         {"rank": 4, "sent": 0, "received": STEPS * 10000, "sent_count": 0, "received_count": 30},
     ]
-    assert told["regions"]["names"] == ["solve", "exchange"]
-    series = told["regions"]["series"][told["regions"]["fields"][0]]
+    assert answer["regions"]["names"] == ["solve", "exchange"]
+    series = answer["regions"]["series"][answer["regions"]["fields"][0]]
     assert series == pytest.approx([solve_s(5, step) for step in range(STEPS)])
-    assert told["fields"]["step_time_s"][0] == pytest.approx(solve_s(7, 0) + 2e-4)
-    assert told["frames"] == list(range(STEPS))
+    assert answer["fields"]["step_time_s"][0] == pytest.approx(solve_s(7, 0) + 2e-4)
+    assert answer["frames"] == list(range(STEPS))
 
 
 def test_series_of_a_rank_are_read_in_parts(client, run, monkeypatch):
@@ -200,14 +200,14 @@ def test_series_of_a_rank_are_read_in_parts(client, run, monkeypatch):
     assert few["fields"]["step_time_s"] == pytest.approx(whole["fields"]["step_time_s"][::2])
 
 
-def test_rank_that_never_checked_in_is_told(tmp_path):
+def test_rank_that_never_checked_in_is_reported(tmp_path):
     def larger(rank, values):
         values["size"] = 5
 
     path = twin.write_run(tmp_path / "perfield-run", 4, 2, change_rank=larger)
     with served(path) as client:
-        about, told = client.json("/api/run"), client.json("/api/rank?rank=4")
-    assert told["place"] == "Rank 4 never checked in." and told["partners"] == []
+        about, answer = client.json("/api/run"), client.json("/api/rank?rank=4")
+    assert answer["place"] == "Rank 4 never checked in." and answer["partners"] == []
     assert "1 of 5 ranks never checked in; nothing is known of them." in about["notes"]
     assert about["ranks"]["host"][4] == "" and about["ranks"]["pus"][4] == ""
 

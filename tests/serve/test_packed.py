@@ -25,9 +25,9 @@ def test_arrays_come_back_aligned_and_little_endian():
         assert np.array_equal(arrays[name], array) and not arrays[name].dtype.str.startswith(">")
     length = int.from_bytes(data[:4], "little")
     begin = -(-(4 + length) // 8) * 8
-    told = json.loads(data[4 : 4 + length])["arrays"]
-    assert all(about["offset"] % 8 == 0 for about in told)
-    assert np.frombuffer(data[begin + told[3]["offset"] :][:4], "<i4")[0] == 7
+    reported = json.loads(data[4 : 4 + length])["arrays"]
+    assert all(about["offset"] % 8 == 0 for about in reported)
+    assert np.frombuffer(data[begin + reported[3]["offset"] :][:4], "<i4")[0] == 7
 
 
 def test_numbers_that_json_lacks_become_null():

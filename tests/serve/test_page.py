@@ -39,7 +39,7 @@ def address(client, choice: str = "") -> str:
 
 
 def show(tab: Tab, client, choice: str = "") -> None:
-    """Opens the page anew. choice : what stands behind # in its address."""
+    """Opens the page anew. choice : what is behind # in its address."""
     tab.visit(address(client, choice))
     ready(tab)
 
@@ -105,7 +105,7 @@ def test_pixels_show_values_of_field_and_step(tab, client, run):
                 name,
                 picture,
             )
-    assert not tab.told
+    assert not tab.complaints
 
 
 def test_choosers_change_both_pictures(tab, client):
@@ -123,14 +123,14 @@ def test_choosers_change_both_pictures(tab, client):
     tab.press("ArrowRight")
     tab.until("perfield.frame === 3 && document.getElementById('step-words').innerText.includes('step 4')")
     assert (part(second, places[2]) != part(pixels(tab), places[2])).any()  # the mark of the step
-    assert "frame=3" in tab.value("location.hash") and not tab.told
+    assert "frame=3" in tab.value("location.hash") and not tab.complaints
     for beyond, last in ((99, N_STEPS - 1), (-1, 0)):
         tab.value(f"perfield.set({{frame: {beyond}}})")
         assert tab.value("perfield.frame") == last
 
 
 @pytest.mark.parametrize(("picture", "rank", "other"), [("mesh", 7, "machine"), ("machine", 2, "mesh")])
-def test_pick_tells_the_rank_and_marks_it_everywhere(tab, client, run, picture, rank, other):
+def test_pick_says_the_rank_and_marks_it_everywhere(tab, client, run, picture, rank, other):
     show(tab, client, "frame=4&field=compute_time_s")
     assert not is_marked(tab, f"#{other} .stage")
     tab.click(*middle(tab, picture, rank))
@@ -139,9 +139,9 @@ def test_pick_tells_the_rank_and_marks_it_everywhere(tab, client, run, picture, 
         "&& !!perfield.heat.heat && !!perfield.matrix.matrix"
     )
     values = perfield.open(run).frame(4).values
-    told = text(tab, "#panel")
-    assert told.startswith(f"Rank {rank}\n") and f"host\n{'ab'[rank // 4]}\n" in told
-    assert f"compute time\n{1000 * values['compute_time_s'][rank]:.3g} ms" in told
+    printed = text(tab, "#panel")
+    assert printed.startswith(f"Rank {rank}\n") and f"host\n{'ab'[rank // 4]}\n" in printed
+    assert f"compute time\n{1000 * values['compute_time_s'][rank]:.3g} ms" in printed
     before, after = (rank - 1) % N_RANKS, (rank + 1) % N_RANKS
     sent, received = (2 * (who + 1) * N_STEPS for who in (rank, before))  # kB; see twin.step_values
     rows = tab.value("[...document.querySelectorAll('.partners tbody tr')].map((row) => row.innerText)")
@@ -150,16 +150,16 @@ def test_pick_tells_the_rank_and_marks_it_everywhere(tab, client, run, picture, 
     )
     for card in (other, "heat", "matrix"):
         assert is_marked(tab, f"#{card} .stage"), card
-    assert not tab.told
+    assert not tab.complaints
 
 
-def test_panel_asks_once_and_tells_what_is_left_out(tab, client, monkeypatch):
+def test_panel_asks_once_and_says_what_is_left_out(tab, client, monkeypatch):
     monkeypatch.setattr(one_rank, "MOST_PARTNERS", 1)
     monkeypatch.setattr(one_rank, "MOST_REGIONS", 1)
     show(tab, client)
     asked = []
-    told = routes.API["rank"]
-    monkeypatch.setitem(routes.API, "rank", lambda *words: (asked.append(words), told(*words))[1])
+    answer = routes.API["rank"]
+    monkeypatch.setitem(routes.API, "rank", lambda *words: (asked.append(words), answer(*words))[1])
     tab.value("perfield.set({rank: 5})")
     tab.until("document.querySelectorAll('#panel .chart').length === 1")
     assert "1 more with fewer bytes" in text(tab, "#panel") and "more with less time" in text(tab, "#panel")
@@ -168,7 +168,7 @@ def test_panel_asks_once_and_tells_what_is_left_out(tab, client, monkeypatch):
     assert len(asked) == 1
 
 
-def test_panel_of_long_run_tells_the_step_of_its_numbers(tab, run, monkeypatch):
+def test_panel_of_long_run_says_the_step_of_its_numbers(tab, run, monkeypatch):
     monkeypatch.setattr(one_rank, "MOST_FRAMES", 4)  # of 10 steps, so of every third
     computed = perfield.open(run).frame(6).values["compute_time_s"][5]
     with served(run) as client:
@@ -178,7 +178,7 @@ def test_panel_of_long_run_tells_the_step_of_its_numbers(tab, run, monkeypatch):
         assert f"compute time\n{1000 * computed:.3g} ms" in text(tab, "#panel")
         tab.value("document.querySelector('.chart').dispatchEvent(new MouseEvent('click', {clientX: 1e5}))")
         tab.until("perfield.frame === 9")
-    assert not tab.told
+    assert not tab.complaints
 
 
 def test_click_into_heat_map_chooses_rank_and_step(tab, client):
@@ -190,11 +190,11 @@ def test_click_into_heat_map_chooses_rank_and_step(tab, client):
     y = top + where[1] + (5 + 0.5) / N_RANKS * where[3]
     assert x < right and y < bottom
     tab.click(x, y)
-    tab.until("perfield.chosen === 5 && perfield.frame === 8 && perfield.panel.told")
+    tab.until("perfield.chosen === 5 && perfield.frame === 8 && perfield.panel.data")
     assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
 
 
-def test_legend_of_the_matrix_tells_the_ends_of_its_colours(tab, client):
+def test_legend_of_the_matrix_says_the_ends_of_its_colours(tab, client):
     show(tab, client)
     tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")
     # Rank 0 sends 20 kB, rank 7 sends 160 kB; the colours span a decade.
@@ -229,7 +229,7 @@ def test_two_browsers_choose_apart(tab, client, tmp_path):
         tab.until("perfield.frame === 2")
         assert [second.value("perfield.frame"), second.value("perfield.chosen")] == [8, 4]
         assert [tab.value("perfield.frame"), tab.value("perfield.chosen")] == [2, 1]
-        assert not second.told
+        assert not second.complaints
 
 
 def test_running_run_grows_on_the_page(tab, tmp_path):
@@ -246,7 +246,7 @@ def test_running_run_grows_on_the_page(tab, tmp_path):
         assert (
             "no rank described a mesh" in text(tab, "#mesh .stage").lower()
         )  # and the rest goes on without it
-        assert tab.value("perfield.pictures.machine !== null") and not tab.told
+        assert tab.value("perfield.pictures.machine !== null") and not tab.complaints
 
 
 def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
@@ -258,20 +258,20 @@ def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
         tab.until("document.getElementById('panel').innerText.startsWith('Rank 7')")
         tab.value("document.querySelector('#mesh button').click()")
         tab.until("!!perfield.pictures.mesh?.surface && perfield.pictures.mesh.view.cells.length === 1")
-    assert not tab.told
+    assert not tab.complaints
 
 
 def test_device_shows_the_sum_of_its_ranks_and_says_so(tab, tmp_path):
     hit = "{part: perfield.pictures.machine.layers.get('devices').cells, cell: 0}"
     with served(write_device_run(tmp_path / "run")) as client:
         show(tab, client, "frame=1&field=device_kernel_time_s")
-        told = tab.value(f"perfield.pictures.machine.partAt({hit})")
-        assert (told["name"], told["nRanks"], told["joined"]) == ("nvidia0 on node0", 2, "sum")
-        assert told["value"] == pytest.approx(kernel_s(0, 1) + kernel_s(1, 1))
+        reported = tab.value(f"perfield.pictures.machine.partAt({hit})")
+        assert (reported["name"], reported["nRanks"], reported["joined"]) == ("nvidia0 on node0", 2, "sum")
+        assert reported["value"] == pytest.approx(kernel_s(0, 1) + kernel_s(1, 1))
         show(tab, client, "frame=1&field=device_memory_bytes")
-        told = tab.value(f"perfield.pictures.machine.partAt({hit})")
-        assert told["joined"] == "mean" and told["value"] == pytest.approx(9 * GB)
-    assert not tab.told
+        reported = tab.value(f"perfield.pictures.machine.partAt({hit})")
+        assert reported["joined"] == "mean" and reported["value"] == pytest.approx(9 * GB)
+    assert not tab.complaints
 
 
 COUNT_VALUES = """
@@ -295,7 +295,7 @@ def test_slow_tunnel_shows_what_was_chosen_last(tab, client, run):
         tab.value(f"perfield.set({{field: '{name}', frame: {frame}}})")  # the last is here already
     tab.until("asked > 1 && answered === asked")
     assert tab.value("Array.from(perfield.shown)") == pytest.approx(perfield.open(run).frame(4).values[name])
-    assert tab.value("document.getElementById('field').value") == name and not tab.told
+    assert tab.value("document.getElementById('field').value") == name and not tab.complaints
     fast = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     tab.call("Network.emulateNetworkConditions", offline=False, **fast)
 
@@ -312,10 +312,10 @@ def test_page_says_what_fails_and_stays(tab, client):
     tab.call("Network.emulateNetworkConditions", offline=False, **speed)
     tab.value("perfield.set({rank: 4})")
     tab.until("document.getElementById('panel').innerText.includes('PUs')")
-    tab.told.clear()  # the browser reports the lost connection itself
+    tab.complaints.clear()  # the browser reports the lost connection itself
 
 
-def test_step_without_own_field_is_shown_grey_and_told(tab, client, monkeypatch):
+def test_step_without_own_field_is_shown_grey_and_reported(tab, client, monkeypatch):
     own = surface.own_field
 
     def of_others(view, field, position):
@@ -338,7 +338,7 @@ def test_step_without_own_field_is_shown_grey_and_told(tab, client, monkeypatch)
         "Array.from(perfield.colours.absent)"
     )
     assert (part(pixels(tab), place) != before).any()
-    tab.told.clear()  # the browser reports the refusal itself
+    tab.complaints.clear()  # the browser reports the refusal itself
 
 
 def test_play_draws_each_step_over_a_slow_tunnel(tab, client):
@@ -354,7 +354,7 @@ def test_play_draws_each_step_over_a_slow_tunnel(tab, client):
     )
     tab.value("void perfield.controls.play(true)")
     tab.until("perfield.frame === 9 && !perfield.controls.playing")
-    assert tab.value("drawn") == [5, 6, 7, 8, 9] and not tab.told
+    assert tab.value("drawn") == [5, 6, 7, 8, 9] and not tab.complaints
     tab.call(
         "Network.emulateNetworkConditions",
         **{"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
@@ -372,7 +372,7 @@ def test_run_without_steps_is_drawn_once_it_has_some(tab, tmp_path):
             shutil.copy(path, growing / path.relative_to(whole))
         tab.until("perfield.run.n_frames === 6 && perfield.shown !== null")
         tab.until("perfield.heat.grid.cells?.colours.high === perfield.about.scale[1]")
-        assert not text(tab, "#message span") and not tab.told
+        assert not text(tab, "#message span") and not tab.complaints
 
 
 def test_token_of_the_address_opens_other_tabs_of_this_port_only(run, tmp_path):

@@ -71,8 +71,8 @@ def test_raw_bytes_in_a_request_are_refused(client, capfd):
         with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
             raw.sendall(line + b"\r\nHost: localhost\r\n\r\n")
             raw.shutdown(socket.SHUT_WR)
-            told = b"".join(iter(lambda: raw.recv(4096), b""))
-        assert b" 200 " not in told.split(b"\r\n")[0], told
+            answer = b"".join(iter(lambda: raw.recv(4096), b""))
+        assert b" 200 " not in answer.split(b"\r\n")[0], answer
     assert client.json("/api/run")["n_ranks"] == 8
     assert "Traceback" not in capfd.readouterr().err
 
@@ -106,7 +106,7 @@ def test_only_reading_is_allowed(client, method):
     assert status == 405 and headers["Allow"] == "GET, HEAD" and b"Only GET, HEAD" in body
 
 
-def test_head_tells_the_length_without_a_body(client):
+def test_head_says_the_length_without_a_body(client):
     _, whole, _ = client.ask("/api/rank?rank=1")
     status, body, headers = client.ask("/api/rank?rank=1", "HEAD")
     assert (status, body, int(headers["Content-Length"])) == (200, b"", len(whole))
@@ -183,27 +183,29 @@ def test_localhost_has_its_token_too(run):
 )
 def test_body_is_refused_and_never_read_as_a_request(client, headers):
     hidden = b"GET /page/main.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    told = exchange(client, b"GET /api/run HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n\r\n" + hidden)
-    assert told.startswith(b"HTTP/1.1 400") and b"A body came with GET" in told
-    assert told.count(b"HTTP/1.1") == 1
+    answer = exchange(
+        client, b"GET /api/run HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n\r\n" + hidden
+    )
+    assert answer.startswith(b"HTTP/1.1 400") and b"A body came with GET" in answer
+    assert answer.count(b"HTTP/1.1") == 1
 
 
 def test_long_head_is_refused(client):
     many = b"".join(b"X-%d: " % n + b"a" * 60_000 + b"\r\n" for n in range(3))
-    told = exchange(client, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n", resets=True)
-    assert not told or told.startswith(b"HTTP/1.1 431")
+    answer = exchange(client, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n", resets=True)
+    assert not answer or answer.startswith(b"HTTP/1.1 431")
     assert client.json("/api/run")["n_ranks"] == 8
 
 
 def exchange(client, sent, resets=False):
     """What the server answers to bytes until it closes. resets : it may close before it has read all."""
     with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
-        told = b""
+        sentence = b""
         with contextlib.suppress(*[ConnectionError] if resets else []):
             raw.sendall(sent)
             while part := raw.recv(1 << 16):
-                told += part
-        return told
+                sentence += part
+        return sentence
 
 
 def test_idle_connections_make_room_for_readers(client, monkeypatch):
@@ -236,8 +238,8 @@ def test_readers_keep_their_connections_before_others(client, monkeypatch):
 
 def test_new_connection_is_refused_in_a_sentence_where_all_are_busy(client, monkeypatch):
     monkeypatch.setattr(connections.Connections, "add", lambda self, connection: False)
-    told = exchange(client, b"")
-    assert b" 503 " in told and b"All connections to perfield serve are busy; try again." in told
+    answer = exchange(client, b"")
+    assert b" 503 " in answer and b"All connections to perfield serve are busy; try again." in answer
 
 
 def test_new_connection_is_closed_where_all_others_are_busy(monkeypatch):
@@ -314,8 +316,8 @@ def test_socket_is_its_owners_and_answers_as_localhost(run, short):
             Server(Followed(run), socket_path=place)
         raw.connect(str(place))
         raw.sendall(b"GET /api/run HTTP/1.1\r\nHost: localhost:9000\r\nConnection: close\r\n\r\n")
-        told = b"".join(iter(lambda: raw.recv(1 << 16), b""))
-        assert told.startswith(b"HTTP/1.1 200") and b'"n_ranks":8' in told.replace(b" ", b"")
+        answer = b"".join(iter(lambda: raw.recv(1 << 16), b""))
+        assert answer.startswith(b"HTTP/1.1 200") and b'"n_ranks":8' in answer.replace(b" ", b"")
         assert client.server.url == str(place.absolute())
     assert not place.exists()
 
@@ -341,7 +343,7 @@ def test_no_spelling_of_an_address_gets_around_the_token(run, path):
         assert client.ask(path, Host="anything")[0] in (401, 404)
 
 
-def test_taken_port_is_told(client, run):
+def test_taken_port_is_reported(client, run):
     with pytest.raises(PortError, match=rf"port {client.port} .* cannot be taken: .*--port; 0 takes any"):
         Server(Followed(run), port=client.port)
 
@@ -410,7 +412,7 @@ def test_missing_page_says_so(run, tmp_path):
         assert b"The page is not part of this installation" in client.body("/")
 
 
-def test_wrong_requests_are_told_what_to_ask(client):
+def test_wrong_requests_get_what_to_ask(client):
     for path, status, words in (
         ("/api/nothing", 404, "there are run, values"),
         ("/api/values?field=nothing", 404, "no field 'nothing'"),
@@ -471,9 +473,9 @@ def test_odd_requests_get_an_answer_or_a_sentence(client, name):
     odd = [f"{one}={value}" for one in NAMES for value in ODD]
     odd += ["&".join(draw.sample(odd, draw.randint(2, 4))) for _ in range(300)] + ["&&&", "=", "a;b", "="]
     for query in odd:
-        told = routes.answer(client.server.followed, name, query)  # what it raises would be status 500
-        assert told.status in (200, 400, 404, 413), query
-        assert told.status == 200 or len(json.loads(told.body)["error"]) > 10, query
+        answer = routes.answer(client.server.followed, name, query)  # what it raises would be status 500
+        assert answer.status in (200, 400, 404, 413), query
+        assert answer.status == 200 or len(json.loads(answer.body)["error"]) > 10, query
 
 
 def test_run_of_another_directory_is_not_touched(tmp_path):

@@ -19,12 +19,12 @@ from perfield.serve.surface import edges_of, looking
 RANKS = 8
 
 
-def cells(told):
+def cells(reported):
     """Cells, each a list of points, of a list of numbers of points and these."""
     found, at = [], 0
-    while at < len(told):
-        found.append(told[at + 1 : at + 1 + told[at]].tolist())
-        at += 1 + told[at]
+    while at < len(reported):
+        found.append(reported[at + 1 : at + 1 + reported[at]].tolist())
+        at += 1 + reported[at]
     return found
 
 
@@ -72,7 +72,7 @@ def test_ghost_cells_are_left_out(tmp_path):
     assert header["bounds"][5] == 0.75 and len(arrays["rank"]) == 2 * 16 + 4 * 12
 
 
-def test_field_of_cells_and_vectors_are_told(tmp_path):
+def test_field_of_cells_and_vectors_are_reported(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", 2, 1, fields_every=0)
     mesh = next((path / "mesh").glob("*.pf"))
     for rank in range(2):
@@ -82,15 +82,15 @@ def test_field_of_cells_and_vectors_are_told(tmp_path):
         values = [3.0 * rank, 0.0, 4.0] * 64
         writer.add("field", twin.array_body({"block": 0}, [{**speed, "values": values}]), index=0)
     with served(path) as client:
-        (told,) = client.json("/api/run")["own_fields"]
-        assert (told["name"], told["title"]) == ("U_air", "U air")
+        (answer,) = client.json("/api/run")["own_fields"]
+        assert (answer["name"], answer["title"]) == ("U_air", "U air")
         arrays, header = client.packed("/api/own?field=U_air&frame=0")
         mesh, _ = client.packed("/api/mesh")
     assert header["association"] == "cell" and header["title"] == "U air" and header["range"] == [4.0, 5.0]
     assert np.array_equal(arrays["values"], np.where(mesh["rank"] == 1, 5.0, 4.0))
 
 
-def test_each_version_of_the_mesh_is_told(tmp_path):
+def test_each_version_of_the_mesh_is_reported(tmp_path):
     def moved(rank, step, values):
         values["mesh_version"] = 1 if step < 2 else 2
 
@@ -152,9 +152,9 @@ def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
     machine = layers["machine"]
     begin, below = arrays["machine/below_begin"], arrays["machine/below"]
     of_part = [below[begin[n] : begin[n + 1]].tolist() for n in range(machine["n_parts"])]
-    told = dict(zip(machine["names"], of_part))
-    assert told["a"] == [0, 1, 2, 3] and told["b"] == [4, 5, 6, 7] and told["pu 2 of a"] == [2]
-    assert told["pu 6 of b"] == [6] and set(machine["types"]) >= {"node", "pu"}
+    reported = dict(zip(machine["names"], of_part))
+    assert reported["a"] == [0, 1, 2, 3] and reported["b"] == [4, 5, 6, 7] and reported["pu 2 of a"] == [2]
+    assert reported["pu 6 of b"] == [6] and set(machine["types"]) >= {"node", "pu"}
     assert set(arrays["machine/rank"]) == {-1}
     for name in layers:
         n_cells = len(cells(arrays[f"{name}/lines"])) + len(cells(arrays[f"{name}/polys"]))
@@ -194,8 +194,10 @@ def test_switches_are_cells_with_the_ranks_below(tmp_path):
         arrays, header = client.packed("/api/machine")
     switches = next(layer for layer in header["layers"] if layer["name"] == "switches")
     begin, below = arrays["switches/below_begin"], arrays["switches/below"]
-    told = {name: sorted(below[begin[n] : begin[n + 1]].tolist()) for n, name in enumerate(switches["names"])}
-    assert told == {"leaf0": [0, 1], "leaf1": [2, 3], "spine": [0, 1, 2, 3]}
+    reported = {
+        name: sorted(below[begin[n] : begin[n + 1]].tolist()) for n, name in enumerate(switches["names"])
+    }
+    assert reported == {"leaf0": [0, 1], "leaf1": [2, 3], "spine": [0, 1, 2, 3]}
     assert arrays["switches/part"].max() == 2 and {len(cell) for cell in cells(arrays["switches/polys"])} == {
         4
     }
@@ -216,7 +218,7 @@ def test_devices_are_cells_that_add_up_what_the_ranks_on_them_do(tmp_path):
     assert {fields[name]["group"] for name in fields if name.startswith("device_")} == {"devices"}
 
 
-def test_missing_vtk_is_told(run, monkeypatch):
+def test_missing_vtk_is_reported(run, monkeypatch):
     for module in ("about", "routes"):
         monkeypatch.setattr(f"perfield.serve.{module}.has_vtk", lambda: False)
     with served(run) as client:

@@ -20,7 +20,7 @@ def compared(perfield_cli, tmp_path):
     return compare
 
 
-def test_the_rank_that_is_dear_in_one_run_only_is_named(compared, planted_run):
+def test_the_rank_that_is_costly_in_one_run_only_is_named(compared, planted_run):
     cost, waits = (planted_run(case).cwd / "perfield-run" for case in ("cost", "waits"))
     found = compared(cost, waits)
     change = {row["rank"]: row["difference"] for row in found["ranks"]}

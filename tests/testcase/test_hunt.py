@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hunt: what its seeds plant, how it judges, and that the report names what is planted."""
+"""The hunt: what its seeds plant, how it checks, and that the report names what is planted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import twin
 from perfield.analysis.findings import Finding, Picture
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/hunt"
-MODULES = ("plant", "judge", "hunt")
+MODULES = ("plant", "verdict", "hunt")
 CELLS_IN_STENCIL, OUTPUT_IN_PLATE, SERIAL_IN_PARTICLES, NOTHING = 10, 13, 57, 3  # seeds
 
 
@@ -44,8 +44,13 @@ def test_a_seed_always_plants_the_same(hunt):
     drawn = hunt["plant"].drawn
     assert drawn(CELLS_IN_STENCIL) == drawn(CELLS_IN_STENCIL)
     assert len({drawn(seed).words[0] for seed in range(20)}) > 5
-    told = drawn(CELLS_IN_STENCIL)
-    assert (told.program, told.problem, told.n_ranks, told.steps) == ("stencil", "cells", 10, 101)
+    reported = drawn(CELLS_IN_STENCIL)
+    assert (reported.program, reported.problem, reported.n_ranks, reported.steps) == (
+        "stencil",
+        "cells",
+        10,
+        101,
+    )
 
 
 def test_seeds_plant_all_problems_in_all_programs_within_their_limits(hunt):
@@ -62,43 +67,43 @@ def test_seeds_plant_all_problems_in_all_programs_within_their_limits(hunt):
         assert limits.every[0] <= each.every <= limits.every[1]
 
 
-def test_judge_wants_kind_and_place_of_the_first_finding(hunt):
-    judged = hunt["judge"].judged
+def test_verdict_wants_kind_and_place_of_the_first_finding(hunt):
+    verdict_of = hunt["verdict"].verdict_of
     cells = hunt["plant"].drawn(CELLS_IN_STENCIL)
     right = a_finding("imbalance by cells", ranks=np.array([cells.rank]))
-    assert judged(cells, [right, a_finding("noise")]).is_right
-    assert judged(cells, [a_finding("shared cores"), right]).is_right
-    assert judged(cells, [a_finding("noise"), right]).why == "says noise, not imbalance by cells"
+    assert verdict_of(cells, [right, a_finding("noise")]).is_right
+    assert verdict_of(cells, [a_finding("shared cores"), right]).is_right
+    assert verdict_of(cells, [a_finding("noise"), right]).why == "says noise, not imbalance by cells"
     elsewhere = replace(right, ranks=np.array([cells.rank + 1]))
-    assert judged(cells, [elsewhere]).why == f"says ranks [{cells.rank + 1}], not {cells.rank}"
-    assert judged(cells, []).why == "finds nothing"
+    assert verdict_of(cells, [elsewhere]).why == f"says ranks [{cells.rank + 1}], not {cells.rank}"
+    assert verdict_of(cells, []).why == "finds nothing"
 
 
-def test_judge_wants_the_region_and_the_steps(hunt):
-    judged, drawn = hunt["judge"].judged, hunt["plant"].drawn
+def test_verdict_wants_the_region_and_the_steps(hunt):
+    verdict_of, drawn = hunt["verdict"].verdict_of, hunt["plant"].drawn
     cost = drawn(1, "cost", "stencil")
     kind = "imbalance by cost per cell"
     there = {"ranks": np.array([cost.rank]), "regions": (cost.region,)}
-    assert judged(cost, [a_finding(kind, **there)]).is_right
+    assert verdict_of(cost, [a_finding(kind, **there)]).is_right
     assert (
         "says regions ['exchange']"
-        in judged(cost, [a_finding(kind, **{**there, "regions": ("exchange",)})]).why
+        in verdict_of(cost, [a_finding(kind, **{**there, "regions": ("exchange",)})]).why
     )
     output = drawn(1, "output", "stencil")
     written = np.arange(output.every - 1, output.steps, output.every)
-    assert judged(output, [a_finding("output steps", steps=written)]).is_right
-    assert not judged(output, [a_finding("output steps", steps=written - 1)]).is_right
+    assert verdict_of(output, [a_finding("output steps", steps=written)]).is_right
+    assert not verdict_of(output, [a_finding("output steps", steps=written - 1)]).is_right
 
 
-def test_judge_wants_nothing_where_nothing_is_planted(hunt):
-    judged = hunt["judge"].judged
+def test_verdict_wants_nothing_where_nothing_is_planted(hunt):
+    verdict_of = hunt["verdict"].verdict_of
     nothing = hunt["plant"].drawn(NOTHING)
-    assert judged(nothing, []).is_right
-    assert judged(nothing, [a_finding("shared cores")]).is_right
-    assert judged(nothing, [a_finding("noise")]).why == "noise, but nothing is planted"
+    assert verdict_of(nothing, []).is_right
+    assert verdict_of(nothing, [a_finding("shared cores")]).is_right
+    assert verdict_of(nothing, [a_finding("noise")]).why == "noise, but nothing is planted"
 
 
-def test_kept_run_is_judged_without_running_it_again(hunt, tmp_path):
+def test_kept_run_is_evaluated_without_running_it_again(hunt, tmp_path):
     plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
     twin.write_run(tmp_path / "perfield-run", ranks=4, steps=1)
     (tmp_path / "printed.txt").write_text("hello\nlate 0.125\n")
@@ -124,20 +129,20 @@ def test_report_names_what_is_planted(seed, hunt, programs, tmp_path):
     assert found.verdict.is_right, f"{found.plant.text}: {found.verdict}"
 
 
-def test_table_tells_plant_finding_and_verdict(hunt):
+def test_table_says_plant_finding_and_verdict(hunt):
     from rich.console import Console
 
     plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
-    wrong = hunt["hunt"].Hunted(plant, hunt["judge"].judged(plant, []), 0.1)
+    wrong = hunt["hunt"].Hunted(plant, hunt["verdict"].verdict_of(plant, []), 0.1)
     console = Console(width=250, record=True, file=io.StringIO())
     console.print(hunt["hunt"].table([wrong]))
-    told = " ".join(console.export_text().replace("│", " ").split())
+    reported = " ".join(console.export_text().replace("│", " ").split())
     for words in (
         "stencil, 10 ranks, 101 steps",
         f"rank {plant.rank} has {plant.strength:.2f} times as many cells",
         "wrong: finds nothing",
     ):
-        assert words in told
+        assert words in reported
 
 
 @pytest.mark.long

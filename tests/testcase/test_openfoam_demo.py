@@ -41,9 +41,9 @@ def demo(monkeypatch, tmp_path):
 
 def test_look_line_appears_once_relative_to_the_user(demo, capfd):
     demo.run_measured("icoFoam", Path("demo/icoFoam"))
-    told = capfd.readouterr().out.splitlines()
-    assert [line for line in told if "perfield open" in line] == [
+    printed = capfd.readouterr().out.splitlines()
+    assert [line for line in printed if "perfield open" in line] == [
         "look at them: perfield open demo/icoFoam/perfield-run"
     ]
-    assert "steps      3 on 4 ranks" in told
+    assert "steps      3 on 4 ranks" in printed
     assert Path("demo/icoFoam/log.icoFoam").read_text() == "of the solver\n"

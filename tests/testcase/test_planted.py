@@ -28,7 +28,7 @@ RATIOS = {  # of the ranks' compute times, in multiples of rank 3's
 def test_compute_times_are_the_planted_ones(case, planted_run):
     run = perfield.open(planted_run(case).cwd / "perfield-run")
     times = run.steps.compute_time_s.median("step").values
-    # Sleeping takes at least as long as asked, and a busy machine wakes a rank late.
+    # Sleeping takes at least as long as asked, and a busy machine resumes a rank late.
     np.testing.assert_allclose(times / times[3], RATIOS[case], rtol=0.4)
 
 
@@ -59,11 +59,11 @@ FIRST_LINES = {  # what the first closing line says
 
 @pytest.mark.parametrize("case", FIRST_LINES)
 def test_the_first_closing_line_says_what_was_planted(case, planted_run):
-    told = planted_run(case).stderr
-    first = next(line for line in told.splitlines() if line.startswith(("imbalance ", "output ")))
-    assert told.index("imbalance ") < told.index("\nsteps ")
-    assert re.search(FIRST_LINES[case], first), told
-    assert ("slowest    " in told) == (case in ("cells", "cost", "waits")), told
+    printed = planted_run(case).stderr
+    first = next(line for line in printed.splitlines() if line.startswith(("imbalance ", "output ")))
+    assert printed.index("imbalance ") < printed.index("\nsteps ")
+    assert re.search(FIRST_LINES[case], first), printed
+    assert ("slowest    " in printed) == (case in ("cells", "cost", "waits")), printed
 
 
 FIRST_FINDINGS = {  # kinds, and ranks
@@ -81,15 +81,15 @@ FIRST_FINDINGS = {  # kinds, and ranks
 
 @pytest.mark.parametrize("case", FIRST_FINDINGS)
 def test_the_first_finding_is_what_was_planted(case, planted_run):
-    told = report(perfield.open(planted_run(case).cwd / "perfield-run")).findings
+    reported = report(perfield.open(planted_run(case).cwd / "perfield-run")).findings
     of_machine = ("shared cores", "taken PUs", "noise")  # it may be busy
-    others = [finding for finding in told if finding.kind not in of_machine]
+    others = [finding for finding in reported if finding.kind not in of_machine]
     kinds, ranks = FIRST_FINDINGS[case]
     assert {finding.kind for finding in others[:1]} <= kinds, others
     assert bool(others) == bool(kinds) and (ranks is None or others[0].ranks.tolist() == ranks), others
 
 
-def test_ranks_that_share_cores_are_told(planted_run):
+def test_ranks_that_share_cores_are_reported(planted_run):
     share = len(os.sched_getaffinity(0)) < 4
     assert ("4 ranks on " in planted_run("shared").stderr) == share
 

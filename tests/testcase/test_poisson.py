@@ -215,7 +215,7 @@ def test_multigrid_works_with_ranks_that_own_nothing(solve):
     assert iterations(found) == iterations(solve(1, *words, "--levels", 3))
 
 
-def test_the_record_tells_level_and_phase(record):
+def test_the_record_says_level_and_phase(record):
     ranks, study = record(2, "--elements", 16, 16, 16, *MULTIGRID, "--levels", 3, "--smoothing", 2)
     n = study["iterations"]
     for one in ranks:
@@ -309,20 +309,20 @@ def test_solves_go_on_until_enough_matvecs_are_recorded(record):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("words", "trace", "told"),
+    ("words", "trace", "reported"),
     [
         (["--injected", 'a "trace"'], "", 'a "trace"'),
         ([], "some.trace", "perfield inject, trace some.trace"),
     ],
     ids=["--injected", "perfield inject"],
 )
-def test_what_injected_latencies_is_written_down(words, trace, told, poisson, tmp_path, monkeypatch):
+def test_what_injected_latencies_is_written_down(words, trace, reported, poisson, tmp_path, monkeypatch):
     monkeypatch.setenv("PERFIELD_INJECT", trace)
     result = alone(poisson, "--elements", 2, 2, 2, "--output", "record", *words, cwd=tmp_path)
-    assert f"latencies were injected by {told}\n" in result.stdout
+    assert f"latencies were injected by {reported}\n" in result.stdout
     study = json.loads((tmp_path / "record/study.json").read_text())
     assert study["latencies_injected"] is True
-    assert study["injected_by"] == told
+    assert study["injected_by"] == reported
 
 
 def test_an_iteration_can_be_a_step(poisson, mpirun, bin_dir):
@@ -354,7 +354,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["--alpha", 1.5], "--alpha is a share of the inner elements and must lie between 0 and 1"),
         (["--theta", -1], "--theta is a weight and must lie between 0 and 1"),
@@ -377,10 +377,10 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
-def test_a_wrong_command_is_told_in_a_sentence(words, told, poisson, tmp_path):
+def test_a_wrong_command_is_reported_in_a_sentence(words, reported, poisson, tmp_path):
     result = alone(poisson, *words, cwd=tmp_path)
     assert result.returncode == 2
-    assert told in result.stderr
+    assert reported in result.stderr
     assert result.stderr.startswith("poisson: ") and result.stderr.endswith(".\n")
 
 

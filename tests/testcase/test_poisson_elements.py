@@ -366,7 +366,7 @@ def test_methods_multiply_alike_to_the_last_bit_by_sum_factorisation(mpirun, poi
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["--order", 9], "--order is from 1 to 8, not 9"),
         (["--order", 0], "--order must be at least 1, not 0"),
@@ -380,9 +380,9 @@ def test_methods_multiply_alike_to_the_last_bit_by_sum_factorisation(mpirun, poi
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
-def test_a_mesh_that_cannot_be_is_told_in_a_sentence(poisson, tmp_path, words, told):
+def test_a_mesh_that_cannot_be_is_reported_in_a_sentence(poisson, tmp_path, words, reported):
     argv = [str(word) for word in (poisson, *words)]
     result = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
     assert result.returncode == 2
-    assert told in result.stderr
+    assert reported in result.stderr
     assert result.stderr.startswith("poisson: ") and result.stderr.endswith(".\n")

@@ -180,13 +180,13 @@ def test_a_delay_of_real_work_lasts_so_many_median_steps(rhythm_run):
     assert "timed_sleep" not in steps.region
     times = steps.region_time_s.sel(region="injected_delay").values
     assert np.argwhere(times > 0).tolist() == [[9, 1]]
-    # The program's periods contain its work, and steps contain its periods; a busy machine wakes it late.
+    # The program's periods contain its work, and steps contain its periods; a busy machine resumes it late.
     before = steps.isel(step=slice(9), rank=1)
     work = np.median(before.region_time_s.sel(region="work"))
     assert 100 * work <= times[9, 1] < 100 * np.median(before.step_time_s) + 0.3
 
 
-def test_a_run_tells_that_its_work_was_a_sleep(slept):
+def test_a_run_says_that_its_work_was_a_sleep(slept):
     steps = slept(8, "--delay", *DELAY, "--bytes", EAGER)
     assert "work" not in steps.region
     assert (steps.region_time_s.sel(region="timed_sleep").values >= SLEEP_S).all()
@@ -209,7 +209,7 @@ def test_noise_follows_from_seed_step_and_rank(slept):
     planned = sleep_s * (1 - 1.5 * np.log1p(-((np.array(bits, dtype=np.uint64) >> np.uint64(11)) / 2**53)))
     late = steps.region_time_s.sel(region="timed_sleep").values - planned
     assert late.min() > -1e-6  # a sleep lasts at least as long as asked
-    assert np.median(late) < 0.5 * sleep_s  # and a busy machine wakes its rank late
+    assert np.median(late) < 0.5 * sleep_s  # and a busy machine resumes its rank late
 
 
 def test_unequal_ranks_without_messages_drift_apart(slept):
@@ -242,7 +242,7 @@ def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):
         (
             "pisolver",
             "--delay 1 3 5",
-            "must name one of 4 to 100 (the steps before it tell how long a period is).",
+            "must name one of 4 to 100 (the steps before it show how long a period is).",
         ),
         ("pisolver", "--delay 1 3", "--delay needs PERIODS, too, but the command ends there."),
         ("pisolver", "--delay 1 30 0", "--delay needs more than 0 periods."),
@@ -262,7 +262,7 @@ def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):
         ("gauss_seidel", "--topology ring", "use --topology chain with positive offsets, or --lagged."),
     ],
 )
-def test_a_wrong_option_is_told_in_a_sentence(program, words, sentence, mpi, programs):
+def test_a_wrong_option_is_reported_in_a_sentence(program, words, sentence, mpi, programs):
     result = mpi.run(2, programs / program, *words.split())
     assert result.returncode == 2
     assert result.stderr.startswith(f"{program}: ") and sentence in result.stderr

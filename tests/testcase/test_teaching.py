@@ -41,7 +41,7 @@ class Done:
         return run
 
     def findings(self, name: str, kind: str) -> list[Finding]:
-        """The findings of one kind that the report of that run tells."""
+        """The findings of one kind that the report of that run says."""
         return [finding for finding in report(self.run(name)).findings if finding.kind == kind]
 
 

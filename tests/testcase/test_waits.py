@@ -119,13 +119,13 @@ def assert_same(truth: list[Wait], states) -> None:
     differences = []
     for key, of_key in waits.items():
         long = sorted((wait for wait in of_key if wait.time_ns >= LONG_NS), key=lambda wait: -wait.time_ns)
-        told = sorted(found[key], reverse=True)[: len(long)]
-        times = [time for time, _ in told]
+        reported = sorted(found[key], reverse=True)[: len(long)]
+        times = [time for time, _ in reported]
         assert times == pytest.approx([w.time_ns for w in long], **CLOSE), (key, long)
         differences += [abs(time / wait.time_ns - 1) for time, wait in zip(times, long)]
         for wait in long:  # several of nearly the same length may come in any order
-            near = [cause for time, cause in told if time == pytest.approx(wait.time_ns, **CLOSE)]
-            assert any(wait.names(cause) for cause in near), (wait, told)
+            near = [cause for time, cause in reported if time == pytest.approx(wait.time_ns, **CLOSE)]
+            assert any(wait.names(cause) for cause in near), (wait, reported)
     assert sorted(differences)[len(differences) * 9 // 10] < 0.05
     for key, of_key in found.items():
         long = [time for time, _ in of_key if time >= LONG_NS + SLICE_NS]
@@ -150,8 +150,8 @@ def test_perfield_names_waits_of_single_messages_without_a_log(mpi, build_case, 
     truth = defaultdict(float)
     for wait in waits_of(lines):
         truth[wait.step, wait.rank, wait.kind] += wait.time_ns
-    told = states[states.exactness != "uncertain"].groupby(["step", "rank", "kind"]).time_s.sum() * 1e9
-    for key, time_ns in told.items():  # exact or a bound: never above the truth
+    reported = states[states.exactness != "uncertain"].groupby(["step", "rank", "kind"]).time_s.sum() * 1e9
+    for key, time_ns in reported.items():  # exact or a bound: never above the truth
         assert time_ns <= 1.05 * truth[key] + SLICE_NS, key
     exact = states[states.exactness == "exact"]
     causes = range(-1, RANKS[mpi.name])

@@ -69,12 +69,12 @@ def test_no_command_ends_with_a_traceback(place, condition):
             code, _, err = ended(words, condition, place)
             for written in WRITTEN:
                 (place / RUN.parent / written).unlink(missing_ok=True)
-            told = [line for line in err.splitlines() if line]
+            reported = [line for line in err.splitlines() if line]
             if any(word in err for word in ("Traceback", "Error", "error in perfield")) or code not in CODES:
                 wrong[" ".join(words)] = code, err
-            elif code == 2 and not told and condition not in ("stderr closed", "all closed"):
+            elif code == 2 and not reported and condition not in ("stderr closed", "all closed"):
                 wrong[" ".join(words)] = code, "no sentence"
-            elif condition == "full disk" and name not in STARTERS and (code, len(told)) != (2, 1):
+            elif condition == "full disk" and name not in STARTERS and (code, len(reported)) != (2, 1):
                 wrong[" ".join(words)] = code, err
     assert not wrong
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GPUs and network cards: where they hang in the machine, which ranks use them, and where they stand."""
+"""GPUs and network cards: where they hang in the machine, which ranks use them, and where they are drawn."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_odd_end_entries_give_no_devices(end):
     assert users({0: end, 7: {"devices": FILES}}, "a") == []
 
 
-def test_devices_stand_in_a_row_of_their_own_over_their_package():
+def test_devices_are_in_a_row_of_their_own_over_their_package():
     placement = placed("a", "b", "a", "a", "a")  # PUs 0, 2, 3 and 4 of a, and 1 of b
     ends = {0: {"devices": FILES[:3]}, 1: {"devices": FILES[2:3]}}
     cells, used = layout(placement, 10, device_row=True), used_devices(placement, ends)

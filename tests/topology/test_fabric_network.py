@@ -86,7 +86,7 @@ def test_xml_that_breaks_keeps_the_links_before_the_fault(tmp_path):
     assert note.endswith("later links are not shown. Write the report again.")
 
 
-def test_fabric_that_ends_early_keeps_what_was_told(tmp_path):
+def test_fabric_that_ends_early_keeps_what_was_reported(tmp_path):
     for text in (IN_FULL, LINKS, PORTS):
         for end in range(text.index("n1"), len(text), 7):
             try:

@@ -197,7 +197,7 @@ def test_bound_ranks_stay_below_their_core_and_above_unbound_ones():
     assert cells.movable[cells.ranks].tolist() == [True, False, True, False]
 
 
-def test_ranks_on_one_core_stand_side_by_side_below_it():
+def test_ranks_on_one_core_are_side_by_side_below_it():
     cells = laid_out(placed("two-packages-2-l3-2-cores-2-pus", *[("n", c) for c in ("2-3", "2", "3", "2-3")]))
     left, right, bottom, _ = ranks_of(cells)
     assert left.tolist() == pytest.approx([3, 3.75, 5.25, 4.5])

@@ -24,7 +24,7 @@ def test_missing_lstopo_names_the_package():
         this_machine(("such-lstopo",))
 
 
-def test_failing_lstopo_is_told_with_its_words(tmp_path):
+def test_failing_lstopo_is_reported_with_its_words(tmp_path):
     broken = tmp_path / "lstopo"
     broken.write_text("#!/bin/sh\necho no memory >&2\nexit 3\n")
     broken.chmod(0o755)
@@ -32,7 +32,7 @@ def test_failing_lstopo_is_told_with_its_words(tmp_path):
         this_machine((str(broken),))
 
 
-def test_lstopo_that_writes_no_xml_is_told(tmp_path):
+def test_lstopo_that_writes_no_xml_is_reported(tmp_path):
     broken = tmp_path / "lstopo"
     broken.write_text("#!/bin/sh\necho hello\n")
     broken.chmod(0o755)

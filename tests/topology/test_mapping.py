@@ -64,7 +64,7 @@ def test_preview_equals_what_open_mpi_does(build_c, tmp_path):
         lines.append(f"echo ==; mpirun --host n1:16 -n {n_ranks} {options} {program}")
     result = run_on_hosts("n1", ["sh", "-c", "\n".join(lines)], tmp_path, environment)
     for asked, text in zip(ASKED, result.stdout.split("==\n")[1:]):
-        told = dict(line.split(":") for line in text.splitlines())
-        did = [ranges(map(int, told[str(rank)].split())) for rank in range(asked[0])]
+        reported = dict(line.split(":") for line in text.splitlines())
+        did = [ranges(map(int, reported[str(rank)].split())) for rank in range(asked[0])]
         assert mpirun_cpusets(TWO_PACKAGES, asked[0], asked[1] or None, asked[2] or None) == did, asked
     assert result.stdout.count("==\n") == len(ASKED), result.stderr

@@ -37,7 +37,7 @@ def test_all_ways_of_equal_length_are_used():
     assert used_switches(fat, ["a", "b"]).name == ("l1", "l2", "s1", "s2")
 
 
-def test_node_without_a_switch_is_told():
+def test_node_without_a_switch_is_reported():
     placement = place(
         [{"host": host, "boot_id": "", "cpuset": ""} for host in ("n1", "n3.cluster", "n9")], {}, TREE
     )

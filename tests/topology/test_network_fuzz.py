@@ -74,10 +74,10 @@ def test_changed_description_is_a_network_or_a_network_error(tmp_path, whole, da
     st.lists(st.one_of(st.none(), st.tuples(st.text(max_size=8), texts, st.text(max_size=20))), max_size=6),
     st.text(max_size=20),
 )
-def test_any_addresses_and_patterns_leave_a_run_its_network(tmp_path, told, pattern):
+def test_any_addresses_and_patterns_leave_a_run_its_network(tmp_path, reported, pattern):
     ranks = [
         one and {"host": one[0], "topology_addr": one[1], "topology_pattern": one[2] or "switch.node"}
-        for one in told
+        for one in reported
     ]
     network = network_of(tmp_path, ranks, {"node_name_pattern": pattern})
     if network:

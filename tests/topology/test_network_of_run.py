@@ -12,8 +12,8 @@ from perfield.topology.network.backtracking import most_tries
 
 def entry(host: str, address: str = "", pattern: str = "switch.switch.node") -> dict:
     """The entry of a rank as Slurm's tasks write it."""
-    told = {"topology_addr": address, "topology_pattern": pattern} if address else {}
-    return {"host": host, "boot_id": host, "cpuset": "0", **told}
+    reported = {"topology_addr": address, "topology_pattern": pattern} if address else {}
+    return {"host": host, "boot_id": host, "cpuset": "0", **reported}
 
 
 def run_with(tmp_path, entries: list, file: str = "") -> fake_run.FakeRun:
@@ -69,7 +69,7 @@ def test_run_without_switches_has_no_network(tmp_path):
     assert network_of(tmp_path, [entry("n1", "s1.n1", "switch.node")], {"network_topology": False}) is None
 
 
-def test_wrong_address_is_told_and_the_others_are_used(tmp_path):
+def test_wrong_address_is_reported_and_the_others_are_used(tmp_path):
     ranks = [entry("n1", "sw1.n1"), entry("n2", "spine.sw1.n2"), entry("n3", "a.b[.n3"), entry("n4", "x.n4")]
     network = network_of(tmp_path, ranks, {})
     assert found(network) == {"n2": "sw1"}
@@ -116,20 +116,20 @@ def test_short_and_whole_host_names_find_each_other(tmp_path):
     )
 
 
-def test_whole_name_of_a_host_tells_equal_short_names_apart(tmp_path):
+def test_whole_name_of_a_host_distinguishes_equal_short_names(tmp_path):
     two = "SwitchName=sw2 Nodes=n3.a\nSwitchName=sw3 Nodes=n3.b\n"
     run = run_with(tmp_path, [{**entry("n3"), "host_long": "n3.b"}], two)
     assert placement_of(run).switches.name == ("sw3",)
 
 
-def test_nodes_with_one_host_name_stand_on_one_switch(tmp_path):
+def test_nodes_with_one_host_name_are_on_one_switch(tmp_path):
     run = run_with(tmp_path, [entry("n1"), {**entry("n1"), "boot_id": "other"}], "SwitchName=sw1 Nodes=n1\n")
     placed = placement_of(run)
     assert len(placed.nodes) == 2
     assert placed.switches.of_node.tolist() == [0, 0]
 
 
-def test_names_of_cray_nodes_tell_cabinet_chassis_and_slot(tmp_path):
+def test_names_of_cray_nodes_say_cabinet_chassis_and_slot(tmp_path):
     ranks = [entry(f"x1000c{chassis}s{slot}b0n0") for chassis in (0, 1) for slot in (3, 4)]
     network = network_of(tmp_path, ranks, {})
     assert found(network)["x1000c1s3b0n0"] == "x1000c1s3"
@@ -156,12 +156,12 @@ def test_pattern_of_the_configuration_reads_other_names(tmp_path):
         ),
     ],
 )
-def test_unusable_pattern_is_told(tmp_path, pattern, complaint):
+def test_unusable_pattern_is_reported(tmp_path, pattern, complaint):
     network = network_of(tmp_path, [entry("n1")], {"node_name_pattern": pattern})
     assert complaint in network.notes[0]
 
 
-def test_address_that_links_millions_of_switches_is_told(tmp_path):
+def test_address_that_links_millions_of_switches_is_reported(tmp_path):
     ranks = [entry("n1", "a[0-3999].b[0-3999].n1"), entry("n2", "top.leaf.n2")]
     network = network_of(tmp_path, ranks, {})
     assert network.names == ("leaf", "top") and network.leaf("n1") == -1
@@ -182,13 +182,13 @@ FAST = [r"x(?P<rack>\d+)c(?P<slot>\d+)", r"(?P<rack>[a-z]+\d+)-(?P<n>\d+)", r"(?
 
 
 @pytest.mark.parametrize("pattern", NEVER_ENDING)
-def test_pattern_that_may_never_end_is_told(tmp_path, pattern):
+def test_pattern_that_may_never_end_is_reported(tmp_path, pattern):
     ranks = [entry("a" * 60 + str(n)) for n in range(3)]
     (note,) = network_of(tmp_path, ranks, {"node_name_pattern": pattern}).notes
     assert "may take 20,000,000 tries or more on the names of 3 hosts" in note
 
 
 @pytest.mark.parametrize("pattern", FAST)
-def test_usual_patterns_are_taken_for_a_large_machine(pattern):
+def test_common_patterns_are_taken_for_a_large_machine(pattern):
     names = [f"rack{n // 48:03}-cn{n % 48:02}-site" for n in range(20_000)]
     assert most_tries(pattern, names) < 20_000_000

@@ -56,7 +56,7 @@ def test_copies_of_a_virtual_machine_with_other_cores_are_two_nodes():
     assert [node.label for node in placement.nodes] == ["a", "b"]
 
 
-def test_hosts_tell_nodes_where_the_boot_id_is_not_known():
+def test_hosts_distinguish_nodes_where_the_boot_id_is_not_known():
     for boot_id in ("", "00000000"):
         ranks = [{"host": host, "boot_id": boot_id, "cpuset": "0"} for host in ("a", "b", "a")]
         assert place(ranks, {}).node_id.tolist() == [0, 1, 0]

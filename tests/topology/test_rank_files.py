@@ -75,7 +75,7 @@ def test_node_with_the_names_of_containers_has_no_file():
             text(boxes, np.arange(2))
 
 
-def test_rank_without_a_place_is_told():
+def test_rank_without_a_place_is_reported():
     entries = [{"host": "n1", "boot_id": "", "cpuset": "0"}, None, None]
     for text in (rankfile, hostfile, reorder_file):
         with pytest.raises(MachineError, match="ranks 1-2 never checked in, so their hosts are not known"):

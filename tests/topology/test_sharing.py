@@ -60,7 +60,7 @@ def test_rank_without_known_pus_is_neither_unbound_nor_sharing():
         (SIXTEEN, ["n 0,8"] * 3, "3 ranks on 2 PUs, unbound"),
     ],
 )
-def test_ranks_that_share_pus_are_told(machine, places, words):
+def test_ranks_that_share_pus_are_reported(machine, places, words):
     assert sharing(placed(machine, *places)).words == f"{words}: times contain the scheduler"
 
 
@@ -93,11 +93,11 @@ def test_ranks_with_enough_pus_do_not_share(machine, places):
 
 def test_involuntary_switches_of_the_sharing_ranks_are_added():
     found = sharing(placed(EIGHT, "n 0", "n 0", "n 1"))
-    told = "2 ranks on 1 PU, bound: times contain the scheduler"
-    assert found.with_switches(np.array([1200.0, 34.0, 99.0])) == f"{told} (1,234 involuntary switches)"
-    assert found.with_switches(np.array([1.0, 0.0, 99.0])) == f"{told} (1 involuntary switch)"
-    assert found.with_switches(np.array([np.nan, np.nan, 5.0])) == told
-    assert found.with_switches(None) == told
+    sentence = "2 ranks on 1 PU, bound: times contain the scheduler"
+    assert found.with_switches(np.array([1200.0, 34.0, 99.0])) == f"{sentence} (1,234 involuntary switches)"
+    assert found.with_switches(np.array([1.0, 0.0, 99.0])) == f"{sentence} (1 involuntary switch)"
+    assert found.with_switches(np.array([np.nan, np.nan, 5.0])) == sentence
+    assert found.with_switches(None) == sentence
 
 
 def test_run_without_placed_ranks_has_nothing_to_tell():

@@ -83,7 +83,7 @@ def test_blocks_are_switches_below_those_that_join_them():
         ("what is this", r"line 7: 'what is this' is no switch or block; it is left out\."),
     ],
 )
-def test_bad_line_is_told_with_a_remedy_and_the_rest_is_kept(tmp_path, line, note):
+def test_bad_line_is_reported_with_a_remedy_and_the_rest_is_kept(tmp_path, line, note):
     network = read(tmp_path, TREE + line + "\n")
     assert [sentence for sentence in network.notes if re.search(note, sentence)], network.notes
     assert {("s1", "row"), ("s2", "row"), ("row", "top")} <= named_links(network)
@@ -108,7 +108,7 @@ def test_cycle_of_switches_keeps_its_links_and_has_levels(tmp_path):
     assert note.startswith("t.conf, line 3: switch 'b' is below 'c', but also above it")
 
 
-def test_equal_faults_are_told_once_and_counted(tmp_path):
+def test_equal_faults_are_reported_once_and_counted(tmp_path):
     network = read(tmp_path, TREE + "".join(f"SwitchName=x{i} Nodes=n[{i}-\n" for i in range(30)))
     (note,) = network.notes
     assert note.endswith("(29 more places are like this.)")
@@ -120,7 +120,7 @@ def test_long_garbage_does_not_hide_what_is_good(tmp_path, line):
     assert named_leaves(network)["n1"] == "s1"
 
 
-def test_bytes_that_are_not_utf8_are_told_and_shown(tmp_path):
+def test_bytes_that_are_not_utf8_are_reported_and_shown(tmp_path):
     network = read(tmp_path, b"SwitchName=s1 Nodes=n1\nSwitchName=s\xff Nodes=n2\n")
     assert named_leaves(network) == {"n1": "s1", "n2": "s\\xff"}
     assert network.notes == (
@@ -138,8 +138,8 @@ def test_file_without_a_network_is_refused(tmp_path, text, complaint):
 
 
 def test_network_without_hosts_says_so(tmp_path):
-    told, lonely = read(tmp_path, "SwitchName=s1\n").notes
-    assert told.startswith("t.conf puts no host on a switch")
+    reported, lonely = read(tmp_path, "SwitchName=s1\n").notes
+    assert reported.startswith("t.conf puts no host on a switch")
     assert lonely.startswith("t.conf, line 1: switch 's1' has neither nodes nor switches")
 
 

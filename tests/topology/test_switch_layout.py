@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Switches stand above the nodes, from their first to their last plane, one storey per level."""
+"""Switches are above the nodes, from their first to their last plane, one storey per level."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_links_join_nodes_with_leaves_and_leaves_with_the_switch_above():
     assert (switches.link_ends[:, :, 0] == 0).all(), "in the plane x = 0"
 
 
-def test_switches_that_would_overlap_stand_one_above_the_other():
+def test_switches_that_would_overlap_are_one_above_the_other():
     _, switches = laid_out(FAT_TREE)  # both leaves and both spines reach over the same planes
     bottom, top = switches.y - switches.height / 2, switches.y + switches.height / 2
     assert bottom[1] > top[0] and bottom[2] > top[1] and bottom[3] > top[2]

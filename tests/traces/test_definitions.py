@@ -106,12 +106,12 @@ def test_regions_are_code_mpi_calls_or_neither(tmp_path):
 
 def test_trace_without_a_start_time_ends_at_its_file_time(tmp_path):
     anchor = small_traces.write_ring(tmp_path / "t", 1, 1)
-    told = read_definitions(anchor).clock
-    assert told.resolution == 1_000_000_000
-    assert told.start == small_traces.START
-    assert abs(told.start_ns - anchor.stat().st_mtime_ns) < 60e9
+    reported = read_definitions(anchor).clock
+    assert reported.resolution == 1_000_000_000
+    assert reported.start == small_traces.START
+    assert abs(reported.start_ns - anchor.stat().st_mtime_ns) < 60e9
     os.utime(anchor, ns=(10**18, 10**18))
-    assert read_definitions(anchor).clock.start_ns == told.start_ns
+    assert read_definitions(anchor).clock.start_ns == reported.start_ns
 
 
 def test_only_accumulating_counters_are_kept(tmp_path):

@@ -132,9 +132,9 @@ def test_counters_arrive(traced):
         strictly = otf2.MetricOccurrence.SYNCHRONOUS_STRICT
         metric = define.metric_class((member,), occurrence=strictly)
         events, solve = trace.events[0], trace.region("solve")
-        for time, value, tell in ((1000, 5, events.enter), (2000, 47, events.leave)):
+        for time, value, event in ((1000, 5, events.enter), (2000, 47, events.leave)):
             events.metric(START + time, metric, [value])
-            tell(START + time, solve)
+            event(START + time, solve)
 
     assert traced(write).values["solve_ru_minflt"][0] == 42
 

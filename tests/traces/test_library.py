@@ -26,15 +26,15 @@ def test_ctrl_c_in_a_callback_is_not_lost():
 
 
 def test_reason_is_the_exception_of_the_callback(capsys):
-    with quiet_callbacks() as told:
+    with quiet_callbacks() as reported:
         swallow(ValueError("no such string"))
-    assert reason(RuntimeError("interrupted"), told) == "ValueError: no such string"
+    assert reason(RuntimeError("interrupted"), reported) == "ValueError: no such string"
     assert capsys.readouterr().err == ""
 
 
 def test_reason_is_the_librarys_without_an_exception():
-    with quiet_callbacks() as told:
+    with quiet_callbacks() as reported:
         pass
-    assert reason(RuntimeError("file too short"), told) == "file too short"
+    assert reason(RuntimeError("file too short"), reported) == "file too short"
     unknown = RuntimeError("INVALID (1): Unknown error code")
-    assert reason(unknown, told) == "the library otf2 gives no reason"
+    assert reason(unknown, reported) == "the library otf2 gives no reason"

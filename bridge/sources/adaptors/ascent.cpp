@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// ascent.cpp - Ascent gets the program's mesh by publish and then executes actions. The hooks stand
+// ascent.cpp - Ascent gets the program's mesh by publish and then executes actions. The hooks are
 // before its C++ interface and before its C interface, which calls the former.
 #include <cstdlib>
 #include <cstring>
@@ -95,7 +95,7 @@ void publish(Ascent* self, const conduit_node* data, Function* real, const void*
   const conduit_node* given = data;
   if (instance) {
     show_step(*conduit, data, &call);
-    const Aside aside;
+    const Excluded excluded;
     see_files();
     given = instance->passed_on.next(*conduit, data, domains_in);
   }

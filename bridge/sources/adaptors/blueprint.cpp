@@ -80,7 +80,7 @@ int64_t product(const int64_t size[3], int64_t less) noexcept {
   return all;
 }
 
-// The cells; negative if they cannot be told.
+// The cells; negative if they are unknown.
 int64_t cells_of(const Conduit& conduit, const Topology& t) noexcept {
   if (t.kind == Topology::points) return t.n_points;
   if (t.kind != Topology::unstructured) return product(t.size, 1);
@@ -93,7 +93,7 @@ int64_t cells_of(const Conduit& conduit, const Topology& t) noexcept {
   return n % shape->n_points ? -1 : n / shape->n_points;
 }
 
-// Points of a coordset, whatever cells there are; negative if they cannot be told.
+// Points of a coordset, whatever cells there are; negative if they are unknown.
 int64_t points_of(const Conduit& conduit, const Topology& t) noexcept {
   const char* const kind = conduit.text_at(t.coordset, "type");
   if (same(kind, "uniform") || same(kind, "rectilinear")) return product(t.size, 0);
@@ -133,7 +133,7 @@ void measure(const Conduit& conduit, Topology* t) noexcept {
   if (t->n_points < 0 || t->n_cells < 0 || !fits) t->kind = Topology::unknown;
 }
 
-void tell_unknown(const Conduit& conduit, const Topology& t) noexcept {
+void warn_of_unknown(const Conduit& conduit, const Topology& t) noexcept {
   const char* const shape = conduit.text_at(t.topology, "elements/shape");
   const char* const kind = shape ? shape : conduit.text_at(t.topology, "type");
   char sentence[256];
@@ -235,7 +235,7 @@ class Block {
     if (t_.kind == Topology::uniform) return image();
     if (t_.kind == Topology::rectilinear) return rectilinear();
     perfield_array points;
-    if (!points_at(&points)) return tell_memory();
+    if (!points_at(&points)) return warn_of_memory();
     if (t_.kind == Topology::structured)
       perfield_mesh_structured(number_, extent_, points);
     else
@@ -252,7 +252,7 @@ class Block {
   bool points_at(perfield_array* points) noexcept;
   bool cells(Rows<int64_t>* numbers, Rows<int64_t>* offsets, Rows<unsigned char>* types) noexcept;
   perfield_array reals(const Numbers& numbers, Rows<double>* copy) noexcept;
-  static void tell_memory() noexcept {
+  static void warn_of_memory() noexcept {
     perfield_warn_once_per_node(
         "adaptor-mesh-memory",
         "a block of the program's mesh found no memory to be kept in; it is left "
@@ -391,7 +391,7 @@ void Block::unstructured(const perfield_array& points) noexcept {
   if (alike(points)) return;
   Rows<int64_t> numbers, offsets;
   Rows<unsigned char> types;
-  if (!cells(&numbers, &offsets, &types)) return tell_unknown(conduit_, t_);
+  if (!cells(&numbers, &offsets, &types)) return warn_of_unknown(conduit_, t_);
   perfield_mesh_unstructured(
       number_, points,
       perfield_array_of(numbers.data(), PERFIELD_INT64, 1, int64_t(numbers.size())),
@@ -480,7 +480,7 @@ void MeshKeeper::see(const Conduit& conduit, Rows<conduit_node*>& domains) noexc
   size_t n_known = 0;
   for (const Topology& t : topologies_) {
     if (t.kind == Topology::unknown) {
-      tell_unknown(conduit, t);
+      warn_of_unknown(conduit, t);
       continue;
     }
     ++n_known;

@@ -71,7 +71,7 @@ void Call::begin() noexcept {
   perfield_region_begin(outermost.region);
 }
 
-Aside::Aside() noexcept { perfield_exclude_begin(); }
-Aside::~Aside() { perfield_exclude_end(); }
+Excluded::Excluded() noexcept { perfield_exclude_begin(); }
+Excluded::~Excluded() { perfield_exclude_end(); }
 
 }  // namespace perfield::adaptors

@@ -34,12 +34,12 @@ class Call {
 };
 
 // Long work of perfield's own inside a call, while it lives; in no region, and in no step.
-class Aside {
+class Excluded {
  public:
-  Aside() noexcept;
-  ~Aside();
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
+  Excluded() noexcept;
+  ~Excluded();
+  Excluded(const Excluded&) = delete;
+  Excluded& operator=(const Excluded&) = delete;
 };
 
 }  // namespace perfield::adaptors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// catalyst.cpp - see catalyst.hpp. The hooks stand before libcatalyst, so they see every program
+// catalyst.cpp - see catalyst.hpp. The hooks are before libcatalyst, so they see every program
 // that is linked with it, whatever implementation it names.
 #include "sources/adaptors/catalyst.hpp"
 
@@ -82,7 +82,7 @@ int perfield_adaptor_execute(const conduit_node* params, CatalystFunction* next,
   const conduit_node* given = params;
   if (const Conduit* conduit = Conduit::of_catalyst(reinterpret_cast<void*>(next))) {
     show_step(*conduit, params, &call);
-    const Aside aside;
+    const Excluded excluded;
     given = passed_on.it.next(*conduit, params, meshes_of);
   }
   call.begin();

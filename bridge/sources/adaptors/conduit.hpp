@@ -43,7 +43,7 @@ enum ConduitType {
 class Conduit {
  public:
   // The one whose names begin with "catalyst_conduit" or "conduit", seen from `near`, a function of
-  // libcatalyst or Ascent. nullptr if it lacks something; the user has been told.
+  // libcatalyst or Ascent. nullptr if it lacks something; the user has been warned.
   static const Conduit* of_catalyst(void* near) noexcept;
   static const Conduit* of_ascent(void* near) noexcept;
 

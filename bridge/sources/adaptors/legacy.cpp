@@ -104,7 +104,7 @@ struct Grids {
   bool replaces = false;
 
   void collect(const Vtk& vtk, Description* description) noexcept;
-  void tell_size(const Vtk& vtk) noexcept;
+  void set_size(const Vtk& vtk) noexcept;
   void attach(const Vtk& vtk) noexcept;
   void detach(const Vtk& vtk) noexcept;
 
@@ -137,7 +137,7 @@ void Grids::collect(const Vtk& vtk, Description* description) noexcept {
         "not know (as AMR); its fields are not added there");
 }
 
-void Grids::tell_size(const Vtk& vtk) noexcept {
+void Grids::set_size(const Vtk& vtk) noexcept {
   constexpr size_t kMostGrids = 4096;  // perfield keeps the sizes of so many
   if (sets.size() > kMostGrids) return;
   for (VtkDataSet* grid : sets) {
@@ -217,19 +217,19 @@ Next<int(Processor*, Description*)> real_co_process{
     "_ZN14vtkCPProcessor9CoProcessEP20vtkCPDataDescription"};
 
 void attach_to(Description* description, bool replaces) noexcept {
-  const Aside aside;
+  const Excluded excluded;
   const Vtk* const vtk = Vtk::of(reinterpret_cast<void*>(real_co_process.get()));
   if (!vtk) return;
   grids.it.replaces = grids.it.replaces || replaces;
   grids.it.added.clear();  // of a call that never returned
   grids.it.collect(*vtk, description);
-  grids.it.tell_size(*vtk);
+  grids.it.set_size(*vtk);
   grids.it.attach(*vtk);
 }
 
 void detach() noexcept {
   if (!grids.it.added.size()) return;
-  const Aside aside;
+  const Excluded excluded;
   grids.it.detach(*Vtk::of(nullptr));
 }
 

@@ -24,7 +24,7 @@ const Vtk* Vtk::of(void* near) noexcept {
       perfield_warn_once_per_node(
           "adaptor-vtk",
           "perfield does not know this VTK, so the program's Catalyst pipelines "
-          "get none of its fields; everything else is as usual");
+          "get none of its fields; everything else is measured");
   }
   return state == 1 ? &vtk : nullptr;
 }
@@ -65,7 +65,7 @@ bool Vtk::find_all(void* near) noexcept {
   return found;
 }
 
-// vtkAbstractArray::SetName is inline and mostly hidden. Since VTK 6 it stands two places behind
+// vtkAbstractArray::SetName is inline and mostly hidden. Since VTK 6 it is two places behind
 // ExportToVoidPointer in the table of virtual functions, between two that the class does not
 // implement.
 bool Vtk::find_naming(void* library) noexcept {

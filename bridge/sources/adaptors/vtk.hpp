@@ -17,7 +17,7 @@ struct VtkArray;       // vtkDoubleArray
 class Vtk {
  public:
   // near: a function of the program's VTK or ParaView. nullptr if that is not a VTK that perfield
-  // knows; the user has been told.
+  // knows; the user has been warned.
   static const Vtk* of(void* near) noexcept;
 
   // A data object as what it is; nullptr if it is something else.
@@ -47,7 +47,7 @@ class Vtk {
   VtkFieldData* arrays(VtkDataSet* grid, Association where) const noexcept {
     return attributes_(grid, where);
   }
-  // Points or cells that are marked as ghosts; negative if that cannot be told.
+  // Points or cells that are marked as ghosts; negative if that is unknown.
   int64_t ghosts(VtkDataSet* grid, Association where) const noexcept;
 
   bool has(VtkFieldData* data, const char* name) const noexcept {

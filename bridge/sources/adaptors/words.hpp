@@ -10,7 +10,7 @@ namespace perfield::adaptors {
 class Words {
  public:
   // Adds the words of a text. A word consists of letters, digits and underscores. quoted: only
-  // words between quotes, as names of arrays stand in Python.
+  // words between quotes, as names of arrays in Python.
   void add_text(const char* text, size_t length, bool quoted) noexcept;
   // The same for a file, or for the Python files of a folder: of Python, only words between quotes.
   // Only the first megabyte is read; what cannot be read holds no words.

@@ -135,7 +135,7 @@ void FunctionChoice::add(const LoadedFile& file, bool later) noexcept {
   end();
   perfield_warn_once_per_node(
       "functions-memory",
-      "no memory is left to tell functions apart; from now on functions are not "
+      "no memory is left to distinguish functions; from now on functions are not "
       "measured as regions");
 }
 

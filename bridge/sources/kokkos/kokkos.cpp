@@ -66,11 +66,11 @@ const perfield_operation* way_of(bool to_host, bool from_host) noexcept {
 
 // Copies that CUPTI counts are not counted here, too. Whether CUPTI is there is known by the first
 // copy.
-bool is_told_elsewhere(bool to_host, bool from_host) noexcept {
-  static std::atomic<int> is_told{-1};  // not asked yet
+bool is_counted_elsewhere(bool to_host, bool from_host) noexcept {
+  static std::atomic<int> is_counted{-1};  // not asked yet
   if (to_host && from_host) return false;
-  int known = is_told.load(std::memory_order_relaxed);
-  if (known < 0) is_told.store(known = perfield_source_is_present("cupti"));
+  int known = is_counted.load(std::memory_order_relaxed);
+  if (known < 0) is_counted.store(known = perfield_source_is_present("cupti"));
   return known;
 }
 
@@ -130,7 +130,7 @@ KOKKOS_HOOK void kokkosp_begin_deep_copy(Space to, const char*, const void*, Spa
   const bool to_host = is_host(to), from_host = is_host(from);
   Copy& copy = open.copy;
   copy = {way_of(to_host, from_host), 0, bytes};
-  if (is_told_elsewhere(to_host, from_host)) return;
+  if (is_counted_elsewhere(to_host, from_host)) return;
   copy.stamp = perfield_operation_enter(copy.way, __builtin_frame_address(0));
 }
 

@@ -96,7 +96,7 @@ Handle handle_of(const perfield::CudaDevice& device) noexcept {
   return known[n_known++].handle = handle;
 }
 
-// Adds the memory that this process has on the device. False if NVML does not tell it.
+// Adds the memory that this process has on the device. False if NVML does not give it.
 bool add_own(Handle device, uint64_t* bytes) noexcept {
   static Process processes[kMostProcesses];
   unsigned count = kMostProcesses;
@@ -109,8 +109,8 @@ bool add_own(Handle device, uint64_t* bytes) noexcept {
   return false;
 }
 
-// --- what is told of the rank -------------------------------------------------------------------
-// A value is known if all of the rank's devices tell it.
+// --- values of the rank ------------------------------------------------------------------------
+// A value is known if all of the rank's devices give it.
 struct Value {
   perfield_quantity quantity;
   uint64_t sum;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_threads.cpp - see kernel_threads.hpp. The number of links of /proc/self/task tells how
+// kernel_threads.cpp - see kernel_threads.hpp. The number of links of /proc/self/task says how
 // many threads there are, so that its open descriptor is read only when threads came or went.
 #include "sources/ompt/kernel_threads.hpp"
 
@@ -24,7 +24,7 @@ struct KernelThread {
   int id;      // 0: free
   int number;  // of its quantity; -1: none
   bool is_there;
-  uint64_t told_ns;
+  uint64_t reported_ns;
 };
 ThreadList list;
 KernelThread threads[kFollowed];
@@ -53,15 +53,15 @@ void list_threads() noexcept {
   for (KernelThread& thread : threads)
     if (!thread.is_there) thread.id = 0;
   is_first = false;
-  // LLVM's runtime has the entries of GCC's, too, and tells by OMPT.
+  // LLVM's runtime has the entries of GCC's, too, and reports by OMPT.
   is_wanted = is_wanted ||
               (dlsym(RTLD_DEFAULT, "GOMP_parallel") && !dlsym(RTLD_DEFAULT, "__kmpc_fork_call"));
 }
 
 void add(KernelThread* thread) noexcept {
   const uint64_t now = cpu_time_ns(thread->id);
-  if (now <= thread->told_ns) return;
-  const uint64_t used = now - thread->told_ns;
+  if (now <= thread->reported_ns) return;
+  const uint64_t used = now - thread->reported_ns;
   if (thread->number < 0) {
     if (used < kWorks_ns || n_numbers >= kNamedThreads) return;
     char name[40];
@@ -79,7 +79,7 @@ void add(KernelThread* thread) noexcept {
   perfield_own_end();
   perfield_quantity_add(cpu_time[thread->number], used);
   perfield_own_begin();
-  thread->told_ns = now;
+  thread->reported_ns = now;
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct alignas(128) Thread {
   State outside = kIdle;
   unsigned depth = 0;
   Level levels[kDeepest + 1];
-  uint64_t told_ns[kStates]{};  // of the thread that closes steps
+  uint64_t reported_ns[kStates]{};  // of the thread that closes steps
 };
 Thread threads[kMostThreads];
 std::atomic<int> n_threads{0};
@@ -253,8 +253,8 @@ void count_threads() noexcept {
     if (!read_times(t, now, times)) continue;
     uint64_t grown[kStates];
     for (int s = 0; s < kStates; ++s) {
-      grown[s] = times[s] > t.told_ns[s] ? times[s] - t.told_ns[s] : 0;
-      t.told_ns[s] += grown[s];
+      grown[s] = times[s] > t.reported_ns[s] ? times[s] - t.reported_ns[s] : 0;
+      t.reported_ns[s] += grown[s];
     }
     n_used += t.is_used.load(relaxed);
     if (is_first && t.was_early) continue;
@@ -269,7 +269,7 @@ void count_threads() noexcept {
   is_first = false;
 }
 
-void tell_of_other_tool() noexcept {
+void warn_of_other_tool() noexcept {
   perfield_warn_once_per_node(
       "other OMPT tool",
       "this program brings or names an OMPT tool of its own, so perfield leaves the "
@@ -287,15 +287,15 @@ bool has_other_tool() noexcept {
 }
 
 void before_close() {
-  static bool is_told = false;
+  static bool is_warned = false;
   static int n_closes = 0;
   if (is_child.load(relaxed)) return;
   if (is_tool.load(std::memory_order_acquire)) return count_threads();
   // By then the runtime has mostly started: where that other tool declines, it takes ours.
   if (++n_closes == 3 && has_other_tool()) steps_back.store(true, relaxed);
   if (steps_back.load(relaxed)) {
-    if (!is_told) tell_of_other_tool();
-    is_told = true;
+    if (!is_warned) warn_of_other_tool();
+    is_warned = true;
     return;
   }
   perfield_own_begin();

@@ -143,8 +143,8 @@ __attribute__((constructor)) void announce() {
   perfield::openfoam::interpose();
 }
 
-// A serial program without steps never wakes perfield, which then cannot warn at its own end.
-__attribute__((destructor)) void tell_if_never_hit() {
+// A serial program without steps never starts perfield, which then cannot warn at its own end.
+__attribute__((destructor)) void warn_if_never_hit() {
   if (!steps.clock && advances.before_run > kFewAdvances)
     perfield_warn_once_per_node("hook-openfoam", kNeverHit);
 }

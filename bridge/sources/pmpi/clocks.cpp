@@ -214,7 +214,7 @@ void choose_leaders(const Word* words, int rank, int size) noexcept {
     if (words[order[i]].clock != words[order[first]].clock && rank == 0)
       snprintf(trouble, sizeof trouble,
                "ranks of one node run in time namespaces whose clocks (CLOCK_MONOTONIC) differ by "
-               "what the kernel does not tell; their time stamps agree only as far as "
+               "what the kernel does not report; their time stamps agree only as far as "
                "CLOCK_REALTIME");
     const int leader = order[first];
     if (i == first && measured(leader)) order[n++] = leader;  // n <= first
@@ -234,7 +234,7 @@ bool join(int rank, int size) noexcept {
   if (!joined) {  // `words` stays: a late message may still arrive there
     snprintf(trouble, sizeof trouble,
              "after %d s some ranks had not joined the comparison of the nodes' clocks, so it was "
-             "given up. perfield was told that every rank of this launch runs under perfield-exec; "
+             "given up. the launch states that every rank runs under perfield-exec; "
              "if one does not, remove PERFIELD_ALL_RANKS or start the program by another script",
              int(kToJoin_ns / (1000 * kMillisecond)));
     return false;

@@ -103,7 +103,7 @@ class Peers {
 void prepare_peers() noexcept;
 
 // The world ranks of these ranks of a group, kPeerOutside for those of another world; false if MPI
-// does not tell.
+// does not say.
 bool world_ranks(MPI_Group group, int n, const int* ranks, int32_t* found) noexcept;
 
 // Called once for each communicator that the program uses; nullptr: nobody asks.

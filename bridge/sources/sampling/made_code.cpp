@@ -66,21 +66,21 @@ size_t describe_lines(char* part, size_t n, Text* text) noexcept {
 
 }  // namespace
 
-void tell_made_functions() noexcept {
-  static off_t told = 0;
+void record_made_functions() noexcept {
+  static off_t recorded = 0;
   static char part[kPart];
-  if (told >= kMostBytes) return;
+  if (recorded >= kMostBytes) return;
   const int file = open_list();
   if (file < 0) return;
   Text text;
-  for (ssize_t n = 0; told < kMostBytes && (n = pread(file, part, kPart, told)) > 0;) {
+  for (ssize_t n = 0; recorded < kMostBytes && (n = pread(file, part, kPart, recorded)) > 0;) {
     size_t whole = describe_lines(part, size_t(n), &text);
     if (!whole && size_t(n) == kPart) whole = kPart;  // no line is so long
     if (!whole) break;                                // it is being written
-    told += off_t(whole);
+    recorded += off_t(whole);
   }
   close(file);
-  if (told >= kMostBytes)
+  if (recorded >= kMostBytes)
     perfield_warn_once_per_node(
         "made-functions",
         "a compiler in this program lists more functions than perfield keeps "

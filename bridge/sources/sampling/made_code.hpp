@@ -8,6 +8,6 @@
 namespace perfield::sampling {
 
 // Hands in what was listed since the last call. Says so once if the list is too long for it.
-void tell_made_functions() noexcept;
+void record_made_functions() noexcept;
 
 }  // namespace perfield::sampling

@@ -90,7 +90,7 @@ int look(dl_phdr_info* module, size_t, void* data) noexcept {
 
 }  // namespace
 
-void tell_new_modules() noexcept {
+void record_new_modules() noexcept {
   static unsigned long long adds = 0;
   Asked asked{adds, 0, true, {}};
   dl_iterate_phdr(look, &asked);

@@ -6,6 +6,6 @@
 namespace perfield::sampling {
 
 // Hands in what was loaded since the last call.
-void tell_new_modules() noexcept;
+void record_new_modules() noexcept;
 
 }  // namespace perfield::sampling

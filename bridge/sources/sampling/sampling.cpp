@@ -41,7 +41,7 @@ int paranoia() noexcept {
   return level;
 }
 
-void tell_refusal(int error) noexcept {
+void warn_of_refusal(int error) noexcept {
   char sentence[400];
   const int level = paranoia();
   if ((error == EACCES || error == EPERM) && level > 2)
@@ -95,11 +95,11 @@ void hand_in_all() noexcept {
 }
 
 void follow() noexcept {
-  static bool is_told = false;
+  static bool is_warned = false;
   int error = 0;
   follow_threads(period_ns, &error);
-  if (is_told || !unfollowed()) return;
-  is_told = true;
+  if (is_warned || !unfollowed()) return;
+  is_warned = true;
   char sentence[200];
   snprintf(sentence, sizeof sentence,
            "not all threads of this program are sampled (%s): a thread takes two descriptors and "
@@ -117,8 +117,8 @@ void hand_in_when_due() {
   taken_ns = now;
   pause_ns = std::min(2 * pause_ns, kTakeEvery_ns);
   perfield_own_begin();
-  tell_new_modules();
-  tell_made_functions();
+  record_new_modules();
+  record_made_functions();
   hand_in_all();
   follow();
   perfield_own_end();
@@ -133,7 +133,7 @@ void start() {
   if (period_ns < 100'000) period_ns = 100'000;
   int error = 0;
   if (follow_threads(period_ns, &error)) return perfield_source_between_closes(hand_in_when_due);
-  tell_refusal(error);
+  warn_of_refusal(error);
   period_ns = 0;
 }
 

@@ -28,7 +28,7 @@ void path_of_wrappers(char* path, size_t bytes) noexcept {
            is_openmpi ? "openmpi" : "mpich");
 }
 
-void tell_with_lines(const char* topic, const char* sentence) noexcept {
+void warn_with_lines(const char* topic, const char* sentence) noexcept {
   char path[4096], text[kLongest];
   path_of_wrappers(path, sizeof path);
   snprintf(
@@ -54,10 +54,10 @@ bool program_calls_perfield() noexcept {
 }  // namespace
 
 void advise_wrappers() noexcept {
-  static std::atomic<bool> told{false};
-  if (told.load(std::memory_order_relaxed) || told.exchange(true)) return;
-  tell_with_lines("scorep-peers",
-                  "Score-P does not tell who belongs to a communicator or window, so the peers of "
+  static std::atomic<bool> warned{false};
+  if (warned.load(std::memory_order_relaxed) || warned.exchange(true)) return;
+  warn_with_lines("scorep-peers",
+                  "Score-P does not say who belongs to a communicator or window, so the peers of "
                   "messages outside MPI_COMM_WORLD are not known; they are counted, and drawn as a "
                   "stub below their rank. With perfield's MPI wrappers above those of Score-P all "
                   "peers are known:");
@@ -68,7 +68,7 @@ void look_for_calls_in_vain() noexcept {
   const bool is_seen = program && dlsym(program, "perfield_step");
   if (program) dlclose(program);
   if (!is_seen && program_calls_perfield())
-    tell_with_lines("scorep-calls",
+    warn_with_lines("scorep-calls",
                     "this program calls functions of perfield.h, which it cannot find: Score-P "
                     "keeps its plugins to itself. For these calls to be heard,");
 }

@@ -23,7 +23,7 @@ extern __thread OpenCall open_call __attribute__((tls_model("initial-exec")));
 inline constexpr perfield_call kNotCounted = perfield_call(0);
 
 // Whether Score-P reported an MPI function before perfield started: MPI_Init, before any other.
-inline std::atomic<bool> mpi_is_told{false};
+inline std::atomic<bool> mpi_is_seen{false};
 // From here on, Score-P's MPI events are counted.
 void watch_mpi() noexcept;
 

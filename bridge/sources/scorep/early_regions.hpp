@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// early_regions.hpp - keeps a thread's regions until perfield wakes. Before MPI_Init nobody knows
-// which of them the configuration selects. Regions still open when perfield wakes are measured from
-// there on; regions that ended before count as left out. If perfield does not wake for long,
+// early_regions.hpp - keeps a thread's regions until perfield starts. Before MPI_Init nobody knows
+// which of them the configuration selects. Regions still open when perfield starts are measured
+// from there on; regions that ended before count as left out. If perfield does not start for long,
 // regions are no longer followed, only counted.
 #pragma once
 

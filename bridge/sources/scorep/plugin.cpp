@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // plugin.cpp - libscorep_substrate_perfield.so: the entry point of the plugin that Score-P loads
-// for SCOREP_SUBSTRATE_PLUGINS=perfield, and when perfield wakes and ends. The files beside this
+// for SCOREP_SUBSTRATE_PLUGINS=perfield, and when perfield starts and ends. The files beside this
 // one handle the events.
 #include <dlfcn.h>
 
@@ -46,7 +46,7 @@ int init() {
   return 0;
 }
 
-// perfield's MPI wrappers run before those of Score-P, and wake perfield when MPI_Init has
+// perfield's MPI wrappers run before those of Score-P, and start perfield when MPI_Init has
 // returned.
 bool wrappers_will_wake() noexcept {
   return dlsym(RTLD_DEFAULT, "PMPI_Init") && (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
@@ -56,7 +56,7 @@ bool wrappers_will_wake() noexcept {
 void init_mpp() {
   if (perfield_source_is_started() || wrappers_will_wake()) return;
   initializing();
-  if (mpi_is_told) watch_mpi();
+  if (mpi_is_seen) watch_mpi();
   perfield_source_start(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
   look_for_calls_in_vain();
 }

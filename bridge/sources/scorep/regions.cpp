@@ -45,7 +45,7 @@ uint32_t look_up(Handle handle) noexcept {
   if (!out_of_room.exchange(true))
     perfield_warn_once_per_node(
         "scorep-regions",
-        "this program has more regions than perfield's Score-P plugin can tell "
+        "this program has more regions than perfield's Score-P plugin can distinguish "
         "apart, so some are not measured; filter them by SCOREP_FILTERING_FILE");
   return kNotSelected;
 }
@@ -91,7 +91,7 @@ bool is_followed_asleep(Location* location, Handle handle) noexcept {
   if (!handle || !is_cpu_thread(location)) return false;
   const char* name = ask<const char*>(kRegionGetName, nullptr, handle);
   if (!name || !is_of_mpi(name)) return name != nullptr;
-  mpi_is_told.store(true, std::memory_order_relaxed);
+  mpi_is_seen.store(true, std::memory_order_relaxed);
   return false;
 }
 __attribute__((noinline)) void enter_asleep(Location* location, Handle handle) noexcept {

@@ -63,7 +63,7 @@ class IdleWave:
     """A delay that made others wait, one after the other.
 
     rank, step : where and when it began. time_s : when that step should have been computed. delay_s : how
-    much longer than usual it was. period_s : median duration of a step. fronts : at most two, or one
+    much longer than its median it was. period_s : median duration of a step. fronts : at most two, or one
     outward. chance : that noise alone made the delay and the waiting.
     """
 
@@ -120,7 +120,7 @@ def idle_waves(
         return []
     search = _Search(begin_s, end_s, compute_time_s, waiting_time_s, _Partners(n_ranks, receiver, sender))
     found = [wave for delay in search.delays() for wave in search.follow(*delay)]
-    made = [_Told(search, wave, found, index, ranks).wave for wave in found]
+    made = [_Measured(search, wave, found, index, ranks).wave for wave in found]
     return sorted(made, key=lambda wave: -wave.delay_s)
 
 
@@ -188,7 +188,7 @@ class _Wave:
 
 
 class _Noise:
-    """The tail of noise in a table, taken as exponential: quantiles tell its scale, so rare delays do not."""
+    """The tail of noise in a table, taken as exponential: quantiles give its scale, so rare delays do not."""
 
     def __init__(self, values: np.ndarray):
         known = values[np.isfinite(values)]
@@ -232,7 +232,7 @@ class _Search:
         return float(self.begin_s[row, rank] + self._typical_s[rank])
 
     def longer_steps(self, rank: int, rows: slice) -> np.ndarray:
-        """How much longer steps of a rank take than usual, without what it computes longer: s."""
+        """How much longer steps of a rank take than their median, without what it computes longer: s."""
         took_s = self.end_s[:, rank] - self.begin_s[:, rank]
         return (took_s - np.nanmedian(took_s) - self.longer[:, rank])[rows]
 
@@ -312,7 +312,7 @@ class _Search:
         return None
 
 
-class _Told:
+class _Measured:
     """What is said of a wave."""
 
     def __init__(
@@ -393,8 +393,8 @@ class _Told:
 
 def _beyond_typical(values: np.ndarray) -> np.ndarray:
     """Seconds beyond what a rank usually has, and beyond what most ranks have in the same step."""
-    usual = np.nanmedian(values, axis=0)
-    beyond = np.asarray(values) - usual
+    median = np.nanmedian(values, axis=0)
+    beyond = np.asarray(values) - median
     of_step = np.nanquantile(beyond, 0.5, axis=1, method="lower")
     return np.nan_to_num(beyond - np.maximum(of_step, 0.0)[:, np.newaxis])
 

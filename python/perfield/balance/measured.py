@@ -37,7 +37,7 @@ def measure(
     run does not have the field `cells`. region : whose compute time counts alone; None counts all.
     Cells are those of the last of these frames. In pieces that change, a cell costs the rank's compute time
     over all frames, divided by its cells in all these frames. Cells that several ranks hold count once.
-    Raises BalanceError if the run does not tell cells or compute times of these frames, MeshMissingError if
+    Raises BalanceError if the run does not have cells or compute times of these frames, MeshMissingError if
     it has no mesh.
     """
     positions = _even(run, np.asarray(positions, np.int64))

@@ -21,7 +21,7 @@ from perfield.run.run_directory import RunDirectory
 STEADY = 0.7  # a site is regular if at least this share of its intervals resembles the one before
 COVERS = 0.5  # sites come first if this share of the run lies between their first and last hit
 SHORTEST = 0.05  # ... and with less than this share, a site is of setup
-FEWEST = 4  # with fewer hits, neither can be judged
+FEWEST = 4  # with fewer hits, neither is known
 # Hits come in bursts if the shortest time and the mean number of calls between two bursts exceed those
 # between the hits of one by these factors. A step that also writes a file takes longer, but makes few more
 # calls; one that exchanges lists makes more calls, but does not take several times as long.
@@ -105,7 +105,7 @@ def sites(run: RunDirectory) -> list[Site]:
 
 
 def digits(sites: Iterable[Site]) -> dict[Site, int]:
-    """How many digits of its hash tell each site from the others of the same call."""
+    """How many digits of its hash distinguish each site from the others of the same call."""
     known = list(sites)
     length = {}
     for site in known:
@@ -189,13 +189,13 @@ class _Rhythm:
 def _rhythm(levels: list[list[int]]) -> _Rhythm:
     """Finds bursts of equal length, bursts of such bursts, and so on."""
     every = 1
-    for beats, even, bursts, usual, same, gaps, inside_ns, between_ns, inside, between in levels:
+    for beats, even, bursts, last, same, gaps, inside_ns, between_ns, inside, between in levels:
         share = even / max(beats - 2, 1)
         if bursts < FEWEST - 1:
             return _Rhythm(every, share, True)
-        as_usual = abs(gaps - (usual - 1) * (bursts + 0.5)) <= (1 - ALIKE) * (gaps + bursts)
-        alike = as_usual and same >= ALIKE * (bursts - 1)
-        if not (alike and usual == 1):
+        has_even_gaps = abs(gaps - (last - 1) * (bursts + 0.5)) <= (1 - ALIKE) * (gaps + bursts)
+        alike = has_even_gaps and same >= ALIKE * (bursts - 1)
+        if not (alike and last == 1):
             longer = between_ns / max(inside_ns, 1)
             clearly = longer >= LONGER and between >= MORE_CALLS * inside
             if not alike:  # if clearly so, they are an inner loop, as of a solver that converges
@@ -203,9 +203,9 @@ def _rhythm(levels: list[list[int]]) -> _Rhythm:
             # Without an even share, hits are no steps; but bursts may be.
             if not clearly and longer < MUCH_LONGER and share >= STEADY:
                 return _Rhythm(every, share, True)
-        every *= max(usual, 1)
+        every *= max(last, 1)
     # Where calls grow in number, as those of a solver that needs ever more iterations, each hit is a burst.
-    return _Rhythm(every, share if levels and usual == 1 else 0.0, True)
+    return _Rhythm(every, share if levels and last == 1 else 0.0, True)
 
 
 def _table(body: dict) -> dict[tuple[str, str], tuple[Site, dict]]:

@@ -18,20 +18,20 @@ from typing import Any
 from perfield.catalyst.conditions import check_mpi, mpi_is_running
 
 _adaptor: Any = None
-_tell: Callable[[str, str], None] | None = None
+_warn: Callable[[str, str], None] | None = None
 
 
-def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
+def start(settings: str, warn: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
     """Prepares the pictures. Collective.
 
     settings : JSON object: run, rank, size, mpi, sources, focus (the ranks in focus_ranks that the run has),
-    mesh_path, and the configuration's keys that begin with `catalyst_`, without it. tell : prints a sentence
+    mesh_path, and the configuration's keys that begin with `catalyst_`, without it. warn : prints a sentence
     on a topic. finish : only in a Python program; runs when Python ends. Returns whether steps can be shown;
     if not, prints why.
     """
-    global _tell
-    _tell = tell
-    return _without_exceptions(lambda: _prepare(json.loads(settings), tell, finish))
+    global _warn
+    _warn = warn
+    return _without_exceptions(lambda: _prepare(json.loads(settings), warn, finish))
 
 
 def show(*step: Any) -> bool:
@@ -51,14 +51,14 @@ def finish() -> None:
 
 
 def _prepare(
-    settings: dict[str, Any], tell: Callable[[str, str], None], finish: Callable[[], None] | None
+    settings: dict[str, Any], warn: Callable[[str, str], None], finish: Callable[[], None] | None
 ) -> None:
     global _adaptor
     check_mpi(settings["mpi"])
     settings["ends_mpi"] = finish is None and not mpi_is_running(settings["mpi"])
     from perfield.catalyst.adaptor import Adaptor  # loads mpi4py, and with it an MPI
 
-    _adaptor = Adaptor(settings, tell)
+    _adaptor = Adaptor(settings, warn)
     if finish is not None:
         atexit.register(finish)
 
@@ -73,8 +73,8 @@ def _without_exceptions(action: Callable[[], None]) -> bool:
         if not getattr(error, "is_known", False):
             traceback.print_exc()
         words = str(error).strip().rstrip(".") or type(error).__name__
-        if _tell is not None:
-            _tell(
+        if _warn is not None:
+            _warn(
                 "catalyst",
                 f"the pictures in the program end here: {words}. The program runs on, and "
                 "`perfield render` makes pictures later",

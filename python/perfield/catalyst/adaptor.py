@@ -16,7 +16,7 @@ from mpi4py import MPI
 from perfield import _bridge
 from perfield.catalyst.conditions import check_paraview
 from perfield.catalyst.errors import PicturesEnded
-from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
+from perfield.catalyst.gathered_run import NewDefinitions, Piece, new_definitions_of, own_field, waited_for_in
 from perfield.catalyst.newest_entries import NewestEntries
 from perfield.catalyst.times import ShownTimes
 from perfield.catalyst.world import World, groups
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Adaptor:
     """The pictures of one program, on one of its ranks.
 
-    settings : as in `perfield.catalyst.start`. tell : prints a sentence on a topic.
+    settings : as in `perfield.catalyst.start`. warn : prints a sentence on a topic.
     """
 
-    def __init__(self, settings: dict[str, Any], tell: Callable[[str, str], None]):
+    def __init__(self, settings: dict[str, Any], warn: Callable[[str, str], None]):
         self._settings = settings
         self._world = world = World(float(settings["patience"][0]))
         group_of = groups(world.size, int(settings["ranks"]))
@@ -39,7 +39,7 @@ class Adaptor:
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
         sources = world.comm.allgather(settings["sources"])
-        self._news, self._known = News(), News()
+        self._unsent, self._known = NewDefinitions(), NewDefinitions()
         self._newest = NewestEntries()
         self._blocks_version, self._blocks = 0, list[bytes]()
         self._times = ShownTimes()
@@ -51,7 +51,7 @@ class Adaptor:
             world.together("finding ParaView", check_paraview, leaders)
             from perfield.catalyst.leader import Leader  # loads VTK
 
-            return Leader(settings, world, leaders, sources, tell)
+            return Leader(settings, world, leaders, sources, warn)
 
         self._leader = world.together("starting ParaView", lead)
 
@@ -99,22 +99,24 @@ class Adaptor:
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
     def _exchange(self, measuring: int, bodies: list[bytes], regions: list[bytes]) -> bool:
-        """Sends news to the ranks that run ParaView; returns whether all ranks have entries to show."""
-        world, news = self._world, self._news
+        """Sends definitions to the ranks that run ParaView; returns whether all have entries to show."""
+        world, unsent = self._world, self._unsent
         if bodies or regions:
-            new = news_of(world.rank, _bridge.decode_steps(bodies), regions, self._known)
+            new = new_definitions_of(world.rank, _bridge.decode_steps(bodies), regions, self._known)
             self._known.calls |= new.calls
-            news.add(new)
-        all_measure, all_have_some, no_news = world.agree(measuring, int(bool(self._newest)), int(not news))
+            unsent.add(new)
+        all_measure, all_have_some, none_new = world.agree(
+            measuring, int(bool(self._newest)), int(not unsent)
+        )
         if not all_measure:
             raise PicturesEnded("measuring has ended on a rank")
         if not all_have_some:
             return False
-        if not no_news:
-            news_of_all = world.comm.allgather(news)
-            self._news = News()
+        if not none_new:
+            of_ranks = world.comm.allgather(unsent)
+            self._unsent = NewDefinitions()
             if self._leader is not None:
-                self._leader.learn(news_of_all)
+                self._leader.learn(of_ranks)
         return True
 
     def finish(self) -> None:

@@ -21,10 +21,10 @@ _FAMILIES = {
 }
 
 
-def check_mpi(told: str) -> None:
+def check_mpi(known: str) -> None:
     """Raises UnfitError unless mpi4py, which ParaView uses, is built for the program's MPI.
 
-    told : the MPI that the wrappers found; "" if they found none.
+    known : the MPI that the wrappers found; "" if they found none.
     """
     spec = importlib.util.find_spec("mpi4py")
     origin = Path(str(spec.origin)) if spec is not None else None
@@ -34,7 +34,7 @@ def check_mpi(told: str) -> None:
             "(pip install 'perfield[catalyst]', with the program's MPI in PATH), or name another Python "
             "as catalyst_python"
         )
-    version = told or _running_mpi()
+    version = known or _running_mpi()
     program = next((family for family in ("Open MPI", "MPICH") if family in version), version)
     found = _families_in(next(iter(origin.parent.glob("MPI.*so")), origin))
     if program and found and program not in found:
@@ -72,9 +72,9 @@ def _running_mpi() -> str:
     return text.value.decode(errors="replace") if ask(text, ctypes.byref(length)) == 0 else ""
 
 
-def mpi_is_running(told: str) -> bool:
-    """Whether the program has started MPI; if not, mpi4py will. told : as for `check_mpi`."""
-    if told or "mpi4py.MPI" in sys.modules:
+def mpi_is_running(known: str) -> bool:
+    """Whether the program has started MPI; if not, mpi4py will. known : as for `check_mpi`."""
+    if known or "mpi4py.MPI" in sys.modules:
         return True
     try:
         started = ctypes.c_int()

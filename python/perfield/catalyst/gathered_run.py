@@ -47,7 +47,7 @@ class Piece:
 
 
 @dataclass
-class News:
+class NewDefinitions:
     """What ranks send each other once, when it is new.
 
     definitions : of regions and quantities, as (rank, body). calls : numbers of calls in their messages.
@@ -63,7 +63,7 @@ class News:
     def __bool__(self) -> bool:
         return bool(self.definitions or self.calls or self.others or self.threads)
 
-    def add(self, new: News) -> None:
+    def add(self, new: NewDefinitions) -> None:
         """Takes in more."""
         self.definitions += new.definitions
         self.calls |= new.calls
@@ -89,16 +89,16 @@ class GatheredRun:
         self.grids: list[Communicator] = []
         self._sources = sources
         self._clocks = Clocks(self.rank_entries)  # not known to each other inside the program
-        self._known = News()
+        self._known = NewDefinitions()
         self._table = RegionTable()
         self._columns = self._columns_now()
         self._pieces: dict[int, Piece] = {}
         self._blocks: dict[int, tuple[int, dict[int, Block]]] = {}
         self._frame: Frame | None = None
 
-    def learn(self, news: Iterable[News]) -> None:
+    def learn(self, of_ranks: Iterable[NewDefinitions]) -> None:
         """Takes in what is new on all ranks of the program."""
-        for new in news:
+        for new in of_ranks:
             self._known.add(new)
         regions = [(rank, body) for rank, body in self._known.definitions if "scope" not in body]
         self._table.update(Defined.of(regions), self.n_ranks, self._known.others)
@@ -195,20 +195,22 @@ class GatheredRun:
         return {(block, field.name): field for block, field in piece.fields} if piece else {}
 
 
-def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: News) -> News:
-    """The news of a rank.
+def new_definitions_of(
+    rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: NewDefinitions
+) -> NewDefinitions:
+    """The new definitions of a rank.
 
     tables : of its step entry, from _bridge.decode_steps. definitions : bodies of region and quantity
-    entries. known : the news it sent before.
+    entries. known : those it sent before.
     """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
     threads = bool((tables["regions"]["threads"] > 1).any()) and not known.threads
-    return News([(rank, json.loads(body)) for body in definitions], calls, others, threads)
+    return NewDefinitions([(rank, json.loads(body)) for body in definitions], calls, others, threads)
 
 
 def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:
-    """Nanoseconds that a rank waited for each rank in a step. tables : as for `news_of`."""
+    """Nanoseconds that a rank waited for each rank in a step. tables : as for `new_definitions_of`."""
     rows = tables["waits"]
     known = (rows["peer"] >= 0) & (rows["peer"] < n_ranks) & (rows["peer"] != rank)
     return np.bincount(rows["peer"][known], weights=rows["ns"][known], minlength=n_ranks)

@@ -12,7 +12,7 @@ from mpi4py import MPI
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.catalyst.channels import WrittenSteps
-from perfield.catalyst.gathered_run import GatheredRun, News, Piece
+from perfield.catalyst.gathered_run import GatheredRun, NewDefinitions, Piece
 from perfield.catalyst.stage import Stage
 from perfield.catalyst.world import World
 from perfield.pictures.geometry_picture import GeometryOptions
@@ -22,7 +22,7 @@ class Leader:
     """One of the ranks that run ParaView.
 
     given : the settings of `perfield.catalyst.start`. comm : communicator of these ranks. sources :
-    names of sources, for each rank of the program. tell : prints a sentence on a topic.
+    names of sources, for each rank of the program. warn : prints a sentence on a topic.
     """
 
     def __init__(
@@ -31,16 +31,16 @@ class Leader:
         world: World,
         comm: MPI.Comm,
         sources: Sequence[list[str]],
-        tell: Callable[[str, str], None],
+        warn: Callable[[str, str], None],
     ):
         path = Path(given["run"])
         self._run = GatheredRun(path, sources)
         self._written = WrittenSteps(path if comm.rank == 0 else None)
-        self._stage = Stage(given, world, comm, self._run, tell, GeometryOptions(focus=given["focus"]))
+        self._stage = Stage(given, world, comm, self._run, warn, GeometryOptions(focus=given["focus"]))
 
-    def learn(self, news: Iterable[News]) -> None:
+    def learn(self, of_ranks: Iterable[NewDefinitions]) -> None:
         """Takes in what is new on all ranks of the program."""
-        self._run.learn(news)
+        self._run.learn(of_ranks)
 
     def datasets(
         self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray, of_focus: Mapping[int, list[bytes]]

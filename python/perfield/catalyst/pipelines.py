@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts ParaView in this process and runs pipelines on the channels of each step.
 
-A pipeline is the user's Python code and may fail on one rank. Guards around its functions tell the other
+A pipeline is the user's Python code and may fail on one rank. Guards around its functions let the other
 ranks about the failure, so they do not wait in ParaView for that rank.
 """
 
@@ -37,7 +37,7 @@ _NO_IMAGES_HERE = "no X display answers, so no images are made; set DISPLAY, or 
 
 # For perfield's own pipelines (catalyst_scripts/in_program.py): what `Pipelines` was given, the `folder` for
 # files, whether any of them needs (`describes`) the `description` of the newest step, whether any rank has a
-# mesh in it (`has_mesh`), and `tell`.
+# mesh in it (`has_mesh`), and `warn`.
 settings: dict[str, Any] = {}
 
 
@@ -53,7 +53,7 @@ class Pipelines:
         given: dict[str, Any],
         world: World | Alone,
         comm: MPI.Comm | Alone,
-        tell: Callable[[str, str], None],
+        warn: Callable[[str, str], None],
     ):
         self._world, self._comm = world, comm
         self._failed: list[str] = []
@@ -67,10 +67,10 @@ class Pipelines:
         if not self._display:
             self._refuse_views()
             if images:
-                tell("catalyst-display", _NO_IMAGES_HERE if isinstance(world, Alone) else _NO_IMAGES)
+                warn("catalyst-display", _NO_IMAGES_HERE if isinstance(world, Alone) else _NO_IMAGES)
         images = images and self._display
         describes = images or bool(options.fields)
-        settings.update(given, folder=str(folder), images=images, describes=describes, tell=tell)
+        settings.update(given, folder=str(folder), images=images, describes=describes, warn=warn)
         is_beside = isinstance(world, Alone)
         self._extracts = self._together(
             "making the folder of extracts",

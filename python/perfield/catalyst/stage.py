@@ -27,7 +27,7 @@ class Stage:
     """The channels and pipelines of one of the processes that run ParaView.
 
     given : the settings of `perfield.catalyst.start`. comm : communicator of these processes. run : the ranks
-    whose mesh is shown here. options : of the geometry, without pieces. tell : prints a sentence on a topic.
+    whose mesh is shown here. options : of the geometry, without pieces. warn : prints a sentence on a topic.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class Stage:
         world: World | Alone,
         comm: MPI.Comm | Alone,
         run: AnyRun,
-        tell: Callable[[str, str], None],
+        warn: Callable[[str, str], None],
         options: GeometryOptions | None = None,
     ):
         self._comm, self._run = comm, run
         self.geometry = GeometryChannel(run, options)
         self._topology = TopologyChannel()
         self._description = LiveDescription(Path(run.path).resolve().name)
-        self.pipelines = Pipelines(given, world, comm, tell)
+        self.pipelines = Pipelines(given, world, comm, warn)
 
     def datasets(
         self, frame: Frame, run: RunDirectory | None, written: Frame | None

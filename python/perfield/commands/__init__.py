@@ -47,7 +47,7 @@ STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render
 
 
 class CommandError(Exception):
-    """A subcommand cannot go on; the text tells the user why and what to do."""
+    """A subcommand cannot continue; the text says why, and what to do."""
 
 
 def module_of(name: str) -> ModuleType:

@@ -50,7 +50,7 @@ def check_port(arguments: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def opener(arguments: argparse.Namespace) -> Iterator[Callable[[str], None]]:
-    """What prints the address of a page that is ready, and opens it in a browser unless told not to.
+    """What prints the address of a page that is ready, and opens it in a browser unless it must not.
 
     Within it, SIGTERM and the end of the terminal raise KeyboardInterrupt, so that no file is left behind.
     """

@@ -54,7 +54,7 @@ def _known_names(run: AnyRun, steps: Sequence[int], arguments: argparse.Namespac
     yield {"source", "target", *pairs_of(first).values}
     try:
         options = GeometryOptions(shown_mesh(run, arguments)[0], focus=_focus(run, arguments))
-    except MeshMissingError:  # render tells it
+    except MeshMissingError:  # render prints it
         options = None
     for step in steps if options else ():
         yield _names_on_a_piece(run, step, options)

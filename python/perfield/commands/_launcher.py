@@ -163,7 +163,7 @@ class Launcher:
         before_program: list[str],
         environment: Iterable[str],
     ) -> list[str]:
-        """The command line that starts all programs; `before_program` stands before each of them.
+        """The command line that starts all programs; `before_program` is before each of them.
 
         environment : names of variables that every rank must get. Open MPI passes only variables named
         with -x to other nodes; the other launchers pass all.

@@ -20,7 +20,7 @@ a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .cgns, ..
 (.pvtu, .pvd, .e.4.0 of Exodus), or an OpenFOAM case; docs/meshes.md lists all. `boxes` shows a box for each
 rank, whatever mesh there is"""
 RANK_ARRAY_HELP = """\
-the array of the file in --mesh that holds the rank of each cell or point (default: one with a usual
+the array of the file in --mesh that holds the rank of each cell or point (default: one with a common
 name, as mpi_rank_id)"""
 
 

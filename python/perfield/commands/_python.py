@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tells `perfield run` whether a Python program will find perfield in its own Python."""
+"""Whether a Python program will find perfield in its own Python."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _described(pid: int) -> Unmeasured | None:
 
 
 def _is_secure(auxiliary: bytes) -> bool:
-    """Whether the kernel has told the loader to trust no variable. auxiliary : pairs of native longs."""
+    """Whether the kernel makes the loader trust no variable. auxiliary : pairs of native longs."""
     numbers = array("L", auxiliary[: len(auxiliary) // 16 * 16])
     return dict(zip(numbers[::2], numbers[1::2])).get(AT_SECURE, 0) != 0
 

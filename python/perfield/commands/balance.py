@@ -96,7 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _default_steps(run: Run, arguments: argparse.Namespace) -> np.ndarray:
-    """All but output steps; in a case whose mesh changes, until it was written last, and that is told."""
+    """All but output steps; in a case whose mesh changes, until it was written last, with a sentence."""
     from perfield.balance.measured import usual_steps
     from perfield.balance.openfoam import newest_mesh
     from perfield.run.snapshot import Snapshot
@@ -106,7 +106,7 @@ def _default_steps(run: Run, arguments: argparse.Namespace) -> np.ndarray:
     if newest is None:
         return positions
     every = np.arange(len(run))
-    until = Snapshot(run).told(every, "time") <= newest * (1 + 1e-9)
+    until = Snapshot(run).frame_headers(every, "time") <= newest * (1 + 1e-9)
     last = every[until][-1:]  # also if it writes output: its mesh is the one on the disk
     print(
         f"note       the mesh changes; costs are of the steps until it was written last, at time {newest:g}"
@@ -191,8 +191,12 @@ def _metis(path: Path, costs: CellCosts, graph: csr_array | None) -> list[str]:
     unit = _unit(write_metis(path, costs, graph))
     if graph is None:
         return [f"wrote      {path}: vwgt, a weight per cell, rank by rank; {unit}"]
-    told = f"wrote      {path}: {graph.shape[0]:,} cells, {graph.nnz // 2:,} sides, a weight per cell; {unit}"
-    return [told, f"use it     gpmetis {path} {costs.n_ranks}", *_by_kahip(costs, graph)]
+    size = f"{graph.shape[0]:,} cells, {graph.nnz // 2:,} sides, a weight per cell; {unit}"
+    return [
+        f"wrote      {path}: {size}",
+        f"use it     gpmetis {path} {costs.n_ranks}",
+        *_by_kahip(costs, graph),
+    ]
 
 
 def _by_kahip(costs: CellCosts, graph: csr_array) -> list[str]:

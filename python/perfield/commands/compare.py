@@ -83,8 +83,8 @@ def execute(arguments: argparse.Namespace) -> int:
             runs, (before, after), arguments.field or COST, _place(arguments), arguments
         )
     if arguments.json:
-        told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
-        print(json.dumps(plain(told), indent=1, allow_nan=False))
+        found = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
+        print(json.dumps(plain(found), indent=1, allow_nan=False))
     else:
         print("".join(f"note: {note}\n" for note in pictured.notes), end="")
         print("".join(f"  {file}\n" for file in pictured.files), end="")
@@ -191,7 +191,7 @@ def _only(side: Measured, positions: list[int], name: str) -> Measured:
 
 def _step_name(run: Run, positions: list[int]) -> str:
     """A step, or several, in words: the program's own numbers, and the frames where these differ."""
-    labels = run.told([positions[0], positions[-1]])["label"].tolist()
+    labels = run.frame_headers([positions[0], positions[-1]])["label"].tolist()
     one = len(positions) == 1
     frames = f"{positions[0]}" if one else f"{positions[0]} to {positions[-1]}"
     numbers = f"{labels[0]}" if one else f"{labels[0]} to {labels[1]}"

@@ -36,7 +36,7 @@ read.
 
 An unknown key, a wrong type or a value out of range is an error. perfield reports all errors at once, and the
 program runs unmeasured. The file may use this part of TOML: comments, texts in one line, integers, numbers,
-booleans, lists and tables. A table's name and `_` stand before its keys: `every` in `[catalyst]` is
+booleans, lists and tables. A table's name and `_` precede its keys: `every` in `[catalyst]` is
 `catalyst_every`.
 
 ```toml
@@ -51,7 +51,7 @@ run_directory = "runs/first"
 """
 
 MARKDOWN_TAIL = """
-Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
+Types: `boolean` is true or false; `integer` and `real` are numbers; `text` is in quotes; `texts` is a
 list of them in brackets.
 
 perfield uses five more variables:

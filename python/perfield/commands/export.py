@@ -85,13 +85,13 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     run = opened(run_path(arguments.run), arguments.span)
     target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
-    told: list[str] = []
+    sentences: list[str] = []
     fields = _known(run, words(arguments.fields or ""))
     write = chosen.write and partial(chosen.write, fields=fields)
-    written = export(run, target, write or _timeline(run, arguments, fields, told))
-    what = told.pop(0) if told else f"{len(run)} steps on {run.n_ranks} ranks"
+    written = export(run, target, write or _timeline(run, arguments, fields, sentences))
+    what = sentences.pop(0) if sentences else f"{len(run)} steps on {run.n_ranks} ranks"
     print(f"{target}: {what}, {in_bytes(written)}")
-    for sentence in told:
+    for sentence in sentences:
         print(sentence)
     print(f"read it    {chosen.reader.format(target)}")
     return 0
@@ -127,9 +127,9 @@ def _known(run: Run, fields: list[str]) -> list[str]:
 
 
 def _timeline(
-    run: Run, arguments: argparse.Namespace, fields: list[str], told: list[str]
+    run: Run, arguments: argparse.Namespace, fields: list[str], sentences: list[str]
 ) -> Callable[[Run, Path], None]:
-    """Writes a timeline, and adds to `told` what it holds and what it lacks, in words."""
+    """Writes a timeline, and adds to `sentences` what it holds and what it lacks, in words."""
     from perfield.output.steps import choose_steps
     from perfield.output.timeline import MOST_SLICES, Written, write_timeline
 
@@ -141,25 +141,25 @@ def _timeline(
     def write(of: Run, path: Path) -> None:
         with path.open("wb") as file:
             made: Written = write_timeline(of, file, positions, fields, most)
-        told.append(
+        sentences.append(
             f"{made.n_slices:,} slices of {counted(made.n_steps, 'step')} on {counted(of.n_ranks, 'rank')}"
         )
         if made.n_steps < made.n_asked:
-            told.append(
+            sentences.append(
                 f"These are the first {made.n_steps:,} of {made.n_asked:,} steps, as --most-slices is "
                 f"{most:,}; choose others with --steps."
             )
         if made.n_overlapping:
-            told.append(
+            sentences.append(
                 f"Threads overlapped in {made.n_overlapping:,} place{'s' * (made.n_overlapping != 1)}: the "
                 "times there add up to more than the step, and are left out."
             )
         if made.n_unplaced:
-            told.append(
+            sentences.append(
                 f"{made.n_unplaced:,} steps of ranks have no place on the common clock and are left out."
             )
         if of.clocks_agree:
-            told.append(f"clocks     {of.clocks_agree}")
+            sentences.append(f"clocks     {of.clocks_agree}")
 
     return write
 

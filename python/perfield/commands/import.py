@@ -61,11 +61,11 @@ def execute(arguments: argparse.Namespace) -> int:
             regions=None if regions is None else words(regions),
             progress=progress.advance_to,
         )
-    _tell(imported)
+    _print(imported)
     return 0
 
 
-def _tell(imported: Imported) -> None:
+def _print(imported: Imported) -> None:
     shown = imported.notes[:_MOST_NOTES]
     more = len(imported.notes) - len(shown)
     for note in shown + [f"and {more} more such notes"] * bool(more):

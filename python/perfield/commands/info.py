@@ -160,7 +160,7 @@ def _tables(
         found["messages"], n_pairs = tables.messages(run, arguments.messages)
         shown = len(found["messages"])
         notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
-    if arguments.waits is not None and run.tells_arrivals.any():
+    if arguments.waits is not None and run.has_arrivals.any():
         _wait_states(run, arguments, found, headings, notes, frames)
     elif arguments.waits is not None:
         found["waits"], n_pairs, covered = tables.waits(run, arguments.waits)

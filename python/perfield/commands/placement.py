@@ -123,13 +123,13 @@ def execute(arguments: argparse.Namespace) -> int:
     order, why_none = _proposal(arguments, placement, observed)
     _write(arguments, placement, order, why_none)
     devices = used_devices(placement, run.ends)
-    told = placement_findings(observed)
+    findings = placement_findings(observed)
     names = _names(devices, run.ends)
     program = shlex.join(map(str, run.info.get("command") or ["./a.out"]))
     _print(
         arguments,
         placement,
-        told,
+        findings,
         order,
         why_none,
         observed.by_rank("pu_id"),
@@ -226,7 +226,7 @@ def _write(
 def _print(
     arguments: argparse.Namespace,
     placement: Placement,
-    told: list[Finding],
+    findings: list[Finding],
     order: Order | None,
     why_none: str | None,
     ran_on: np.ndarray | None = None,
@@ -238,7 +238,8 @@ def _print(
     by = "rank" if arguments.all or arguments.json else next(fitting, "alike")
     rows = places(placement, by, ran_on, devices)
     if arguments.json:
-        print(json.dumps(_facts(rows, told, order, why_none, placement, n_steps), indent=1, allow_nan=False))
+        facts = _facts(rows, findings, order, why_none, placement, n_steps)
+        print(json.dumps(facts, indent=1, allow_nan=False))
         return
     numbers = ("ranks", "core", "pu", "ran_on")
     print_table([row | {name: begin_of_list(row[name]) for name in numbers if name in row} for row in rows])
@@ -249,9 +250,9 @@ def _print(
         )
     for note in placement.notes:
         print(f"note       {note}")
-    for finding in told:
+    for finding in findings:
         print(f"warning    {finding.words}\n           {finding.remedy}")
-    if not told:
+    if not findings:
         print("warning    none: nothing that perfield looks for hurts here")
     if arguments.here:
         return
@@ -269,7 +270,7 @@ def _n_rows(placement: Placement, by: str) -> int:
 
 def _facts(
     rows: list[dict],
-    told: list[Finding],
+    findings: list[Finding],
     order: Order | None,
     why_none: str | None,
     placement: Placement,
@@ -283,7 +284,7 @@ def _facts(
             "saved_s": finding.saved_s,
             "remedy": finding.remedy,
         }
-        for finding in told
+        for finding in findings
     ]
     facts: dict[str, Any] = {"ranks": rows, "notes": list(placement.notes), "warnings": warnings}
     if order is None:

@@ -96,7 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
     add("--format", choices=FORMATS, help="of the files (png)")
     add("--film", choices=FILMS, help="make a film of phases instead")
-    add("--frame", metavar="RANK", default="mean", help="of the circle, what stands still: a rank (the mean)")
+    add(
+        "--frame", metavar="RANK", default="mean", help="of the circle, what does not move: a rank (the mean)"
+    )
     add("--order", metavar="NAME", help="of ranks in rhythm and films: phase, node_name or group (by rank)")
     add("--frames", metavar="N", type=int, default=100, help="pictures of a film (100)")
     add("-o", "--output", metavar="PATH", help="a folder, or the file of a single plot: heat.svg")

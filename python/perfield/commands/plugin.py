@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield plugin: writes the plugin for ParaView, and tells how to load it."""
+"""perfield plugin: writes the plugin for ParaView, and prints how to load it."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     from perfield.output.survey import survey
 
     run = per_step(run)
-    _tell_unused(arguments)
+    _warn_of_unused(arguments)
     movie = _movie(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)
     check_places(directory, None if arguments.output else run.path)
@@ -169,7 +169,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
         )
     with Progress("writing steps", len(steps)) as progress:
         written = pictures.write(progress.advance)
-    _tell(run, pictures, written)
+    _print_summary(run, pictures, written)
     if arguments.images:
         _images(pictures, arguments)
     if movie is not None:
@@ -262,16 +262,16 @@ def _geometry(run: AnyRun, arguments: argparse.Namespace) -> GeometryOptions | N
     if arguments.fields:
         fields = words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
-    ranks, told = focus_ranks(run)
+    ranks, left_out = focus_ranks(run)
     if arguments.focus:
         try:
-            ranks, told = tuple(int(word) for word in words(arguments.focus)), ""
+            ranks, left_out = tuple(int(word) for word in words(arguments.focus)), ""
         except ValueError as error:
             raise CommandError(
                 f"focus ranks '{arguments.focus}' are not numbers; expected ranks such as 3,7."
             ) from error
-    if told:
-        print(f"note: {told}")
+    if left_out:
+        print(f"note: {left_out}")
     association = "cell" if arguments.cells else "point"
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
@@ -285,7 +285,7 @@ def _arrays(run: AnyRun, arguments: argparse.Namespace, surveyed: Survey) -> lis
     return chosen_arrays(run.frame(0).values, surveyed, words(arguments.fields or ""))
 
 
-def _tell(run: AnyRun, pictures: PictureSeries, written: list[Path]) -> None:
+def _print_summary(run: AnyRun, pictures: PictureSeries, written: list[Path]) -> None:
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
     what = {
@@ -322,7 +322,7 @@ def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
 
 
-def _tell_unused(arguments: argparse.Namespace) -> None:
+def _warn_of_unused(arguments: argparse.Namespace) -> None:
     """Prints which options have no effect without another one."""
     for name in ("size", "camera"):
         if getattr(arguments, name) and not (arguments.images or arguments.movie):

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Writes or prints the report; tells which conditions hold."""
+    """Writes or prints the report; prints which conditions hold."""
     from perfield.report import report
     from perfield.report.conditions import failed, parsed
     from perfield.report.facts import field_numbers, numbers
@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
     known = numbers(made) if conditions else {}
     known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
     reasons = failed(conditions, known)
-    _tell(made, place, Path(arguments.output or path / ROOM / PAGE), arguments)
+    _print_summary(made, place, Path(arguments.output or path / ROOM / PAGE), arguments)
     sys.stdout.flush()
     for reason in reasons:
         print(f"perfield report: fails: {reason}", file=sys.stderr)
@@ -93,7 +93,7 @@ def _place(run: Path, arguments: argparse.Namespace) -> AbstractContextManager[P
     return folder.writing(PAGE)
 
 
-def _tell(
+def _print_summary(
     made: Report, place: AbstractContextManager[Path], file: Path, arguments: argparse.Namespace
 ) -> None:
     if arguments.json:

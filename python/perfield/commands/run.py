@@ -234,7 +234,7 @@ def close(
     lines = [f"perfield: {sentence}"] if sentence else []
     if found:
         sentence = step_proposal(path) if summary else ""
-        # Without a summary, what is wrong is told all the same: ranks that are missing, and a typo.
+        # Without a summary, what is wrong is printed all the same: ranks that are missing, and a typo.
         lines += found if summary else [line for line in found if line.startswith(("missing ", "regions "))]
         lines += [f"perfield: {sentence}"] if sentence else []
     return lines

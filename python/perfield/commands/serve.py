@@ -24,7 +24,7 @@ HELP = "look at a run in a browser, also while it runs"
 DESCRIPTION = """\
 Shows a run in a browser: the mesh and the machine in 3-D, at any step and coloured
 by any field, with a heat map and a matrix of messages. A click on a piece of the
-mesh or on a core tells its rank, where it sits, its partners and its regions. A
+mesh or on a core shows its rank, where it sits, its partners and its regions. A
 run that still runs is followed.
 
   perfield serve                      the newest run

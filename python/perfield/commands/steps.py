@@ -59,7 +59,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.symbols import source_lines
 
     run = perfield.open(run_path(arguments.run))
-    for sentence in not_told_apart(run):
+    for sentence in not_distinguished(run):
         print(f"({sentence})")
     found = candidates.candidates(run)
     if not found:
@@ -145,7 +145,7 @@ def proposal(run: Run) -> str:
     )
 
 
-def not_told_apart(run: Run) -> list[str]:
+def not_distinguished(run: Run) -> list[str]:
     """A sentence if ranks met more call sites than perfield follows."""
     calls = {rank: body["not_followed"] for rank, body in run.sites.items() if body.get("not_followed")}
     if not calls:

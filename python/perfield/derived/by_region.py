@@ -24,7 +24,7 @@ MAY_WAIT = tuple(f"<region>_mpi_{name}_time_s" for name in ("p2p", "wait", "coll
 
 
 def names_of_regions(run: RunDirectory) -> list[str]:
-    """The regions in the program's own words, where these tell them apart, and NO_REGION."""
+    """The regions in the program's own words, where these distinguish them, and NO_REGION."""
     names = {region.field: region.name for region in run.known_regions}
     own = [names.get(stem, stem) for stem in run.columns.stems]
     return [

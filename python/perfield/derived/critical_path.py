@@ -43,7 +43,7 @@ def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
         values[np.searchsorted(positions, here)] = 0.0
         at = np.searchsorted(positions, here)[np.searchsorted(run.step_indexes[here], parts["step"])]
         np.add.at(values, (at, parts["rank"]), (parts["computing_ns"] + parts["communicating_ns"]) * 1e-9)
-    values[:, ~run.tells_arrivals] = np.nan
+    values[:, ~run.has_arrivals] = np.nan
     return values
 
 
@@ -136,7 +136,7 @@ def _stretches(run: RunDirectory, positions: np.ndarray) -> Iterator[np.ndarray]
     None where ranks belong to several groups: these may step at different rates, and have no step in common.
     """
     positions = np.asarray(positions, dtype=np.int64)
-    if len(run.groups) > 1 or not len(positions) or not run.tells_arrivals.any():
+    if len(run.groups) > 1 or not len(positions) or not run.has_arrivals.any():
         return
     single = positions[run.spans[positions] == 1]
     logged = single[np.isin(run.step_indexes[single], run.logged_steps)]

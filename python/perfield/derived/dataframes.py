@@ -50,8 +50,8 @@ def ranks(run: RunDirectory) -> pd.DataFrame:
     """A row for each rank: where it ran, how many steps it closed and whether it ended."""
     import pandas as pd
 
-    told = pd.DataFrame(tables.ranks(run), columns=["rank", "cpuset", "pid", "steps", "state"])
-    return placement(run).join(told.set_index("rank"))
+    counted = pd.DataFrame(tables.ranks(run), columns=["rank", "cpuset", "pid", "steps", "state"])
+    return placement(run).join(counted.set_index("rank"))
 
 
 def clocks(run: RunDirectory) -> pd.DataFrame:

@@ -70,7 +70,7 @@ class _StepArray(BackendArray):
         if self.name in _STAMPS:
             values = self.snapshot.stamps(positions, self.name)[:, key[1]]
         elif self.fields is None:
-            values = self.snapshot.told(positions, self.name).astype(self.dtype)
+            values = self.snapshot.frame_headers(positions, self.name).astype(self.dtype)
         else:
             wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
             names = [self.fields[number] for number in np.atleast_1d(wanted)]

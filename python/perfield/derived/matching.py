@@ -58,8 +58,8 @@ def differences(before: RunDirectory, after: RunDirectory, names: Sequence[str])
         yield from (f"{name}: {sentence}" for sentence in run.damage[:1])
     apart = other_arguments(*(run.info for run in runs))
     if any(apart):
-        told = (f"{name} alone has {words}" for name, words in zip(names, apart) if words)
-        yield f"arguments differ: {'; '.join(told)}"
+        sentences = (f"{name} alone has {words}" for name, words in zip(names, apart) if words)
+        yield f"arguments differ: {'; '.join(sentences)}"
     for what, values in (
         ("hosts", [", ".join(_hosts(run)) for run in runs]),
         ("perfield", [str(run.info.get("perfield", "")) for run in runs]),

@@ -32,7 +32,7 @@ def observe(
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out. "begin_s"
     or "end_s" : reads when ranks began and ended their steps. "wait_states" : reads why ranks waited, too.
-    "functions" : reads what samples tell of functions. neighbours : as in `Observed`. comparable : whether to
+    "functions" : reads what samples say of functions. neighbours : as in `Observed`. comparable : whether to
     read only steps that all ranks of the largest group closed; else all steps are read, and absent ranks are
     NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
@@ -185,9 +185,9 @@ def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
     of_ranks = np.nan_to_num(read["values"][:, : plan.n_of_ranks, plan.columns])
     lowest = np.lexsort((read["rank"], read["step"]))
     seen, first = np.unique(read["step"][lowest], return_index=True)
-    told = read["fixed"][lowest[first]]
+    header = read["fixed"][lowest[first]]
     label, span = np.zeros(n, np.int64), np.ones(n, np.int64)
-    label[seen], span[seen] = told["label"], told["span"]
+    label[seen], span[seen] = header["label"], header["span"]
     messages, waits = (rows[kept[rows["step"]]] for rows in (read["messages"], read["waits"]))
     return _Part(
         kept=kept,

@@ -44,8 +44,8 @@ def as_html(run: RunDirectory) -> str:
     }
     if np.isfinite(ratio).any():
         some = f" ({len(ratio)} of {len(run)} frames)" if len(ratio) < len(run) else ""
-        told = f"median {np.nanmedian(ratio):.2f}, largest {np.nanmax(ratio):.2f}{some}"
-        rows["imbalance"] = f"{told}<br>{_line(positions, ratio)}"
+        words = f"median {np.nanmedian(ratio):.2f}, largest {np.nanmax(ratio):.2f}{some}"
+        rows["imbalance"] = f"{words}<br>{_line(positions, ratio)}"
     rows["damage"] = escape("; ".join(run.damage[:3]))
     cell = 'style="text-align: left; vertical-align: top"'
     lines = [f"<tr><th {cell}>{name}</th><td {cell}>{text}</td></tr>" for name, text in rows.items() if text]

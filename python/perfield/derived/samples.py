@@ -89,7 +89,7 @@ _Files = dict[_Code, int]  # with their numbers; it grows
 
 @dataclass
 class _Modules:
-    """What a rank has loaded and made, in the order in which it told.
+    """What a rank has loaded and made, in the order in which it recorded them.
 
     The last one that covers an address counts.
     """
@@ -101,10 +101,10 @@ class _Modules:
     interpreters: set[int] = field(default_factory=set)  # files of Python
     of_python: set[int] = field(default_factory=set)  # functions of Python
 
-    def add(self, told: dict, files: _Files) -> None:
-        """told : the body of a `modules` entry."""
+    def add(self, body: dict, files: _Files) -> None:
+        """body : the body of a `modules` entry."""
         for key, add in (("modules", self._add_loaded), ("functions", self._add_made)):
-            for one in told.get(key, ()):
+            for one in body.get(key, ()):
                 add(one, files)
 
     def _add_loaded(self, one: dict, files: _Files) -> None:
@@ -160,9 +160,9 @@ class _Modules:
 
 
 def sampled(run: RunDirectory) -> Samples:
-    """CPU time of each function, as samples tell it (`sample`); empty in runs that took none.
+    """CPU time of each function, by samples (`sample`); empty in runs that took none.
 
-    Reads all samples once, and the program's files, which tell the names.
+    Reads all samples once, and the program's files, for the names.
     """
     if "samples" not in run.derived:
         run.derived["samples"] = _read(run)
@@ -214,7 +214,7 @@ def sampled_calls(
 ) -> Iterator[tuple[int, tuple[str, ...], float]]:
     """Rank, the calls that led to a place in the program, the outermost first, and the seconds there.
 
-    What MPI and perfield do is left out, and Python's interpreter where the calls tell functions of Python.
+    What MPI and perfield do is left out, and Python's interpreter where the calls name functions of Python.
     Calls are known as far as functions keep frame pointers.
     """
     files: _Files = {}
@@ -334,16 +334,16 @@ def _by_rank(run: RunDirectory, files: _Files) -> Iterator[tuple[int, _Modules, 
     """Rank, what it has loaded until then, and its samples, part by part, in the order of writing."""
     streams = run.streams
     of_modules, of_samples = streams.of_type("modules"), streams.of_type("samples")
-    told = dict(zip(of_modules.tolist(), (body for _, body in streams.json("modules"))))
+    recorded = dict(zip(of_modules.tolist(), (body for _, body in streams.json("modules"))))
     rows = np.concatenate([of_modules, of_samples])
     places = streams.places[rows]
     rows = rows[np.lexsort([places["sequence"], places["rank"]])]
     ranks = streams.places["rank"][rows]
     for rank in np.unique(ranks[(ranks >= 0) & (ranks < run.n_ranks)]).tolist():
         modules, waiting = _Modules(), []
-        # A library may take the place of another in memory: a sample is looked up in what was told before it.
+        # A library may take the place of another in memory: what was recorded before a sample counts.
         for row in [*rows[ranks == rank].tolist(), None]:
-            if row is not None and row not in told:
+            if row is not None and row not in recorded:
                 waiting.append(row)
                 continue
             parts = np.array(waiting, np.int64)
@@ -353,7 +353,7 @@ def _by_rank(run: RunDirectory, files: _Files) -> Iterator[tuple[int, _Modules, 
                     yield rank, modules, _bridge.read_samples(path, offsets)
             waiting = []
             if row is not None:
-                modules.add(told[row], files)
+                modules.add(recorded[row], files)
 
 
 def _named(keys: dict[tuple[int, int], int], files: _Files) -> tuple[list[Function], np.ndarray, list[str]]:

@@ -97,7 +97,7 @@ class _Steps:
             largest = np.where(n_with, np.where(seen, values, -np.inf).max(axis=2), np.nan)
             parts.append(np.stack([total, largest, n_with]))
             present.append(n_with[:, 0])
-            kept.append(~snapshot.told(here, "uneven"))
+            kept.append(~snapshot.frame_headers(here, "uneven"))
             self.memory_bytes = np.fmax(self.memory_bytes, np.fmax.reduce(values[:, memory], axis=0))
         n_present = np.concatenate([np.zeros(0, np.int64), *present])
         whole = np.concatenate([np.zeros(0, bool), *kept])
@@ -105,7 +105,7 @@ class _Steps:
         if len(run) and run.frame(0).kind != "step":
             whole &= False
         self.positions = np.flatnonzero(whole)
-        self.span = snapshot.told(self.positions, "span")
+        self.span = snapshot.frame_headers(self.positions, "span")
         every = np.concatenate([np.zeros((3, 0, len(names))), *parts], axis=1)[:, whole]
         self.totals, self.largest, self.n_with = (dict(zip(names, rows.T)) for rows in every)
 

@@ -49,8 +49,8 @@ class Stacks:
 def stacks_of(run: RunDirectory, positions: np.ndarray) -> Stacks:
     """The stacks of a run's frames.
 
-    Regions stand as they were entered. What a region spends outside of inner ones is divided into MPI, files,
-    and the rest. Where the run took samples, they divide the rest among functions.
+    Regions are in the order in which they were entered. What a region spends outside of inner ones is divided
+    into MPI, files, and the rest. Where the run took samples, they divide the rest among functions.
     """
     sums = SumsOfPaths(run, positions)
     of_ranks = np.zeros((3, run.n_ranks))

@@ -36,9 +36,9 @@ def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
     values = found["field"].transpose("step", ..., "statistic").values
     if level == "step":
         labels = found["label"].values.tolist()
-        told = zip(frames.tolist(), labels, values.tolist())
+        parts = zip(frames.tolist(), labels, values.tolist())
         ranks = int(found["n_ranks"])
-        rows = [{"frame": f, "step": n, "ranks": ranks, **_row(row)} for f, n, row in told]
+        rows = [{"frame": f, "step": n, "ranks": ranks, **_row(row)} for f, n, row in parts]
         return rows, int((~even).sum())
     seen = np.isfinite(values)
     mean = np.divide(

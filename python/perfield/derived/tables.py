@@ -170,7 +170,7 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
     """A row for each of the pairs in which one rank waited longest for another, over the newest 1000 frames:
     who waits for whom, how often and how long, and its share of the waiting rank's steps; how many pairs
     there are; and the share of all waiting that the rows hold (None: not known). For whom is known where a
-    wait's status tells it.
+    wait's status says it.
     """
     sums = pairs.waits(run, _newest(run))
     lengths = np.zeros(run.n_ranks)
@@ -229,12 +229,12 @@ def functions(run: RunDirectory, most: int) -> tuple[list[dict], list[str]]:
     seen = np.unique(found.table["rank"])
     time_s, n = of_ranks.sum(axis=1), count.sum()
     share = time_s / time_s.sum() if time_s.sum() > 0 else time_s
-    told = []
+    shown = []
     for number in np.argsort(-time_s, kind="stable")[:most].tolist():
         if not time_s[number] > 0:
             break
         mean = float(of_ranks[number][seen].mean())
-        told.append(
+        shown.append(
             {
                 "function": found.functions[number].name,
                 "time_s": float(time_s[number]),
@@ -254,7 +254,7 @@ def functions(run: RunDirectory, most: int) -> tuple[list[dict], list[str]]:
     sentences += [
         f"{path} has changed since the run, so its functions have no names." for path in found.changed
     ]
-    return told, sentences
+    return shown, sentences
 
 
 def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
@@ -274,14 +274,14 @@ def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
     time_s, count = np.zeros((2, n_paths + 2, len(found.functions)))
     np.add.at(time_s, (path, rows["function"]), rows["time_s"])
     np.add.at(count, (path, rows["function"]), rows["count"])
-    of_path, told = time_s.sum(axis=1), []
+    of_path, shown = time_s.sum(axis=1), []
     for number in np.argsort(-of_path, kind="stable").tolist():
         n = count[number].sum()
         for function in np.argsort(-time_s[number], kind="stable")[:MOST_IN_REGION].tolist():
-            if len(told) >= most or not time_s[number, function] > 0:
+            if len(shown) >= most or not time_s[number, function] > 0:
                 break
             share = float(time_s[number, function] / of_path[number])
-            told.append(
+            shown.append(
                 {
                     "region": words[number],
                     "function": found.functions[function].name,
@@ -292,7 +292,7 @@ def functions_in_regions(run: RunDirectory, most: int) -> list[dict]:
                     "count": int(count[number, function]),
                 }
             )
-    return told
+    return shown
 
 
 def _path(path: PathSums, run: RunDirectory) -> dict | None:

@@ -80,11 +80,11 @@ class TransfersOfSteps:
         """(n_positions, n_ranks) s beyond the baselines; NaN where none of a rank's calls has one."""
         slow = slow_ns(self.transfers, self.way, self.uncertainty_ns, baselines)
         known = np.isfinite(slow)
-        values, told = np.zeros(shape), np.zeros(shape, dtype=bool)
+        values, has_any = np.zeros(shape), np.zeros(shape, dtype=bool)
         place = self.at[known], self.transfers["rank"][known]
         np.add.at(values, place, slow[known] * 1e-9)
-        told[place] = True
-        return np.where(told, values, np.nan)
+        has_any[place] = True
+        return np.where(has_any, values, np.nan)
 
 
 def transfers_of(
@@ -101,7 +101,7 @@ def transfers_of(
 def transfer_sums(run: RunDirectory, positions: np.ndarray) -> TransferSums:
     """The transfers of the frames at some positions, which ascend, as a histogram."""
     sums = TransferSums.nothing()
-    if not run.tells_arrivals.any():
+    if not run.has_arrivals.any():
         return sums
     ways = Ways(run)
     for block in blocks_of(run).of(positions):

@@ -118,7 +118,7 @@ def waits_of_steps(run: RunDirectory, positions: np.ndarray, followed: int | Non
         for rows, at in ((costs.followed, costs.at_followed), (costs.bounds, costs.at_bounds)):
             time_s = (rows["computing_ns"] + rows["communicating_ns"]) * 1e-9
             np.add.at(caused_s, (at, rows["rank"]), time_s)
-        caused_s[:, ~run.tells_arrivals] = np.nan
+        caused_s[:, ~run.has_arrivals] = np.nan
     return WaitsOfSteps(
         positions=positions,
         events=events,
@@ -185,7 +185,7 @@ def wait_sums(run: RunDirectory, positions: np.ndarray | None = None) -> WaitSum
     Reads them in blocks. Of a run without stamps it reads nothing.
     """
     positions = np.arange(len(run)) if positions is None else np.asarray(positions, dtype=np.int64)
-    known = run.tells_arrivals
+    known = run.has_arrivals
     late, n_logged, mpi_s = np.zeros(0, LATE), 0, 0.0
     covered = find_wait_states(np.zeros(0, EVENT), n_ranks=run.n_ranks).coverage.covered
     parts = [*names_of_regions(run), OTHER_REASONS]
@@ -285,7 +285,7 @@ def _states(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame:
     import pandas as pd
 
     run, positions = snapshot.run, np.unique(positions)
-    found = waits_of_steps(run, positions) if len(positions) and run.tells_arrivals.any() else None
+    found = waits_of_steps(run, positions) if len(positions) and run.has_arrivals.any() else None
     states = np.zeros(0, STATE) if found is None else found.states
     steps = run.step_indexes[positions[found.at_state]] if found is not None else np.zeros(0, np.int64)
     return pd.DataFrame(
@@ -309,9 +309,9 @@ def _caused_by_region(positions: np.ndarray, snapshot: Snapshot) -> pd.DataFrame
 
 def _caused(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """What ranks cost the others: steps, ranks, and s by region, piece by piece."""
-    if not len(positions) or not run.tells_arrivals.any():
+    if not len(positions) or not run.has_arrivals.any():
         return
     found = waits_of_steps(run, positions, blocks_of(run).followed)
     for here, caused_s in caused_by_region(run, found):
-        step, rank = np.nonzero((caused_s.sum(axis=1) > 0) & run.tells_arrivals)
+        step, rank = np.nonzero((caused_s.sum(axis=1) > 0) & run.has_arrivals)
         yield run.step_indexes[positions[here]][step], rank, caused_s[step, :, rank]

@@ -37,7 +37,7 @@ class RegionTable:
         self._number_of: dict[tuple[str, int, int], int] = {}
         self._base = np.zeros(1, dtype=np.int64)
         self._local = np.zeros(0, dtype=np.int64)
-        self._news = (-1, False)
+        self._known = (-1, False)
 
     @property
     def stems(self) -> list[str]:
@@ -50,10 +50,10 @@ class RegionTable:
         """
         if not n_ranks:
             return
-        news = (len(defined), others)
-        if news == self._news and len(self._base) == n_ranks + 1:
+        known = (len(defined), others)
+        if known == self._known and len(self._base) == n_ranks + 1:
             return
-        self._news = news
+        self._known = known
         defined = defined.where(defined.id <= _LARGEST_ID)
         keys = [_definition(body) for body in defined.bodies]
         met = np.unique(defined.which)

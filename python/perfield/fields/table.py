@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of fields (bridge/fields/fields.def): what each means, and how regions get their names.
 
-A field is one number per rank of the measured world, NaN where absent; the unit stands in the name.
+A field is one number per rank of the measured world, NaN where absent; the unit is in the name.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ class Field:
     "computed" or "placement" (where the rank ran). over_steps : how several steps add up: "sum", "max",
     "last", "again" (computed from their sums), "none". over_threads : likewise; "longest" and "shortest" are
     those of one thread, "process" of all. in_runs, absent : which runs have it, where it is NaN, in words.
+    In pictures, title : of its legend, "" to make one of the name. colours : "amount", which begins at 0,
+    "share" (0 to 1), "category", or "around 0", then as far as `least_end` at least. is_lasting : it is the
+    same in all steps.
     """
 
     name: str
@@ -37,6 +40,10 @@ class Field:
     over_threads: str = "process"
     in_runs: str = ""
     absent: str = ""
+    title: str = ""
+    colours: str = "amount"
+    least_end: float = 0.0
+    is_lasting: bool = False
 
     @property
     def adds_up(self) -> bool:

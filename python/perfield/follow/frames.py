@@ -173,8 +173,8 @@ class NewFrames:
         ranks = "ranks " if len(absent) > 1 else "rank "
         ranks += first_of(absent, 5)
         return (
-            f"step {self._run.told([number])['label'][0]} is shown without {ranks}, which did not close it "
-            f"within {waited:.0f} s (catalyst_patience)"
+            f"step {self._run.frame_headers([number])['label'][0]} is shown without {ranks}, which did not "
+            f"close it within {waited:.0f} s (catalyst_patience)"
         )
 
     def _closed_at_ns(self, number: int) -> int:

@@ -38,9 +38,9 @@ class Host:
         from perfield.pictures.geometry_picture import GeometryOptions
 
         self._run, self._status = run, status
-        focus, told = focus_ranks(run)
-        if told:
-            status.note(told)
+        focus, note = focus_ranks(run)
+        if note:
+            status.note(note)
         options = GeometryOptions(focus=focus)
         alone = Alone()
         self._stage = Stage(given, alone, alone, run, lambda _, words: status.note(words), options)
@@ -61,7 +61,7 @@ class Host:
         self._stage.pipelines.list_extracts()
 
     def finish(self) -> None:
-        """Completes what was written, and tells what was not shown."""
+        """Completes what was written, and says what was not shown."""
         self._stage.finish()
         if self._stage.geometry.missing:
             self._status.note(f"no geometry: {self._stage.geometry.missing}")
@@ -87,8 +87,8 @@ def follow(path: Path, wait_s: float, newest: bool, asked: dict[str, Any]) -> in
     fields = from_settings({"fields": given["fields"]}).fields
     frames = NewFrames(run, given["every"], newest, float(given["patience"]), fields=fields)
     status = Status(frames)
-    if told := not_used(run, given):
-        status.note(f"note: {told}")
+    if unused := not_used(run, given):
+        status.note(f"note: {unused}")
     try:
         lock = claim(Path(given["folder"]), None if "folder" in asked else run.path)
         host = Host(run, given, status)

@@ -71,14 +71,14 @@ class Arrays:
 
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
         value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
-        usual_peak : the largest value of all usual steps; only there if some step is unusual.
+        usual_peak : the largest value of all typical steps; only there if some step is an outlier.
         """
         described = {}
         for name, found in self._found.items():
             described[name] = {**found, "absent": name in self._absent}
-            usual = usual_peak(np.array([most for _, most in self._ends[name].values()]))
-            if usual is not None:
-                described[name]["usual_peak"] = usual
+            peak = usual_peak(np.array([most for _, most in self._ends[name].values()]))
+            if peak is not None:
+                described[name]["usual_peak"] = peak
         return described
 
     def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perfield.derived.providers import provider_classes
+from perfield.derived.providers import given_fields, provider_classes
 from perfield.fields.functions import is_of_function
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, beside_computing, cost_field, waiting_of
 from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
-OF_RUN = ("slow_share",)  # values that are the same in all steps
 SWITCHES = ("name", "level")  # arrays of the switches, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
 STEMS |= {"topology/switches": "topology_switch", "topology/collectives": "topology"}
@@ -65,7 +64,7 @@ def plan_images(
         if name == "rank":
             add("geometry", name, partition, static=len(partition) == 1)
             add("topology/ranks", name, shown, static=True)
-        elif name in OF_RUN:
+        elif name in given_fields() and given_fields()[name].is_lasting:
             add_values([name], shown, static=True)
         elif name in PARTS:
             add("topology/machine", name, shown, static=True)
@@ -96,7 +95,7 @@ def plan_images(
     for step in shown:
         add_values(pair, [step])
     for name in others:
-        # A step has few samples of a function; all steps together tell more.
+        # A step has few samples of a function; all steps together say more.
         if (
             (fields is not None and not is_of_function(name))
             or steps is not None

@@ -85,7 +85,7 @@ class Movie:
         return len(steps)
 
     def n_pictures(self, description: dict[str, Any]) -> int:
-        """How many pictures stand side by side in a frame."""
+        """How many pictures are side by side in a frame."""
         return len(self._layers(description))
 
     def join(self, frames: Sequence[str]) -> None:

@@ -12,45 +12,59 @@ from typing import Any
 
 import numpy as np
 
+from perfield.derived.providers import given_fields
+
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
 INTERVALS = (5, 4, 6)
 OUTLIER = 5.0
-# Arrays that name or place things; all others of perfield are amounts.
+# Arrays that name or place things, beside fields that say so; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
-    *("same_node", "same_package", "same_numa", "same_switch", "hops", "regime_shade", "regime"),
+    *("same_node", "same_package", "same_numa", "same_switch", "hops"),
 }
-
-SIGNED = {"phase_steps": 0.1}  # white in the middle; the least end, below which differences are noise
-SHARES = {"order_parameter", "slow_share", "regime_probability", "device_utilisation_share"}
+SHARES = {"device_utilisation_share"}
 
 
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
-    about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
-    fields; these keep their range, and so do negative amounts, except those around 0 (SIGNED).
+    about : its "range", "usual_peak" if some steps are outliers, and "unit". own : the simulation's own
+    fields; these keep their range, and so do negative amounts, except those around 0.
     """
     low, high = about["range"]
     high = about.get("usual_peak", high)
-    if name in NAMES and name not in own:
+    colours = "" if name in own else _colours(name)
+    if colours == "category":
         return None
-    if name in SIGNED and name not in own:
-        end = round_end(max(-low, about["range"][1], SIGNED[name]))
+    if colours == "around 0":
+        end = round_end(max(-low, about["range"][1], given_fields()[name].least_end))
         return -end, end
-    if name in SHARES and name not in own:
+    if colours == "share":
         return 0.0, 1.0
     if name in own or low < 0:
         return low, high
     return 0.0, round_end(high, whole=about["unit"] == "1")
 
 
-def usual_peak(peaks: np.ndarray) -> float | None:
-    """The largest value of all usual steps; None if no step is unusual.
+def is_category(name: str) -> bool:
+    """Whether an array of perfield names or places things."""
+    return _colours(name) == "category"
 
-    peaks : (n_steps,) the largest value of each. A step is unusual if its largest value exceeds OUTLIER times
-    the median over all steps. Scaled to such a step, often the first, all others would have the same colour.
+
+def _colours(name: str) -> str:
+    """As those of `Field`."""
+    if name in NAMES or name in SHARES:
+        return "category" if name in NAMES else "share"
+    return given_fields()[name].colours if name in given_fields() else "amount"
+
+
+def usual_peak(peaks: np.ndarray) -> float | None:
+    """The largest value of all typical steps; None if no step is an outlier.
+
+    peaks : (n_steps,) the largest value of each. A step is an outlier if its largest value exceeds OUTLIER
+    times the median over all steps. Scaled to such a step, often the first, all others would have the same
+    colour.
     """
     limit = OUTLIER * np.median(peaks) if len(peaks) > 2 else 0.0
     return float(peaks[peaks <= limit].max()) if 0 < limit < peaks.max() else None

@@ -207,7 +207,7 @@ def _kept(known: Collection[str], names: Iterable[str]) -> list[str]:
 
 
 def _step_times(frame: Frame) -> np.ndarray:
-    """What tells how long the ranks computed: without MPI, the time of the step."""
+    """What says how long the ranks computed: without MPI, the time of the step."""
     compute = frame.values.get(COMPUTING)
     if compute is None or not np.isfinite(compute).any():
         return frame.values["step_time_s"]

@@ -2,7 +2,7 @@
 """Writes a run as a timeline for ui.perfetto.dev: steps, calls, regions and waits of each rank.
 
 perfield keeps sums per step, not each call. So only steps have a place in time that was measured. What a step
-is made of stands on tracks of its own, as slices one after the other: their lengths are measured, their order
+is made of is on tracks of its own, as slices one after the other: their lengths are measured, their order
 is not. The names of these tracks say so.
 
 The schema is that of the Python package perfetto, which Perfetto's developers publish.
@@ -170,7 +170,7 @@ class _Timeline:
                 calls[:, names.index("io_time_s")] -= np.nan_to_num(calls[:, names.index("mpi_io_time_s")])
             counters /= run.all_fields.per_step(self._fields, here)
             yield _Steps(
-                labels=self._snapshot.told(here, "label"),
+                labels=self._snapshot.frame_headers(here, "label"),
                 begin_ns=self._ns(self._snapshot.stamps(here, "begin_s")),
                 end_ns=self._ns(self._snapshot.stamps(here, "end_s")),
                 calls=([CALLS[name] for name in names], calls),

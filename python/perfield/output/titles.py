@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from perfield.derived.providers import given_fields
 from perfield.fields.functions import is_of_function, words_of_function
 from perfield.pictures.machine_values import SUFFIXES
 
@@ -28,13 +29,6 @@ WORDS = {
     "direction": "what ranks give and get in collective operations",
     "call": "collective operations with most bytes",
     "communicator": "collective operations by communicator",
-    "phase_steps": "steps ahead of the mean rank",
-    "phase_gradient_steps": "steps to the ranks that it receives from",
-    "order_parameter": "R, 1 if all ranks are at the same point of a step",
-    "regime_shade": "regime of the step, pale where uncertain",
-    "regime": "regime of the step, 0 is the fastest",
-    "regime_probability": "probability of the regime",
-    "slow_share": "share of steps in the slow regime",
     "waited_for_time_s": "time that others waited for this rank",
     "wait_late_sender_time_s": "waiting for late senders",
     "wait_late_receiver_time_s": "waiting for late receivers",
@@ -151,8 +145,9 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
         words, unit = title(base, regions, own)
         return f"{words} {direction} rank {peer}", unit
     unit = next((unit for ending, unit in UNITS.items() if array.endswith(ending)), "")
-    if array in WORDS:
-        return WORDS[array], unit
+    words = WORDS.get(array) or (given_fields()[array].title if array in given_fields() else "")
+    if words:
+        return words, unit
     if is_of_function(array):
         return words_of_function(array), unit
     for ending, words in REGION_ENDINGS.items():

@@ -13,12 +13,12 @@ from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline 
 
 from perfield.paraview.first_look import watch
 
-# Errors whose text tells the user what to do; any other is a fault of perfield.
+# Errors whose text says what to do; any other is a fault of perfield.
 OF_USER = (OSError, ValueError, ImportError)
 
 
 def information(algorithm: Any, name: str, parameters: dict[str, Any]) -> None:
-    """Tells ParaView the times of a reader. algorithm : vtkPythonProgrammableFilter. name : of its module."""
+    """Gives ParaView the times of a reader. algorithm : vtkPythonProgrammableFilter. name : of its module."""
     about = algorithm.GetOutputInformation(0)
     about.Remove(Pipeline.TIME_STEPS())
     about.Remove(Pipeline.TIME_RANGE())
@@ -55,7 +55,7 @@ def data(algorithm: Any, name: str, parameters: dict[str, Any]) -> None:
         _complain(error)
 
 
-def tell(sentence: str) -> None:
+def warn(sentence: str) -> None:
     """Shows a note in ParaView's output window."""
     vtkOutputWindow.GetInstance().DisplayWarningText(f"perfield: {sentence}\n")
 

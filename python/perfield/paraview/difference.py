@@ -13,7 +13,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet, vtkMultiBlo
 from perfield.derived.comparing import mean_by_rank, measured, mesh_changes
 from perfield.derived.matching import check
 from perfield.output.survey import COMPUTING
-from perfield.paraview.calls import tell
+from perfield.paraview.calls import warn
 from perfield.paraview.proxies import Choice, Flag, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, known_field, mark, named_blocks, shown_in
 from perfield.pictures.blocks import attach
@@ -129,7 +129,7 @@ def _of_one(run: OpenRun, name: str, number: int, field: str) -> Side:
 def _same_step(before: OpenRun, after: OpenRun, number: int) -> int:
     """The frame of the run before whose step has the number of a frame of the run after."""
     label = after.run.frame(number).label
-    labels = before.run.told(range(len(before.run)))["label"].tolist()
+    labels = before.run.frame_headers(range(len(before.run)))["label"].tolist()
     if label not in labels:
         raise ValueError(
             f"{before.run.path.name} has no step {label}, but steps {min(labels)} to {max(labels)}; show "
@@ -149,7 +149,7 @@ def _on_mesh(
     pair = [replace(side, pieces=run.pieces) for side, run in zip(sides, (before, after))]
     compared = compared_mesh(*pair, field)
     if compared.per_cell:
-        tell(f"the runs divide the mesh differently, so {field} is shared out among the cells of a rank.")
+        warn(f"the runs divide the mesh differently, so {field} is shared out among the cells of a rank.")
     for name, piece in compared.blocks(field):
         old, new = (vtk_to_numpy(piece.GetCellData().GetArray(field + ending)) for ending in (BEFORE, AFTER))
         attach(piece, field + RATIO, ratio(old, new), "cell")
@@ -166,7 +166,7 @@ def _on_machine(before: OpenRun, after: OpenRun, sides: list[Side], field: str) 
         )
     apart = other_places(before.placement, after.placement)
     if apart:
-        tell(
+        warn(
             f"{len(apart)} of {sizes[1]} ranks sat elsewhere before; the picture shows where they sit after."
         )
     frame = compared_frame(sides[0], sides[1], field)

@@ -27,7 +27,7 @@ PROXY = Proxy(
         Choice(
             "layout",
             "Layout",
-            "How the nodes stand: as planes one behind the other, as the picture was made, or otherwise.",
+            "How nodes are arranged: as planes one behind the other, as the picture was made, or otherwise.",
             layouts.LAYOUTS,
             RING,
         ),

@@ -40,9 +40,9 @@ PROXY = Proxy(
     help="""
         Shows with whom given ranks exchange messages in each step: the pieces of these ranks and of those
         that send to them or receive from them, and a line for each of these messages. to_chosen_count and
-        to_chosen_bytes tell what a rank sends to the given ranks, from_chosen_count and from_chosen_bytes
+        to_chosen_bytes say what a rank sends to the given ranks, from_chosen_count and from_chosen_bytes
         what it receives from them; they are NaN where there is none. chosen is 1 on the given ranks. With
-        few ranks, sent_count_to_5, sent_bytes_from_5 and so on tell it for each. Behind a reader of the
+        few ranks, sent_count_to_5, sent_bytes_from_5 and so on say it for each. Behind a reader of the
         machine it shows the same there; put a filter for the layout of the nodes behind this one.""",
     inputs=("vtkCompositeDataSet", "vtkDataSet"),
     parameters=(

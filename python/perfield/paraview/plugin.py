@@ -36,7 +36,7 @@ PROGRAMMABLE = "vtkPythonProgrammableFilter"
 OUTPUTS = {"vtkPolyData": 0, "vtkMultiBlockDataSet": 13, "vtkTable": 19}  # VTK's numbers of these classes
 FILE = "perfield.xml"
 
-# What ParaView runs. What fails is told in its output window.
+# What ParaView runs. What fails is printed in its output window.
 SCRIPT = """\
 import sys
 of_perfield = {packages!r}

@@ -92,7 +92,7 @@ RUN_PATH = Text(  # of filters behind any picture
     "run",
     "Run",
     """Path of the run directory. It is needed only behind pictures that perfield render wrote, which do not
-    tell where their run is.""",
+    say where their run is.""",
     advanced=True,
 )
 

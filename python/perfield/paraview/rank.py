@@ -29,7 +29,7 @@ from perfield.run import Frame
 from perfield.text import in_bytes
 
 WORDS = "in_words"  # field data: what the rank is
-NAMED = 5  # partners that are told, of each direction
+NAMED = 5  # partners that are named, of each direction
 MOST = 1_000_000  # of the slider; a larger rank can be typed
 
 PROXY = Proxy(
@@ -87,8 +87,8 @@ def make(
 def in_words(run: OpenRun, pairs: Pairs, rank: int) -> str:
     """What a rank is, in a sentence: "rank 3, node0, core 3; sends to 4 (8 kB); receives from 2 (...)"."""
     of_ranks = places(run.run, run.placement)
-    parts = [f"rank {rank}", of_ranks["host"][rank], of_ranks["core"][rank]]
-    told = [", ".join(filter(None, parts))]
+    place = [f"rank {rank}", of_ranks["host"][rank], of_ranks["core"][rank]]
+    parts = [", ".join(filter(None, place))]
     ends = {"sends to": (pairs.source, pairs.target), "receives from": (pairs.target, pairs.source)}
     for verb, (own, other) in ends.items():
         mine = np.flatnonzero(own == rank)
@@ -96,8 +96,8 @@ def in_words(run: OpenRun, pairs: Pairs, rank: int) -> str:
         mine = mine[np.argsort(-size, kind="stable")]
         names = [f"{other[n]} ({in_bytes(pairs.values['sent_bytes'][n])})" for n in mine[:NAMED]]
         names += [f"{len(mine) - NAMED} more"] * (len(mine) > NAMED)
-        told.append(f"{verb} {', '.join(names) if names else 'none'}")
-    return "; ".join(told)
+        parts.append(f"{verb} {', '.join(names) if names else 'none'}")
+    return "; ".join(parts)
 
 
 def _on_mesh(

@@ -11,7 +11,7 @@ from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
 
 from perfield.output.survey import COMPUTING
 from perfield.output.telling import chosen_arrays, with_values_over_steps
-from perfield.paraview.calls import tell
+from perfield.paraview.calls import warn
 from perfield.paraview.proxies import Choice, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, run_at, words_in
 from perfield.pictures.blocks import MeshMissingError
@@ -91,11 +91,11 @@ def make(
 ) -> vtkMultiBlockDataSet:
     """A picture of the run at a time. file : run.json. Others: as the parameters of PROXY.
 
-    Raises RunError, StepsError, MeshError and others, whose texts tell the user what to do.
+    Raises RunError, StepsError, MeshError and others, whose texts say what to do.
     """
     opened = run_at(file)
     opened.use_mesh(mesh.strip())
-    opened.times  # noqa: B018 - a run without steps is told before a run without mesh
+    opened.times  # noqa: B018 - a run without steps is reported before a run without mesh
     number = opened.frame_at(time)
     wanted = words_in(fields)
     further = [name for name in wanted if name in opened.run.all_fields]
@@ -109,8 +109,8 @@ def make(
         raise MeshMissingError(
             f"{error} Here, name it as Mesh on disk, or choose machine as Picture."
         ) from error
-    for sentence in opened.news():
-        tell(sentence)
+    for sentence in opened.new_sentences():
+        warn(sentence)
     return mark(made, opened, number)
 
 

@@ -54,9 +54,9 @@ class OpenRun:
         self.run = cast(Run, RunView(perfield.open(path), of_one_step=True))
         self.run_id = run_id_of(self.run.info, path)
         self._mesh = ""
-        self._told_of_mesh: list[str] = []
+        self._mesh_sentences: list[str] = []
         self._scene: tuple[tuple[str, ...] | None, TopologyScene | Overview] | None = None
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
 
     @cached_property
     def times(self) -> list[float]:
@@ -71,7 +71,7 @@ class OpenRun:
     @cached_property
     def pieces(self) -> Pieces:
         """The meshes, or boxes in their place. Raises MeshMissingError if there are none."""
-        pieces, self._told_of_mesh = shown_pieces(self.run, self._mesh or None)
+        pieces, self._mesh_sentences = shown_pieces(self.run, self._mesh or None)
         return pieces
 
     def use_mesh(self, mesh: str) -> None:
@@ -99,14 +99,14 @@ class OpenRun:
             return Overview(self.placement, lines)
         return replace(scene, lines=lines)
 
-    def news(self) -> list[str]:
+    def new_sentences(self) -> list[str]:
         """Sentences on what is damaged or left out, each once."""
         left_out = getattr(self.__dict__.get("pieces"), "left_out", {})
         several = (self.run.spans > 1).any()
         means = ["Frames add up several steps: values are the mean of one."] if several else []
-        told = (*self.run.damage, *means, *left_out.values(), *self._told_of_mesh)
-        new = [text for text in told if text not in self._told]
-        self._told.update(new)
+        sentences = (*self.run.damage, *means, *left_out.values(), *self._mesh_sentences)
+        new = [text for text in sentences if text not in self._printed]
+        self._printed.update(new)
         return new
 
     def frame_at(self, time: float | None) -> int:
@@ -164,7 +164,7 @@ def shown_in(dataset: vtkDataObject, run: str = "") -> tuple[OpenRun, int]:
     """The run that a dataset, or one of its blocks, shows, and the number of its frame.
 
     run : path of the run of a dataset that names none, as those that `perfield render` wrote; their time then
-    tells the frame. Raises ValueError if the run is not known.
+    says the frame. Raises ValueError if the run is not known.
     """
     for part in (dataset, *blocks_of(dataset).values()):
         path, number = (part.GetFieldData().GetAbstractArray(name) for name in (RUN, FRAME))

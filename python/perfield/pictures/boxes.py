@@ -90,7 +90,7 @@ def boxes_by_grid(run: AnyRun) -> Boxes:
     notes = _without(run, members, "got no place in that grid")
     if len(grid.dims) > 3:
         notes.append(
-            f"The grid has {len(grid.dims)} axes: ranks that differ in another than the first three stand in "
+            f"The grid has {len(grid.dims)} axes: ranks that differ in another than the first three are in "
             "blocks beside one another."
         )
     return Boxes(way, place, size.tolist(), notes)

@@ -19,6 +19,7 @@ from perfield.pictures.mesh_files import (
     newest_time,
     piece_files,
     pieces_of,
+    pieces_of_exodus,
     time_if_other,
 )
 
@@ -126,8 +127,8 @@ def pieces_by_time(path: Path) -> dict[float | None, list[Path]]:
     Raises MeshMissingError if they cannot be listed.
     """
     try:
-        if spread := SPREAD.fullmatch(path.name):
-            return {None: _spread(path.parent, spread[1], spread[2])}
+        if SPREAD.fullmatch(path.name):
+            return {None: _spread(path)}
         if path.suffix.lower() == ".pvd":
             return _by_time(path)
         return {None: piece_files(path)}
@@ -153,17 +154,14 @@ def _by_time(path: Path) -> dict[float | None, list[Path]]:
     return found
 
 
-def _spread(folder: Path, whole: str, count: str) -> list[Path]:
-    """The pieces of Exodus of one file, of which there must be so many. count : may have zeros before it."""
-    found = {}
-    for path in folder.iterdir():
-        name = SPREAD.fullmatch(path.name)
-        if name and name[1] == whole and int(name[2]) == int(count):
-            found[int(name[3])] = path
-    missing = sorted(set(range(int(count))) - set(found))
-    if missing:
+def _spread(path: Path) -> list[Path]:
+    """All pieces of Exodus of the file that this piece is of, in their order."""
+    whole, count, _ = SPREAD.fullmatch(path.name).groups()
+    found = pieces_of_exodus(path)
+    missing = next((number for number in range(int(count)) if number not in found), None)
+    if missing is not None:
         raise MeshMissingError(
-            f"{folder / whole}.{count}.* has {len(found)} of {int(count)} pieces; number {missing[0]} is "
+            f"{path.parent / whole}.{count}.* has {len(found)} of {int(count)} pieces; number {missing} is "
             "missing. Copy all of them into one folder."
         )
     return [found[number] for number in range(int(count))]

@@ -31,7 +31,7 @@ from vtkmodules.vtkIOXML import (
 from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.pictures import meshio_files
 from perfield.pictures.blocks import MeshMissingError
-from perfield.pictures.tried_apart import tried_apart
+from perfield.pictures.tried_apart import ENSIGHT, tried_apart
 from perfield.pictures.unpacked_size import check_legacy_counts, check_unpacked_size
 
 if TYPE_CHECKING:
@@ -103,6 +103,32 @@ class MeshFile:
                 "damaged, is still being written, or is not what its name says. Write it again, or convert "
                 "it to .vtu with inline data."
             ) from ValueError(reason)
+
+
+def read_each(paths: list[str], all_times: bool) -> Iterator[str]:
+    """Reads mesh files, each at all its times or the last; yields the path of each that was read.
+
+    `tried_apart` calls this in a child. Raises ValueError with what the library says.
+    """
+    for path in paths:
+        try:
+            file = MeshFile(Path(path))
+            for time in (file.times if all_times else file.times[-1:]) or [None]:
+                file.datasets(time)
+        except MeshMissingError as error:
+            raise ValueError(str(error.__cause__ or error)) from error
+        yield path
+
+
+def pieces_of_exodus(path: Path) -> dict[int, Path]:
+    """By number, the pieces of the same mesh in the folder of a piece; none of another file."""
+    own = SPREAD.fullmatch(path.name)
+    found = {}
+    for other in path.parent.iterdir() if own else ():
+        name = SPREAD.fullmatch(other.name)
+        if name and name[1] == own[1] and int(name[2]) == int(own[2]):
+            found[int(name[3])] = other
+    return found
 
 
 def format_for(path: Path) -> Callable[[Path], Any] | None:
@@ -253,6 +279,7 @@ def _legacy(path: Path) -> _ByReader:
 def _ensight(path: Path) -> _ByReader:
     from vtkmodules.vtkIOEnSight import vtkGenericEnSightReader
 
+    tried_apart(path)
     reader = vtkGenericEnSightReader()
     reader.SetCaseFileName(os.fsencode(path))
     return _ByReader(reader)
@@ -262,7 +289,7 @@ def _exodus(path: Path) -> _ByReader:
     with path.open("rb") as file:
         if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
             raise ValueError("it is no file of netCDF")
-    tried_apart(path)
+    tried_apart(path, lambda: pieces_of_exodus(path).values())
     reader = _named("vtkIOExodus", "vtkExodusIIReader", path)
     reader.SetGenerateObjectIdCellArray(0)
     reader.UpdateInformation()
@@ -304,8 +331,7 @@ FORMATS: dict[str, Callable[[Path], Any]] = {
     **dict.fromkeys(READERS, _xml),
     **dict.fromkeys(PARALLEL, _Parallel),
     ".pvd": _Collection,
-    ".case": _ensight,
-    ".encas": _ensight,
+    **dict.fromkeys(ENSIGHT, _ensight),
     **dict.fromkeys(EXODUS, _exodus),
     ".cgns": _cgns,
     ".xdmf": _xdmf,

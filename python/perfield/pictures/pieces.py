@@ -184,7 +184,7 @@ def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
 
 
 def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> Pieces:
-    """The pieces that a file lists, else those that an array in it tells. Raises MeshMissingError."""
+    """The pieces that a file lists, else those that an array in it says. Raises MeshMissingError."""
     if not rank_array and is_of_pieces(path, n_ranks):
         pieces = FilePieces(path, n_ranks)
         pieces.check()

@@ -152,7 +152,7 @@ class TopologyPicture:
         short stub per rank: the rank is the source, target is -3 and inside_node 2. Only the heaviest lines
         are there; in_words in the field data says what the others carry. messages_not_drawn in the field
         data holds count and bytes of messages with a rank that has no place. The point array radius is how
-        thick a line is, in rows. hops, same_node, same_package, same_numa and same_switch tell what a message
+        thick a line is, in rows. hops, same_node, same_package, same_numa and same_switch say what a message
         passes, as `ways_of` does.
     labels : the names of the rows and the numbers of the ranks, as letters.
     switches : a cell per switch between the nodes: name (a number; `name_names` in the field data explains

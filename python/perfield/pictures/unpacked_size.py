@@ -12,12 +12,11 @@ import math
 import re
 from pathlib import Path
 
+from perfield.bounded_child import LARGEST_RATIO, MOST_UNPACKED
 from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.text import in_bytes
 
 MOST_FILE = 256 << 20  # bytes of a file that is looked at: a larger one costs its owner something
-MOST_UNPACKED = 1 << 30  # bytes that any such file may unpack to,
-LARGEST_RATIO = 50  # and more only at this rate
 _HEAD = re.compile(rb"<VTKFile\b[^>]*>")
 _ARRAY = re.compile(rb"<(?:DataArray|Array)\b[^>]*>")
 _SECTION = re.compile(

@@ -32,7 +32,7 @@ _LETTER = 6.2  # points
 
 
 class _Node:
-    """A frame on top of others: seconds of the two ranks that are shown, and what stands on it."""
+    """A frame on top of others: seconds of the two ranks that are shown, and what is on it."""
 
     def __init__(self, frame: Frame | None) -> None:
         self.frame = frame

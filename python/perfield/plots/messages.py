@@ -37,7 +37,7 @@ def message_matrix(
 
     run : an open run. steps, axes, source : as `perfield.plots` says. Pairs without messages are white. More
     than 1,024 ranks are joined: a cell adds up the messages of some ranks to some others. Messages with
-    unknown peers are no cell; the line below the title tells their bytes.
+    unknown peers are no cell; the line below the title states their bytes.
     Raises PlotError if no rank sent a byte to a known rank.
     """
     positions = frames_of(run, steps)

@@ -43,7 +43,7 @@ def imbalance(run: Run, steps: Steps = None, axes: Axes | None = None, source: S
     numbers, counted = step_numbers(run, positions)
     numbers, shown, joined = _joined(numbers, ratio)
     axes.plot(numbers, shown, color=PALETTE[0], linewidth=1.5, **_marker(numbers))
-    usual = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else np.nan
+    median = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else np.nan
     saved = source.saved_s(positions)
     share = saved / max(source.elapsed_s(positions), 1e-300)
     axes.axhline(1.0, color="0.6", linewidth=1)
@@ -55,7 +55,7 @@ def imbalance(run: Run, steps: Steps = None, axes: Axes | None = None, source: S
     whole_numbers(axes.xaxis)
     head(
         axes,
-        f"Imbalance of compute time: median {usual:.2f}; "
+        f"Imbalance of compute time: median {median:.2f}; "
         f"balancing would save at most {in_seconds(saved)} ({in_percent(share)})",
         about_run(run, positions) + (f"; each point: the largest of {joined} steps" if joined > 1 else ""),
     )

@@ -143,6 +143,6 @@ def _scale(cells: np.ndarray) -> tuple[float, float, float]:
     peaks = peaks[np.isfinite(peaks)]
     limit = OUTLIER * float(np.median(peaks))
     most = float(peaks.max())
-    usual = float(peaks[peaks <= limit].max()) if len(peaks) > 2 and 0 < limit < most else most
+    typical = float(peaks[peaks <= limit].max()) if len(peaks) > 2 and 0 < limit < most else most
     low = min(0.0, float(finite.min()))
-    return low, round_end(usual) if usual > low else low + 1.0, most
+    return low, round_end(typical) if typical > low else low + 1.0, most

@@ -41,7 +41,7 @@ def region_bars(
     and files. The region whose balancing would save most comes first; the first bar is the whole step.
 
     run : an open run. steps, axes, source : as `perfield.plots` says. At most 14 regions are shown. Times
-    include the regions inside a region, so bars may overlap in time. Behind each bar stand the imbalance of
+    include the regions inside a region, so bars may overlap in time. Behind each bar are the imbalance of
     its compute time and what balancing it would save over all shown steps.
     """
     positions = frames_of(run, steps)

@@ -29,7 +29,7 @@ IDEAL = {"color": "0.55", "linestyle": "--", "linewidth": 1.5}
 def scaling(runs: Sequence[Run], kind: str | None = None) -> Figure:
     """Draws how a program scales, from open runs on different numbers of ranks: four plots in a new Figure.
 
-    kind : "strong" or "weak"; None: as the size of the problem tells. The plots are those of `draw`. Raises
+    kind : "strong" or "weak"; None: by the size of the problem. The plots are those of `draw`. Raises
     ScalingError (perfield.analysis.scaling_laws), which says why these runs cannot be compared.
     """
     return draw(scaling_of(runs, kind))

@@ -132,7 +132,7 @@ def step_numbers(run: Run, positions: np.ndarray) -> tuple[np.ndarray, str]:
     """A number for each frame, and what it is: the program's own number of the step where it counts them one
     by one, else the number of the step's closing."""
     indexes = run.step_indexes[positions]
-    ends = run.told([positions[0], positions[-1]])["label"].tolist()
+    ends = run.frame_headers([positions[0], positions[-1]])["label"].tolist()
     if len(run) and run.frame(int(positions[0])).kind == "whole":
         return indexes, "the whole run"
     if ends[1] - ends[0] == indexes[-1] - indexes[0]:

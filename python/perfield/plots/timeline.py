@@ -159,10 +159,10 @@ class _Shown:
 
     def long(self) -> list[_Wait]:
         """The waits that have arrows, the longest first."""
-        told = self.states[(self.states["exactness"] != UNCERTAIN) & (self.states["cause"] >= 0)]
-        told = told[(told["time_ns"] * 1e-9 >= LEAST * self.seconds) & (told["cause_event"] >= 0)]
+        certain = self.states[(self.states["exactness"] != UNCERTAIN) & (self.states["cause"] >= 0)]
+        certain = certain[(certain["time_ns"] * 1e-9 >= LEAST * self.seconds) & (certain["cause_event"] >= 0)]
         waits = []
-        for state in told[:MOST_ARROWS]:
+        for state in certain[:MOST_ARROWS]:
             event, late = (self.found.events[state[name]] for name in ("event", "cause_event"))
             begin = float(self.since(event["wait_begin"]))
             kind = KINDS[state["kind"]]

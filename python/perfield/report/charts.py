@@ -95,7 +95,7 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             "region_bars",
             (("region_bars", ""),),
             "Bars: where the time of a step goes in each region, divided into computing, MPI and files.",
-            "Green is computing. Each other colour is a kind of MPI call, or files. Behind a bar stands what "
+            "Green is computing. Each other colour is a kind of MPI call, or files. Behind a bar is what "
             "balancing the region would save at most. Times include regions inside.",
         )
 
@@ -165,9 +165,9 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     if known(PAIR[0]):
         yield imbalance
     kinds = ("heat_map", "mesh", "machine")  # only one field is drawn on the mesh, and one on the machine
-    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind in kinds)
+    named = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind in kinds)
     first = PAIR[0] if known(PAIR[0]) else "step_time_s"
-    more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
+    more = [field for field in named if field not in (first, *PAIR, "") and known(field)]
     for field in [first, *more[:MOST_FIELDS]]:
         yield lambda field=field: heat_map(field)
     for place, read in report.studied.items():

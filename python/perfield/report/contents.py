@@ -114,11 +114,11 @@ class Report:
     def notes(self) -> tuple[str, ...]:
         """Sentences that limit what the report says: injected latencies, damage, a run that goes on, ..."""
         injected = sentence(self.run.info.get("injected"))
-        told = (
+        note = (
             f"{injected[:1].upper()}{injected[1:]}. All times contain them; they are not the machine's own."
         )
         notes = of_observed.notes(self.run, self.observed, dict(self.lines))
-        return (*([told] if injected else []), *notes, *filter(None, [self.without_neighbours]))
+        return (*([note] if injected else []), *notes, *filter(None, [self.without_neighbours]))
 
     @property
     def questions_without_findings(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class Report:
 
     @cached_property
     def places(self) -> tuple[dict[str, str], ...]:
-        """Rows that tell where ranks sat (`perfield.topology.places`); ranks that sit alike share one."""
+        """Rows that say where ranks sat (`perfield.topology.places`); ranks that sit alike share one."""
         return tuple(of_observed.joined_places(self.placement))
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A report as JSON, and its numbers by name, on which conditions are put. facts.schema.json describes it."""
+"""A report as JSON, and its numbers by name, on which conditions are put. `schema` describes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perfield.studies import given, loaded
 from perfield.text.as_json import plain
 
 VERSION = 2  # of the layout; larger where a name vanishes or changes its meaning
-SCHEMA = Path(__file__).with_name("facts.schema.json")
+SCHEMA = "facts.schema.json"  # beside this file; each study has one for its part
 REGION_NUMBERS = {  # of tables.regions -> name after the region's
     "imbalance": "imbalance",
     "mean_time_s": "time_s",
@@ -92,6 +92,16 @@ def facts(report: Report) -> dict[str, Any]:
     )
 
 
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what `facts` returns, with the parts of the studies."""
+    whole = json.loads(Path(__file__).with_name(SCHEMA).read_text(encoding="utf-8"))
+    for name, place in given("REPORT").items():
+        part = Path(loaded(place).__file__).with_name(SCHEMA)
+        whole["properties"][name] = json.loads(part.read_text(encoding="utf-8"))
+        whole["required"].append(name)
+    return whole
+
+
 def as_json(report: Report) -> str:
     """The report as a JSON text: a line for each item of a list, and for each other value."""
     return "{\n" + ",\n".join(f"{json.dumps(k)}: {_lines(v)}" for k, v in facts(report).items()) + "\n}\n"
@@ -102,28 +112,28 @@ def numbers(report: Report) -> dict[str, float]:
 
     A finding of a kind that was looked for in vain has the number 0; it is NaN if nobody could look.
     """
-    told = {**_of_run(report), **{name: report.shares.get(key, math.nan) for key, name in SHARES.items()}}
+    found = {**_of_run(report), **{name: report.shares.get(key, math.nan) for key, name in SHARES.items()}}
     for row in report.regions:
         for column, name in REGION_NUMBERS.items():
             value = math.nan if row[column] is None else float(row[column])
             for region in dict.fromkeys((row["field"], row["name"])):
-                told[f"{region}.{name}"] = value
-    told.update(_of_findings(report))
-    return told
+                found[f"{region}.{name}"] = value
+    found.update(_of_findings(report))
+    return found
 
 
 def field_numbers(report: Report, names: Iterable[str]) -> dict[str, float]:
     """Numbers of fields that some of these names ask for: FIELD, its mean per step and rank, and FIELD.max,
     that of the rank with the largest. NaN where the field is absent in all steps of the report."""
-    run, told = report.run, {}
+    run, found = report.run, {}
     positions = np.flatnonzero(np.isin(run.step_indexes, report.observed.index))
     for name in dict.fromkeys(name.removesuffix(LARGEST) for name in names):
         if name in run.all_fields:
             of_ranks = mean_by_rank(run, name, positions)
             seen = of_ranks[np.isfinite(of_ranks)]
-            told[name] = float(seen.mean()) if len(seen) else math.nan
-            told[f"{name}{LARGEST}"] = float(seen.max()) if len(seen) else math.nan
-    return told
+            found[name] = float(seen.mean()) if len(seen) else math.nan
+            found[f"{name}{LARGEST}"] = float(seen.max()) if len(seen) else math.nan
+    return found
 
 
 def _of_run(report: Report) -> dict[str, float]:

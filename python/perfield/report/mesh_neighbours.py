@@ -26,7 +26,7 @@ def mesh_neighbours(run: Run) -> tuple[np.ndarray | None, str]:
 
 
 def with_cells(observed: Observed, run: Run) -> Observed:
-    """With the numbers of cells of a mesh that the program wrote, where the run does not tell them itself and
+    """With the numbers of cells of a mesh that the program wrote, where the run does not have them itself and
     they are the same at its begin and its end."""
     if observed.has("cells") or not len(run):
         return observed

@@ -155,29 +155,29 @@ def slowest_steps(observed: Observed) -> tuple[SlowStep, ...]:
 
 def traffic(observed: Observed, placement: Placement) -> Traffic:
     """Adds up all messages."""
-    told, known = observed.messages, observed.known_messages
+    rows, known = observed.messages, observed.known_messages
     source, target = (placement.node_id[known[end]] for end in ("source", "target"))
     placed = (source >= 0) & (target >= 0)
     inside, between = (
         int(known["bytes"][placed & chosen].sum()) for chosen in (source == target, source != target)
     )
     return Traffic(
-        n_messages=int(told["count"].sum()),
-        n_empty=int(told["empty"].sum()),
+        n_messages=int(rows["count"].sum()),
+        n_empty=int(rows["empty"].sum()),
         n_pairs=len(known),
         inside_bytes=inside,
         between_bytes=between,
-        unknown_bytes=int(told["bytes"].sum()) - inside - between,
+        unknown_bytes=int(rows["bytes"].sum()) - inside - between,
     )
 
 
 def heaviest_pairs(observed: Observed, placement: Placement) -> tuple[HeavyPair, ...]:
     """The pairs of known ranks that exchanged most bytes."""
-    told = observed.known_messages
-    order = np.argsort(-told["bytes"].astype(np.int64), kind="stable")[:MOST_ROWS]
+    rows = observed.known_messages
+    order = np.argsort(-rows["bytes"].astype(np.int64), kind="stable")[:MOST_ROWS]
     return tuple(
         HeavyPair(*row, where=_where(placement, row[0], row[1]))
-        for row in told[order][["source", "target", "count", "bytes", "empty"]].tolist()
+        for row in rows[order][["source", "target", "count", "bytes", "empty"]].tolist()
     )
 
 

@@ -30,7 +30,7 @@ WORDS = {  # what is seen, and what to look for
     ),
     "machine": (
         "The machine, with {} of each rank and the messages between ranks.",
-        "The machine: each plane is a node with its packages, cores and PUs. Below stand the ranks that ran "
+        "The machine: each plane is a node with its packages, cores and PUs. Below are the ranks that ran "
         "there, coloured by what they measured, and the heaviest messages.",
     ),
 }
@@ -64,9 +64,9 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     fields = list(dict.fromkeys([*(picture.field for picture in wanted.values()), COMPUTING, "rank"]))
     geometry = None
     try:
-        pieces, told = shown_pieces(run)
+        pieces, of_mesh = shown_pieces(run)
         geometry = GeometryOptions(pieces, "point", fields)
-        notes += told
+        notes += of_mesh
     except MeshMissingError as error:
         notes.append(f"There is no picture of the mesh: {error}")
     scene = topology_scene(run, report.placement, statistics=[])
@@ -113,7 +113,7 @@ def _survey(report: Report, kinds: StepKinds) -> Survey:
             columns[name][:, observed.ranks] = observed.of(name)
     is_output = np.zeros(len(run), bool)
     is_output[positions] = kinds.is_output[observed.row]
-    labels = run.told(range(len(run)))["label"]
+    labels = run.frame_headers(range(len(run)))["label"]
     return Survey(
         StepKinds(is_output, position(kinds.typical), position(kinds.slowest)),
         [row["field"] for row in report.regions],

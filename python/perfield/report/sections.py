@@ -41,7 +41,7 @@ KINDS_OF_TIME = {  # of Report.shares -> words
 @dataclass(frozen=True)
 class Section:
     """A section. name : for links. words : paragraphs before the images and tables. images : beginnings of
-    the names of images that stand here."""
+    the names of images that are here."""
 
     name: str
     title: str
@@ -189,8 +189,8 @@ def _efficiency(report: Report) -> Section:
         note += "; communication = serialisation x transfer, which only logged steps show"
     if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
         note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
-    told = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
-    return Section("efficiency", "Efficiency", told, tables=(Table(headings, tuple(rows), note),))
+    words = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
+    return Section("efficiency", "Efficiency", words, tables=(Table(headings, tuple(rows), note),))
 
 
 def _regions(report: Report) -> Section:

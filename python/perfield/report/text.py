@@ -18,7 +18,7 @@ WIDTH = 100  # characters of a line of words
 def findings_as_text(report: Report, most: int | None = None) -> str:
     """The findings, numbered, the one that costs most first; or that there are none.
 
-    most : how many are told; None: all.
+    most : how many are printed; None: all.
     """
     lines = []
     for number, finding in enumerate(report.findings[:most], 1):

@@ -14,7 +14,7 @@ from perfield.analysis.observed import Observed
 from perfield.report.contents import Report
 from perfield.serve import PORT
 
-ADDRESS = f"http://localhost:{PORT}/"  # where `perfield serve` shows a run unless it is told another port
+ADDRESS = f"http://localhost:{PORT}/"  # where `perfield serve` shows a run unless another port is given
 
 
 @dataclass(frozen=True)

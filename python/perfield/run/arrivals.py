@@ -33,7 +33,7 @@ def read_arrivals(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
     ]
     clocks = run.stamps.shift_and_drift(np.arange(run.n_ranks))
     events = _bridge.read_arrivals(entries, list(run.logs_by_file(positions)), *clocks)
-    _tell(events, np.flatnonzero(events["kind"] == COLLECTIVE), run.communicators)
+    _add_sizes(events, np.flatnonzero(events["kind"] == COLLECTIVE), run.communicators)
     return events
 
 
@@ -42,13 +42,13 @@ def in_order(events: np.ndarray) -> np.ndarray:
     return events[np.lexsort((events["begun"], events["rank"], events["step"]))]
 
 
-def _tell(events: np.ndarray, which: np.ndarray, told: list[Communicator]) -> None:
+def _add_sizes(events: np.ndarray, which: np.ndarray, communicators: list[Communicator]) -> None:
     """Gives collective events the sizes of their communicators, and takes away names that are no names."""
     names, of_name = np.unique(events["channel"][which], return_inverse=True)
     if not len(names):
         return
-    size_of = {one.name: one.size for one in told if one.size > 1}  # nobody waits in one of a single rank
-    clash = {one.name for one in told if one.clash}
+    size_of = {one.name: one.size for one in communicators if one.size > 1}  # in others nobody waits
+    clash = {one.name for one in communicators if one.clash}
     clashing = np.array([name in clash for name in names.tolist()], dtype=bool)
     sizes = np.array([size_of.get(name, 0) for name in names.tolist()], dtype=np.uint32)
     events["size"][which] = np.where(clashing, 0, sizes)[of_name]

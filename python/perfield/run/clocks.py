@@ -249,7 +249,7 @@ def _by_realtime(entry: Mapping[str, Any], home: Mapping[str, Any]) -> _NodeCloc
 
 
 def _node(entry: Mapping[str, Any] | None) -> str | None:
-    """What tells a node's clock from others. Ranks of one boot share CLOCK_MONOTONIC; those whose time
+    """What distinguishes a node's clock. Ranks of one boot share CLOCK_MONOTONIC; those whose time
     namespace shifts it by an unknown time have a clock of their own."""
     if entry is None:
         return None

@@ -56,7 +56,7 @@ class Communicator:
 
     @property
     def coordinates(self) -> np.ndarray:
-        """Where the members of a Cartesian one stand, int (n, n_dims): MPI counts row-major (MPI 3.1, 7)."""
+        """Coordinates of the members, if Cartesian, int (n, n_dims): MPI counts row-major (MPI 3.1, 7)."""
         return np.stack(np.unravel_index(self.places, self.dims), axis=1)
 
     @property
@@ -65,7 +65,7 @@ class Communicator:
         return self.label or f"ranks {_listed(np.sort(self.members))}"
 
 
-class _Told(NamedTuple):
+class _Description(NamedTuple):
     """What one rank says of a communicator."""
 
     place: int
@@ -82,13 +82,14 @@ def communicators_of(described: Iterable[tuple[int, int, dict]]) -> list[Communi
 
     described : (name, world rank, body) of the entries.
     """
-    told: dict[int, list[_Told]] = {}
+    of_name: dict[int, list[_Description]] = {}
     for name, rank, body in described:
         size, place = (body.get(what, -1) for what in ("size", "rank"))
         if 0 < name < 1 << 32 and rank >= 0 and 0 <= place < size <= _MOST_MEMBERS:
             label, used = body.get("label", ""), body.get("used", True)
-            told.setdefault(name, []).append(_Told(place, rank, size, label, *_grid(body, size), used))
-    return [_joined(name, rows) for name, rows in told.items()]
+            one = _Description(place, rank, size, label, *_grid(body, size), used)
+            of_name.setdefault(name, []).append(one)
+    return [_joined(name, rows) for name, rows in of_name.items()]
 
 
 def largest_first(communicators: Iterable[Communicator]) -> list[Communicator]:
@@ -104,7 +105,7 @@ def _grid(body: dict, size: int) -> tuple[tuple[int, ...], tuple[bool, ...]]:
     return tuple(dims), tuple(map(bool, periodic))
 
 
-def _joined(name: int, rows: list[_Told]) -> Communicator:
+def _joined(name: int, rows: list[_Description]) -> Communicator:
     """A communicator from what its ranks say."""
     used = any(row.used for row in rows)
     rows = sorted(set(rows))

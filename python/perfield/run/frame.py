@@ -71,7 +71,7 @@ class Frame:
         """Collective operations, structured: `rank communicator call count bytes_out bytes_in`.
 
         communicator : its name, as in `run.communicators`; 0 where the rank does not know it. Bytes are those
-        that the rank gives and gets. None if the run does not tell. Read when it
+        that the rank gives and gets. None if the run does not say. Read when it
         is first asked for.
         """
         table = self.read_collectives() if self.read_collectives is not None else None

@@ -57,8 +57,8 @@ class Path:
     def words(self, names: dict[str, str]) -> str:
         """solve < pEqn < main loop. names : what prefixes of fields are called in words."""
         around = [OTHER_PATHS] if self.is_other else []
-        told = [names.get(stem, stem) for stem in reversed(self.regions)]
-        return INSIDE.join(told + around)
+        words = [names.get(stem, stem) for stem in reversed(self.regions)]
+        return INSIDE.join(words + around)
 
 
 class Paths:
@@ -127,8 +127,8 @@ class Paths:
         return number
 
     def _resolved(self, rank: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Keys of ranks' own numbers, sorted, and the paths that they mean. Level by level: a rank tells the
-        path around a path first."""
+        """Keys of ranks' own numbers, sorted, and the paths that they mean. Level by level: a rank defines
+        the path around a path first."""
         order = np.argsort(_key(rank, rows["path"]), kind="stable")
         rank, rows = rank[order], rows[order]
         keys, outer_keys = _key(rank, rows["path"]), _key(rank, rows["outer"])
@@ -195,29 +195,29 @@ def _of_entries(
     read: dict[str, np.ndarray], paths: Paths, steps: np.ndarray, ranks: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Rows of the entries' paths, then those of regions that have all on one path."""
-    told, entry = read["paths"], entry_of(read, "path")
-    empty = (told["count"] == 0) & (told["inclusive_sum_ns"] == 0) & (told["self_sum_ns"] == 0)
-    empty &= (told["mpi_ns"] == 0) & (told["file_ns"] == 0)
+    rows, entry = read["paths"], entry_of(read, "path")
+    empty = (rows["count"] == 0) & (rows["inclusive_sum_ns"] == 0) & (rows["self_sum_ns"] == 0)
+    empty &= (rows["mpi_ns"] == 0) & (rows["file_ns"] == 0)
     number = np.where(
-        told["path"] > 0,
-        paths.of(ranks[entry], told["path"]),
+        rows["path"] > 0,
+        paths.of(ranks[entry], rows["path"]),
         NO_PATH,
     )
     unknown = number == NO_PATH  # without room in the table, or the definition is lost
-    number[unknown] = paths.others(ranks[entry[unknown]], told["region"][unknown].astype(np.int64))
-    part = np.zeros(len(told), ROWS)
+    number[unknown] = paths.others(ranks[entry[unknown]], rows["region"][unknown].astype(np.int64))
+    part = np.zeros(len(rows), ROWS)
     part["step"], part["rank"], part["path"] = steps[entry], ranks[entry], number
-    part["count"] = told["count"]
+    part["count"] = rows["count"]
     for name, column in zip(
         VALUES[1:], ("inclusive_sum_ns", "inclusive_max_ns", "self_sum_ns", "mpi_ns", "file_ns")
     ):
-        part[name] = told[column] * 1e-9
+        part[name] = rows[column] * 1e-9
     yield part[~empty]
 
     own, of = read["regions"], entry_of(read, "region")
     keys = _key(of, own["id"])
-    divided = np.isin(keys, _key(entry, told["region"])[~empty])
-    alone = dict(zip(_key(entry, told["region"])[empty].tolist(), number[empty].tolist()))
+    divided = np.isin(keys, _key(entry, rows["region"])[~empty])
+    alone = dict(zip(_key(entry, rows["region"])[empty].tolist(), number[empty].tolist()))
     path = np.array([alone.get(key, NO_PATH) for key in keys.tolist()], np.int64)
     rest = (path == NO_PATH) & ~divided
     path[rest] = paths.outside(ranks[of[rest]], own["id"][rest].astype(np.int64))

@@ -40,7 +40,7 @@ from perfield.run.streams import Places, Streams
 from perfield.run.tables import call_rows
 
 _ENTRIES_AT_ONCE = 1 << 15
-_TOLD = np.dtype([("label", "i8"), ("time", "f8"), ("span", "u4")])
+_HEADER = np.dtype([("label", "i8"), ("time", "f8"), ("span", "u4")])
 
 
 class RunDirectory:
@@ -54,7 +54,7 @@ class RunDirectory:
 
     It joins the streams (`streams`: all entries), the ranks (`Ranks`), the frames (`FrameIndex`), the meshes
     (`meshes`), the clocks (`stamps`) and the names and values of fields (`columns`, which `refresh`
-    replaces). tells_arrivals : (n_ranks,) bool, whether a rank has stamps of its messages; those of one
+    replaces). has_arrivals : (n_ranks,) bool, whether a rank has stamps of its messages; those of one
     without MPI do not. is_whole : the run ended without closing a step, and is one frame.
     """
 
@@ -406,23 +406,23 @@ class RunDirectory:
                 places = self.streams.places[here[whole]]
                 yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
-    def told(self, positions: Sequence[int]) -> np.ndarray:
+    def frame_headers(self, positions: Sequence[int]) -> np.ndarray:
         """`label`, `time` and `span` of frames, structured (n_positions,): of the lowest rank's undamaged
         entries, (0, NaN, 1) without any."""
-        told = np.full(len(positions), np.array((0, np.nan, 1), _TOLD))
+        headers = np.full(len(positions), np.array((0, np.nan, 1), _HEADER))
         ranks, left = self.streams.places["rank"], np.arange(len(positions))
         parts = [self._frames.of(position) for position in positions]
         while len(left):  # again with the next rank, where entries are damaged
             lowest = [part[ranks[part] == ranks[part].min(initial=1 << 30)] for part in parts]
             places = self.streams.places_of(lowest)
             entries = self.columns.read_tables(places, [], with_tables=False)["entries"]
-            for name in _TOLD.names:
-                told[name][left[entries["step"]]] = entries["fixed"][name]
+            for name in _HEADER.names:
+                headers[name][left[entries["step"]]] = entries["fixed"][name]
             again = [at for at, part in enumerate(parts) if len(lowest[at]) < len(part)]
             again = np.setdiff1d(again, entries["step"]).astype(np.int64)
             parts = [np.setdiff1d(parts[at], lowest[at]) for at in again]
             left = left[again]
-        return told
+        return headers
 
     def snapshot(self) -> RunDirectory:
         """A copy of the run that later refreshes do not change; it shares all data read so far."""
@@ -470,8 +470,8 @@ class RunDirectory:
         self._clock_errors_ns: np.ndarray | None = None  # until somebody asks
         self._communicators: list[Communicator] | None = None  # likewise
         self._paths: Paths | None = None  # likewise
-        told = streams.places["rank"][streams.of_type("communicator")]
-        self.tells_arrivals = np.isin(np.arange(len(ranks)), told)
+        with_arrivals = streams.places["rank"][streams.of_type("communicator")]
+        self.has_arrivals = np.isin(np.arange(len(ranks)), with_arrivals)
         logs = ranks.since_restart(ranks.rows("events"))
         self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]
         self._log_steps = streams.places["index"][self._logs].astype(np.int64)

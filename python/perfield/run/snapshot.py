@@ -61,13 +61,13 @@ class Snapshot:
             chosen = positions[begin : begin + size]
             yield chosen, self.run.values(names, chosen)
 
-    def told(self, positions: np.ndarray, name: str) -> np.ndarray:
+    def frame_headers(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions,): "label" or "time" of these steps, from the lowest rank, "span", or "uneven"."""
         if name == "span":
             return self.run.spans[positions]
         if name == "uneven":
             return self.run.read(positions)["uneven"]
-        return self.run.told(positions)[name]
+        return self.run.frame_headers(positions)[name]
 
     def stamps(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions, n_ranks): "begin_s" or "end_s" of the ranks' steps on the common clock, or

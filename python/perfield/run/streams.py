@@ -293,7 +293,7 @@ class Streams(Rows):
         return sentences
 
     def _keys(self, rows: np.ndarray) -> list[int]:
-        """What tells entries from all others of these files, for ever."""
+        """What distinguishes entries from all others of these files, for ever."""
         return (self.file[rows] << _OFFSET_BITS | self.places["offset"][rows].astype(np.int64)).tolist()
 
 

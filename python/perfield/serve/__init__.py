@@ -3,7 +3,7 @@
 
 `server` speaks HTTP, `security` says who is let in, and `routes` is the table of requests. Other modules make
 the answers: `about` the run in words, `values` fields of ranks, `surface` the mesh, `machine` the picture of
-the machine, `messages` who sends to whom, `one_rank` what a pick tells. `followed` keeps the run up to date.
+the machine, `messages` who sends to whom, `one_rank` what a pick shows. `followed` keeps the run up to date.
 
 The page is static and draws with vtk.js in the browser, so the server sends numbers and renders nothing.
 """

@@ -6,7 +6,7 @@
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
-     "scale", "computed"}],   computed: only when it is asked for; /api/heat tells its range and scale
+     "scale", "computed"}],   computed: only when it is asked for; /api/heat gives its range and scale
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..]} or {"reason": sentence},
@@ -27,7 +27,7 @@ import numpy as np
 from perfield.catalyst_scripts import palette
 from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
-from perfield.output.scales import NAMES, round_end
+from perfield.output.scales import is_category, round_end
 from perfield.output.survey import COMPUTING
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
@@ -138,7 +138,7 @@ def _reach_devices(view: View, arrays: Mapping[str, dict[str, Any]]) -> None:
 
 def _group(name: str, source: str, unit: str) -> str:
     """What a field that belongs to no region is about."""
-    if name in NAMES or source == "placement":
+    if is_category(name) or source == "placement":
         return "place"
     for group, starts in GROUPS.items():
         if name.startswith(starts):
@@ -191,7 +191,7 @@ def _hex(rgb: tuple[float, ...]) -> str:
 def _own_fields(view: View) -> list[dict[str, str]]:
     """The simulation's own fields on the mesh, by the names of their arrays."""
     if not view.has_mesh or not len(view.run):
-        return []  # of pieces on disk, /api/mesh tells them
+        return []  # of pieces on disk, /api/mesh gives them
     index = int(view.run.step_indexes[-1])
     versions = view.run.mesh_versions(len(view.run) - 1)
     ranks = np.flatnonzero(versions)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bounds what browsers may hold of the server: connections, time, and bytes that are not read yet.
 
-Nobody is trusted to end a connection: one that is too slow is shut down, which wakes the thread that serves
-it. Where there are too many, one that never showed the token makes room for a new one, the oldest first; then
-one of a reader that waits for its next request. So whoever cannot see the run cannot keep readers of it out.
+Nobody is trusted to end a connection: one that is too slow is shut down, which ends the wait of its
+thread. Where there are too many, one that never showed the token makes room for a new one, the oldest first;
+then one of a reader that waits for its next request. So whoever cannot see the run cannot keep readers of it
+out.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ READ_S = 0.25  # of each refresh, to learn the ranges of fields
 class View:
     """A run at one moment.
 
-    version : grows with everything that /api/run tells. run : a snapshot. frames : its columns as the page
+    version : grows with everything that /api/run gives. run : a snapshot. frames : its columns as the page
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
     whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
     frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
@@ -145,22 +145,22 @@ def _notes(view: View) -> tuple[str, ...]:
     """Sentences that limit what the page shows."""
     run = view.run
     injected = sentence(run.info.get("injected"))
-    told = [f"{injected[:1].upper()}{injected[1:]}. All times contain them."] if injected else []
+    sentences = [f"{injected[:1].upper()}{injected[1:]}. All times contain them."] if injected else []
     absent = sum(entry is None for entry in run.rank_entries)
     if absent:
-        told.append(f"{absent} of {run.n_ranks} ranks never checked in; nothing is known of them.")
+        sentences.append(f"{absent} of {run.n_ranks} ranks never checked in; nothing is known of them.")
     if run.state == "killed":
-        told.append("The run was killed, or its ranks fell silent; what they had written is shown.")
+        sentences.append("The run was killed, or its ranks fell silent; what they had written is shown.")
     if not len(run):
-        told.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
+        sentences.append("No step was closed yet." if run.state == "running" else "The run closed no step.")
     elif view.frames["kind"] == ["whole"]:
-        told.append(
+        sentences.append(
             "The program marked no time steps, so all values are of the whole run. "
             "The command perfield steps RUN lists what can close steps."
         )
     if crowded := sharing(view.placement).words:
-        told.append(f"{crowded}.")
-    return (*told, *run.damage, *view.placement.notes)
+        sentences.append(f"{crowded}.")
+    return (*sentences, *run.damage, *view.placement.notes)
 
 
 def has_vtk() -> bool:

@@ -20,7 +20,7 @@ from perfield.serve.ranges import Ranges
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Header:
     """What the title of a frame needs of it."""
 
     kind: str
@@ -55,8 +55,8 @@ class Frames:
             np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
             for column in (self.label, self.time)
         )
-        told = run.told(grown)
-        self.label[grown], self.time[grown] = told["label"], told["time"]
+        headers = run.frame_headers(grown)
+        self.label[grown], self.time[grown] = headers["label"], headers["time"]
         self.span, self.states, self.n_present = run.spans, states, run.n_present
         self.mesh, self.has_mesh = _meshes(run)
 
@@ -74,7 +74,7 @@ class Frames:
         uneven = [ranges.uneven(position) for position in range(n_frames)]
         titles = [
             step_title(
-                _Told(kind, label, bool(uneven[position]), int(self.span[position])),  # type: ignore[arg-type]
+                _Header(kind, label, bool(uneven[position]), int(self.span[position])),  # type: ignore[arg-type]
                 position,
                 time if np.isfinite(time) else None,
                 kinds,

@@ -41,5 +41,5 @@ class Kept(Generic[Value]):
 
 
 def _size(found: list[Any]) -> int:
-    """The bytes of a value, if it is made, and if it is bytes or tells them."""
+    """The bytes of a value, if it is made, and if it is bytes or states them."""
     return sum(len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 0) for value in found)

@@ -2,7 +2,7 @@
 """Who sends to whom: the pairs of one frame, and a matrix of ranks over frames.
 
 Messages count where they were sent (for get: fetched). Those with a peer that is no rank of this world, or
-that is not known, have no place in either and are told apart.
+that is not known, have no place in either and are counted separately.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a pick of a rank tells: where it sits, its partners, and the time of its regions step by step."""
+"""What a pick of a rank shows: where it sits, its partners, and the time of its regions step by step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_FRAMES = 2048  # of a time series; of longer runs, frames that are spread e
 
 
 def one_rank(view: View, rank: int) -> dict[str, Any]:
-    """All that the page tells of a rank.
+    """All that the page shows of a rank.
 
         {"rank", "host", "place": sentence, "parts": {"node", "package", "core", "pu", ...},
          "partners": [{"rank", "sent", "received", "sent_count", "received_count"}],   bytes and messages

@@ -18,7 +18,7 @@ import numpy as np
 
 
 def packed(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
-    """Arrays by name, and what the header tells beside them. Big-endian arrays become little-endian."""
+    """Arrays by name, and what the header says beside them. Big-endian arrays become little-endian."""
     described, parts, offset = [], [], 0
     for name, array in arrays.items():
         array = np.ascontiguousarray(array)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the frames of a run say together: the range of each field, and which steps are usual.
+"""What the frames of a run say together: the range of each field, and which steps are typical.
 
 Colours get the same ends as in images, from `perfield.output.scales`. Where an image knows the frames that it
 draws, the page knows those that were read so far, spread evenly over the run.
@@ -18,7 +18,7 @@ from perfield.output.survey import COMPUTING
 from perfield.serve.look import look
 
 MOST_FRAMES = 4096  # that are read; in longer runs they are spread evenly
-MOST_VALUES = 5_000_000  # of compute time, kept to tell typical steps from others
+MOST_VALUES = 5_000_000  # of compute time, kept to distinguish typical steps from others
 WRITTEN = ("io_write_bytes", "io_time_s")
 
 
@@ -30,7 +30,7 @@ class Ranges:
         self._ends: dict[int, np.ndarray] = {}  # position -> (2, n_names): smallest and largest
         self._states: dict[int, int] = {}  # position -> the frame's state when it was read
         self._uneven: dict[int, bool] = {}
-        self._rows: dict[int, np.ndarray] = {}  # position -> (3, n_ranks): what tells kinds of steps
+        self._rows: dict[int, np.ndarray] = {}  # position -> (3, n_ranks): what classifies steps
         self._kinds: tuple[tuple, StepKinds | None] = ((), None)
 
     def read_on(self, run: Run, states: np.ndarray, seconds: float) -> bool:
@@ -63,7 +63,7 @@ class Ranges:
                 self._states[position] = int(states[position])
                 self._uneven[position] = bool(read["uneven"][at])
                 if kept is not None:
-                    self._rows[position] = _told(values[at], kept)
+                    self._rows[position] = _classifying(values[at], kept)
 
         look(np.array(unread), run.n_ranks, len(names), take, seconds)
         return True
@@ -81,7 +81,7 @@ class Ranges:
         return self._uneven.get(position)
 
     def ranges(self) -> dict[str, dict[str, object]]:
-        """By field with any finite value: its "range", and "usual_peak" where some steps are unusual."""
+        """By field with any finite value: its "range", and "usual_peak" where some steps are outliers."""
         if not self._ends:
             return {}
         ends = np.array(list(self._ends.values()))  # (n_read, 2, n_names)
@@ -110,12 +110,12 @@ class Ranges:
 
 
 def range_of(peaks: np.ndarray, low: float) -> dict[str, object]:
-    """The "range" of a field, and its "usual_peak" where some steps are unusual.
+    """The "range" of a field, and its "usual_peak" where some steps are outliers.
 
     peaks : (n_frames,) the largest values, finite. low : the smallest value of all.
     """
-    usual = usual_peak(peaks)
-    return {"range": (low, float(peaks.max()))} | ({} if usual is None else {"usual_peak": usual})
+    peak = usual_peak(peaks)
+    return {"range": (low, float(peaks.max()))} | ({} if peak is None else {"usual_peak": peak})
 
 
 def joined(read: np.ndarray, states: np.ndarray) -> bool:
@@ -128,7 +128,7 @@ def joined(read: np.ndarray, states: np.ndarray) -> bool:
     return bool(((read > 0) & (read >> 32 != states[: len(read)] >> 32)).any())
 
 
-def _told(values: np.ndarray, rows: list[int]) -> np.ndarray:
+def _classifying(values: np.ndarray, rows: list[int]) -> np.ndarray:
     """Compute time, bytes written and time in files of a frame, float32 (3, n_ranks).
 
     values : (n_names, n_ranks). rows : of these three and of the step's time, which counts where no MPI was

@@ -294,4 +294,4 @@ def serve(server: Server, ready: Callable[[str], None]) -> None:
 
 def _prepare(followed: Followed) -> None:
     for name in ("run", "machine", "mesh"):
-        answer(followed, name, "")  # kept, or why not, which whoever asks is told again
+        answer(followed, name, "")  # kept, or why not, which whoever asks gets again

@@ -67,7 +67,7 @@ def mesh(view: View, version: int) -> bytes:
     the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
     centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
     Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; own_fields of pieces
-    on disk (/api/run tells those of others).
+    on disk (/api/run gives those of others).
     Raises MeshMissingError if there is no such mesh, MeshError if it cannot be drawn.
     """
     return _surface(view, version).packed
@@ -192,11 +192,11 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
     outside.SetInputData(_chosen(whole, np.concatenate(owned)))
     outside.Update()
-    told = [
+    described = [
         {"name": array, "title": title, "map": palette.colour_map(array)}
         for array, title in sorted(own.items())
     ]
-    about = {"version": version, "own_fields": told}
+    about = {"version": version, "own_fields": described}
     arrays = {"centres": centres, "sizes": sizes}
     return _drawn(outside.GetOutput(), _Surface(b"", blocks, sizes_of, sizes, sizes), arrays, about)
 
@@ -292,13 +292,13 @@ def in_cells(cells: vtkCellArray) -> np.ndarray:
     n_cells = len(ends) - 1
     if n_cells < 1:
         return np.zeros(0, np.uint32)
-    told = np.empty(n_cells + len(points), np.uint32)
+    packed = np.empty(n_cells + len(points), np.uint32)
     heads = ends[:-1] + np.arange(n_cells)
-    told[heads] = np.diff(ends)
-    rest = np.ones(len(told), bool)
+    packed[heads] = np.diff(ends)
+    rest = np.ones(len(packed), bool)
     rest[heads] = False
-    told[rest] = points
-    return told
+    packed[rest] = points
+    return packed
 
 
 def _points(shape: vtkPolyData) -> np.ndarray:

@@ -14,7 +14,8 @@ FILMS : of `perfield plot --film`; functions of run and steps that return one of
 RENDERED : options of `perfield render` that show fields; modules with add_arguments(parser) and
 chosen(run, arguments, fields), the provider to show or None.
 REPORT : parts of the report, by name in its JSON; modules with read(run), None where a run has none, and, of
-what was read, section(), images(), facts(), and remark(), which is added where the report has no findings.
+what was read, section(), images(), facts(), and remark(), which is added where the report has no findings;
+facts.schema.json beside it describes what facts() returns.
 COMPARISONS : options of `perfield compare`; modules with add_arguments(parser) and execute(arguments).
 FINDING_IMAGES : of the report, by kind of a finding's picture; functions of a Report that return an Image.
 RHYTHM_MODELS : of `perfield rhythm --model`; a module as `oscillators/beside.py`.

@@ -18,7 +18,11 @@ from perfield.traces.library import otf2_modules, quiet_callbacks, reason
 from perfield.traces.metrics import MOST, Metrics, read_metrics
 from perfield.traces.peers import read_peers
 
-UNDEFINED = 2**64 - 1
+LATEST_NS = 2**62  # a time in the year 2116
+EXPECTED = (
+    "It should be the anchor file of an OTF2 trace (Score-P writes traces.otf2), with traces.def and the "
+    "folder traces beside it."
+)
 
 
 @dataclass(frozen=True)
@@ -93,19 +97,17 @@ class Trace:
 def read_definitions(path: Path) -> Trace:
     """Reads the definitions of a trace. path : its anchor file, traces.otf2. Raises TraceError."""
     otf2, library = otf2_modules()
-    _check_anchor(path)
+    check_anchor(path)
     stderr = io.StringIO()
     try:
         with quiet_callbacks() as stderr, otf2.reader.open(str(path)) as reader:
             return _Definitions(otf2, path, reader.definitions).trace()
     except (library.Error, otf2.error.Error, LookupError, TypeError, UnicodeDecodeError) as error:
-        raise TraceError(
-            f"{path} cannot be read as a trace: {reason(error, stderr)}. It should be the anchor file of an "
-            "OTF2 trace (Score-P writes traces.otf2), with traces.def and the folder traces beside it."
-        ) from error
+        raise TraceError(f"{path} cannot be read as a trace: {reason(error, stderr)}. {EXPECTED}") from error
 
 
-def _check_anchor(path: Path) -> None:
+def check_anchor(path: Path) -> None:
+    """Raises TraceError if there is no such file."""
     advice = "give the anchor file of an OTF2 trace, which Score-P calls traces.otf2"
     if not path.exists():
         raise TraceError(f"{path} does not exist; {advice}.")
@@ -220,12 +222,13 @@ class _Definitions:
     def _clock(self) -> Clock:
         properties = self.definitions.clock_properties
         resolution, length = properties.timer_resolution, properties.trace_length
-        start_ns = properties.realtime_timestamp
-        if start_ns in (
-            0,
-            UNDEFINED,
-        ):  # unknown: take the end from the time of the anchor file, which is written last
-            start_ns = self.path.stat().st_mtime_ns - length * 1_000_000_000 // resolution
+        if not resolution or length * 1_000_000_000 // resolution > LATEST_NS:
+            raise TraceError(
+                f"{self.path} states a length of {length} ticks at {resolution} per second, which is no time."
+            )
+        length_ns, start_ns = length * 1_000_000_000 // resolution, properties.realtime_timestamp
+        if not 0 < start_ns < LATEST_NS:  # unknown: the anchor file is written at the end
+            start_ns = max(self.path.stat().st_mtime_ns - length_ns, 0)
         return Clock(resolution, properties.global_offset, length, start_ns)
 
 

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a run directory from a trace, one rank after another, to need little memory."""
+"""Makes a run directory from a trace. A process of its own reads the trace, within bounds of memory and time:
+the library otf2 can be ended by a damaged trace, or made to take gigabytes.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from perfield import _bridge
-from perfield.text import did_you_mean, first_of, start
-from perfield.traces.definitions import Trace, TraceRank, read_definitions
+from perfield.bounded_child import ChildEndedError, ChildRaisedError, can_start, in_child
+from perfield.catalyst_scripts.safe_open import why_unsafe
+from perfield.traces.definitions import EXPECTED, check_anchor
 from perfield.traces.errors import TraceError
-from perfield.traces.events import read_events
 from perfield.traces.new_run import NewRun
-from perfield.traces.selection import RegionChoice
-
-_MOST_CANDIDATES = 8
+from perfield.traces.replaying import replayed
 
 
 @dataclass(frozen=True)
@@ -57,93 +58,46 @@ def import_trace(
     """
     began = time.monotonic()
     configuration = _configuration(run_directory, step_region, regions)
-    trace = read_definitions(Path(anchor))
-    choice = RegionChoice(trace, configuration["regions"], configuration["step_region"])
-    if configuration["step_region"] and not choice.step_regions:
-        raise TraceError(_no_such_region(trace, configuration["step_region"]))
-    with NewRun(Path(configuration["run_directory"])) as run:
-        limits = {key: configuration[key] for key in ("max_regions", "max_peers", "messages")}
-        job = _Import(trace, choice.tables(**limits), configuration["step_region"], run, progress)
-        for rank in trace.ranks:
-            job.add(rank)
-        if not job.n_events:
-            raise TraceError(f"no event of {trace.path} can be read. {' '.join(job.notes)}".rstrip())
-        path = run.finish(job.info(configuration), trace.clock.start_ns)
-    seconds = time.monotonic() - began
-    return Imported(
-        path, len(trace.ranks), job.n_steps, job.n_events, seconds, job.candidates, trace.notes + job.notes
-    )
+    path, wanted = Path(anchor), configuration["run_directory"]
+    stored = _stored(path)
+    found: dict[str, Any] = {}
+    with NewRun(Path(wanted)) as run:
+        for value in _replayed(stored, path, [str(path), wanted, run.run_id, configuration]):
+            if isinstance(value, dict):
+                found = value
+            else:
+                progress(*value)
+        made = run.finish(found.pop("info"), found.pop("start_ns"))
+    candidates = [(name, count) for name, count in found.pop("candidates")]
+    return Imported(made, seconds=time.monotonic() - began, candidates=candidates, **found)
 
 
-class _Import:
-    """One import in progress."""
-
-    def __init__(
-        self, trace: Trace, tables: Any, step_region: str, run: NewRun, progress: Callable[[int, int], None]
-    ):
-        self.trace, self.tables, self.step_region = trace, tables, step_region
-        self.run, self.progress = run, progress
-        self.n_events = self.n_steps = 0
-        self.command: list[str] = []
-        self.candidates: list[tuple[str, int]] = []
-        self.notes: list[str] = []
-        self._without_steps: list[int] = []
-        self._without_events: list[int] = []
-
-    def add(self, rank: TraceRank) -> None:
-        """Replays a rank and writes its stream; `notes` gets a sentence if its events are damaged."""
-        follower = self._follower(rank)
-        damage = ""
+def _replayed(stored: int, path: Path, arguments: list[Any]) -> Iterator[Any]:
+    """What `replayed` yields; in this process where none can be started that finds perfield."""
+    if can_start():
         try:
-            for n_read in read_events(self.trace.path, rank.locations, follower):
-                self.n_events += n_read
-                follower.check_writing()
-                self.progress(self.n_events, self.trace.n_events)
-        except TraceError as error:
-            damage = str(error)
-            self.notes.append(_damage(rank.rank, follower, damage))
-        if not follower.n_events:
-            self._without_events += [] if damage else [rank.rank]
+            yield from in_child("perfield.traces.replaying:replayed", arguments, [stored])
             return
-        follower.end("abort" if damage else "finalize")
-        self.n_steps = max(self.n_steps, follower.n_steps)
-        if not follower.n_steps:
-            self._without_steps.append(rank.rank)
-        if rank.rank == 0:
-            self.command = [follower.program, *follower.arguments] if follower.program else []
-            self.candidates = follower.candidates(_MOST_CANDIDATES)
+        except ChildRaisedError as error:
+            raise TraceError(str(error)) from None
+        except ChildEndedError as error:
+            raise TraceError(f"{path} cannot be imported: {error}. {EXPECTED}") from None
+        except ImportError:
+            pass
+    yield from replayed(*arguments)
 
-    def info(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """The contents of run.json, once all ranks are read."""
-        ranks = self.trace.ranks
-        if self.n_steps and self._without_steps:
-            what = f"never leave '{self.step_region}', so they have no steps"
-            self.notes.append(_some(self._without_steps, len(ranks), what))
-        if self._without_events:
-            self.notes.append(
-                _some(self._without_events, len(ranks), "have no events and are missing in the run")
-            )
-        return {
-            "host": ranks[0].host,
-            "size": len(ranks),
-            "command": self.command,
-            "working_directory": "",
-            "imported_from": str(self.trace.path.resolve()),
-            "configuration": configuration,
-        }
 
-    def _follower(self, rank: TraceRank) -> Any:
-        boot_id = f"trace-{rank.node}"
-        return _bridge.Follower(
-            self.tables,
-            path=str(self.run.stream(rank.host, boot_id)),
-            run_id=self.run.run_id,
-            rank=rank.rank,
-            size=len(self.trace.ranks),
-            host=rank.host,
-            boot_id=boot_id,
-            first_location=rank.locations[0] if rank.locations else 0,
-        )
+def _stored(anchor: Path) -> int:
+    """Bytes on the disk of a trace. Raises TraceError if the anchor file is none, or if the trace holds a
+    pipe or a device, which the library would wait for."""
+    check_anchor(anchor)
+    paths, folder = [anchor, anchor.with_suffix(".def")], anchor.with_suffix("")
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            paths += [folder / entry.name for entry in entries]
+    if words := next(filter(None, (why_unsafe(path, None) for path in paths)), ""):
+        raise TraceError(f"{anchor} cannot be imported: {words}")
+    return sum(512 * path.stat().st_blocks for path in paths if path.exists())
 
 
 def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
@@ -158,33 +112,3 @@ def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
     }
     given["regions"] = None if regions is None else list(regions)
     return values | {key: value for key, value in given.items() if value is not None}
-
-
-def _no_such_region(trace: Trace, step_region: str) -> str:
-    """An error text with similar names, and with regions of the first rank that could close steps."""
-    names = sorted({region.name for region in trace.regions.values() if region.is_code})
-    meant = start(did_you_mean(step_region, names))
-    text = f"{trace.path} has no region '{step_region}', which should close the steps. {meant}".rstrip()
-    follower = _bridge.Follower(RegionChoice(trace, ["*"], "").tables())
-    try:
-        for _ in read_events(trace.path, trace.ranks[0].locations, follower):
-            pass
-        follower.end("finalize")
-    except TraceError:
-        return text
-    likely = ", ".join(f"{name} ({count} times)" for name, count in follower.candidates(_MOST_CANDIDATES))
-    return f"{text} Rank 0 enters more than once, longest first: {likely or 'no region'}."
-
-
-def _some(ranks: list[int], n_ranks: int, what: str) -> str:
-    shown = first_of(ranks)
-    return f"{len(ranks)} of {n_ranks} ranks {what} (rank {shown})"
-
-
-def _damage(rank: int, follower: Any, reason: str) -> str:
-    if not follower.n_events:
-        return f"the events of rank {rank} cannot be read ({reason}): it is missing in the run."
-    return (
-        f"the events of rank {rank} break off after {follower.n_events} ({reason}): it has "
-        f"{follower.n_steps} steps, and what follows is missing."
-    )

@@ -27,13 +27,17 @@ class NewRun:
     removed. Raises OSError if it cannot be written.
     """
 
-    def __init__(self, wanted: Path):
-        """wanted : the directory's name; if that is taken, it becomes NAME-2, NAME-3, ..."""
-        self.run_id = secrets.randbits(63) + 1
+    def __init__(self, wanted: Path, run_id: int = 0):
+        """wanted : the directory's name; if that is taken, it becomes NAME-2, NAME-3, ... run_id : of a run
+        that another process began; 0: a new one."""
+        self.run_id = run_id or secrets.randbits(63) + 1
         self._wanted = wanted
-        wanted.parent.mkdir(parents=True, exist_ok=True)
         self._path = wanted.parent / f".perfield-{self.run_id:016x}"
-        self._path.mkdir()  # ours from now on
+
+    def make(self) -> None:
+        """Makes the directory."""
+        self._wanted.parent.mkdir(parents=True, exist_ok=True)
+        self._path.mkdir()
         for room in ("stream", "mesh", "machine"):
             (self._path / room).mkdir()
 

@@ -26,7 +26,7 @@ def test_rounding_is_no_difference_but_a_moved_cell_is():
     assert np.delete(found, 7).tolist() == np.delete(np.arange(125), 7).tolist()
 
 
-def test_small_cells_beside_large_ones_are_told_apart():
+def test_small_cells_beside_large_ones_are_distinguished():
     x = np.array([0.0, 1e-4, 2e-4, 10.0, 20.0])
     cells = np.stack([x, 0 * x, 0 * x], axis=1)
     assert matching_cells(cells[[0, 2, 3, 4]], cells).tolist() == [0, -1, 1, 2, 3]

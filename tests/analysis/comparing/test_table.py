@@ -74,7 +74,7 @@ def test_a_faster_run_takes_less_time():
     assert found.verdict.startswith("B takes 33 % less time per step than A (")
 
 
-def test_waiting_for_one_rank_is_told_with_the_region_that_it_computes_in():
+def test_waiting_for_one_rank_is_reported_with_the_region_that_it_computes_in():
     found = compare(measured("A"), measured("B", hot_ms=9.0, seed=1))
     assert "times as long per step as A" in found.verdict
     assert "most of it waiting in MPI, as ranks differ more in what they compute in solve" in found.verdict
@@ -82,7 +82,7 @@ def test_waiting_for_one_rank_is_told_with_the_region_that_it_computes_in():
     assert imbalance.beyond_chance and imbalance.change.after == pytest.approx(12 / 5.25, rel=0.02)
 
 
-def test_runs_that_differ_by_chance_alone_are_not_told_apart():
+def test_runs_that_differ_by_chance_alone_are_not_distinguished():
     found = compare(measured("A"), measured("B", seed=1))
     assert "may be chance" in found.verdict
     assert not any(row.beyond_chance for row in found.rows)
@@ -102,7 +102,7 @@ def test_output_steps_are_left_out_and_compared_apart():
     assert "io_write_bytes" not in known  # 0 in all other steps
 
 
-def test_slower_output_is_told_although_other_steps_are_equal():
+def test_slower_output_is_reported_although_other_steps_are_equal():
     before = measured("A", written=True, n_steps=200)
     after = measured("B", written=True, n_steps=200, writing_ms=40.0, seed=1)
     found = compare(before, after)
@@ -156,7 +156,7 @@ def test_efficiencies_multiply():
     assert balance == pytest.approx(5.25 / 12, rel=0.02)
 
 
-def test_work_that_moves_to_another_rank_is_told_although_the_step_takes_as_long():
+def test_work_that_moves_to_another_rank_is_reported_although_the_step_takes_as_long():
     found = compare(measured("A", hot_ms=9.0), measured("B", hot_ms=9.0, hot=0, seed=1))
     assert "may be chance" in found.verdict
     assert [one.rank for one in found.ranks] in ([0, 2], [2, 0])
@@ -178,7 +178,7 @@ def test_equal_runs_take_exactly_as_long():
     assert compare(measured("A"), measured("B")).verdict == "B takes exactly as long per step as A."
 
 
-def test_other_bytes_are_told_where_no_time_changed():
+def test_other_bytes_are_reported_where_no_time_changed():
     more = measured("B", seed=1)
     more = Measured(**{**vars(more), "sums": {**more.sums, "sent_bytes": np.full(60, 5120.0)}})
     found = compare(measured("A"), more)
@@ -204,7 +204,7 @@ def test_a_line_whose_interval_leaves_out_zero_never_says_no():
     assert {"no", "perhaps"} <= said
 
 
-def test_a_change_that_is_not_quite_beyond_chance_is_told_with_its_probability():
+def test_a_change_that_is_not_quite_beyond_chance_is_reported_with_its_probability():
     verdicts = []
     for seed in range(1, 200, 2):
         found = compare(measured("A", n_steps=20, seed=seed), measured("B", n_steps=20, seed=seed + 1))
@@ -233,7 +233,7 @@ def test_a_slow_step_is_no_change_where_some_ordinary_steps_are_as_slow():
     assert not step.beyond_chance and step.change.chance == pytest.approx(3 / 149)
 
 
-def test_a_better_balance_is_told_where_no_time_and_no_amount_changed():
+def test_a_better_balance_is_reported_where_no_time_and_no_amount_changed():
     before, after = measured("A", hot_ms=9.0), measured("B", seed=1)
     after = Measured(**{**vars(after), "means": before.means, "unbalanced": before.unbalanced})
     known = rows(compare(before, after))["load_balance"]

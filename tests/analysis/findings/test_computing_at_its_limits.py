@@ -12,7 +12,7 @@ from observed_runs import observed_run, plain_placement
 from perfield.analysis.findings import imbalance, imbalance_place, slow_nodes, time_per_call, waited_for
 
 MODULES = (imbalance, imbalance_place, slow_nodes, time_per_call, waited_for)
-DEAR = np.array([0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1])
+COSTLY = np.array([0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1])
 
 
 def found_in(run) -> list:
@@ -33,9 +33,9 @@ def test_a_run_without_steps_finds_nothing():
 
 
 def test_cells_that_appear_late_explain_nothing_and_hide_nothing():
-    cells = np.where(np.arange(60)[:, None] < 5, np.nan, 512 * DEAR)
+    cells = np.where(np.arange(60)[:, None] < 5, np.nan, 512 * COSTLY)
     (found,) = found_in(
-        observed_run(compute_time_s=np.tile(DEAR, (60, 1)), cells=cells, placement=plain_placement())
+        observed_run(compute_time_s=np.tile(COSTLY, (60, 1)), cells=cells, placement=plain_placement())
     )
     assert found.kind == "imbalance" and found.ranks.tolist() == [2]
 
@@ -43,7 +43,7 @@ def test_cells_that_appear_late_explain_nothing_and_hide_nothing():
 def test_a_rank_without_cells_of_its_own_is_no_error():
     cells = np.where(np.arange(8) == 5, np.nan, 512.0)
     run = observed_run(
-        compute_time_s=np.tile(DEAR, (60, 1)),
+        compute_time_s=np.tile(COSTLY, (60, 1)),
         cells=cells,
         placement=plain_placement(),
         neighbours=[(0, 1), (1, 2)],
@@ -53,13 +53,13 @@ def test_a_rank_without_cells_of_its_own_is_no_error():
 
 
 def test_a_rank_that_never_computes_is_no_error():
-    compute = np.tile(np.where(np.arange(8) == 7, 0, DEAR), (60, 1))
+    compute = np.tile(np.where(np.arange(8) == 7, 0, COSTLY), (60, 1))
     (found,) = found_in(observed_run(compute_time_s=compute, placement=plain_placement()))
     assert found.ranks.tolist() == [2]
 
 
 def test_ranks_of_one_group_only_keep_their_numbers():
     """Columns are not ranks where a group of ranks steps apart."""
-    run = observed_run(compute_time_s=np.tile(DEAR, (60, 1)), placement=plain_placement(16))
+    run = observed_run(compute_time_s=np.tile(COSTLY, (60, 1)), placement=plain_placement(16))
     (found,) = found_in(dataclasses.replace(run, n_ranks=16, ranks=np.arange(8, 16)))
     assert found.ranks.tolist() == [10] and found.hosts == ("n3",)

@@ -17,7 +17,7 @@ def found(messages, **fields):
     return list(empty_messages.find(observed_run(messages=messages, **{**given, **fields})))
 
 
-def test_pairs_that_never_carry_a_byte_are_told():
+def test_pairs_that_never_carry_a_byte_are_reported():
     (finding,) = found([*HALO, (3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)])
     assert finding.kind == "empty messages"
     assert finding.words == (
@@ -42,7 +42,7 @@ def test_fewer_than_one_per_step_are_no_finding():
     assert found([(3, 7, 59, 0, 59)]) == []
 
 
-def test_few_empty_messages_are_told_if_their_calls_cost_time():
+def test_few_empty_messages_are_reported_if_their_calls_cost_time():
     calls = {"mpi_p2p_time_s": 0.01}  # of steps of 0.1 s
     (finding,) = found([*HALO, (3, 7, 60, 0, 60)], **calls)
     # Ranks 3 and 7 send or receive one of 15 / 8 messages in each of the 60 steps, twice counted as calls.
@@ -60,7 +60,7 @@ def test_ranks_that_wait_for_a_late_one_do_not_make_messages_dear():
     assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=1e-6, mpi_wait_time_s=waiting) == []
 
 
-def test_ranks_with_few_messages_do_not_tell_what_they_cost():
+def test_ranks_with_few_messages_do_not_say_what_they_cost():
     sent = np.where(np.arange(8) == 0, 0.1, 15 / 8)
     costs = np.where(np.arange(8) == 0, 1e-9, 0.01)
     (finding,) = found([*HALO, (3, 7, 60, 0, 60)], sent_count=sent, received_count=sent, mpi_p2p_time_s=costs)
@@ -84,7 +84,7 @@ def test_empty_messages_to_unknown_ranks_are_counted_without_pairs():
     assert finding.pairs.shape == (0, 2)
 
 
-def test_two_ranks_that_send_nothing_else_are_told_as_such():
+def test_two_ranks_that_send_nothing_else_are_reported_as_such():
     (finding,) = found([*HALO, (3, 7, 1800, 0, 1800)])
     assert finding.words.endswith("They go from rank 3 to rank 7, which gets no other message from it.")
 
@@ -96,7 +96,7 @@ def test_pairs_that_do_not_touch_on_the_mesh_are_counted():
     assert finding.words.endswith("Each pair has 1 per step.")
 
 
-def test_a_run_that_closed_no_step_tells_no_messages_per_step():
+def test_a_run_that_closed_no_step_says_no_messages_per_step():
     messages = [(3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)]
     (finding,) = empty_messages.find(observed_run(8, 1, messages=messages, empty=2340, sent_count=300))
     assert finding.words.startswith("2,340 messages carry no bytes, 98 % of them.")

@@ -15,7 +15,7 @@ WRITE_S = 0.5
 
 
 def run_of_writers(writers, waits=True, seed=0, **more):
-    """Writers take 0.5 s for 100 MB in every 20th step; the others wait for them unless told otherwise."""
+    """Writers take 0.5 s for 100 MB in every 20th step; the others wait for them unless given."""
     here = EVERY_20TH * np.isin(np.arange(8), writers)
     compute = 0.1 * (1 + 0.02 * np.random.default_rng(seed).standard_normal((60, 8)))
     step = compute.max(axis=1, keepdims=True) + EVERY_20TH * WRITE_S + 0.001
@@ -34,7 +34,7 @@ def only(module, observed) -> Finding:
     return finding
 
 
-def test_output_steps_are_told_as_the_closing_lines_do():
+def test_output_steps_are_reported_as_the_closing_lines_do():
     finding = only(output_steps, run_of_writers(range(8)))
     assert finding.kind == "output steps"
     assert finding.words.startswith("The program writes every 20 steps (3 of 60), 800 MB each time. ")
@@ -82,7 +82,7 @@ def test_output_steps_that_a_writer_explains_are_no_finding_of_their_own():
     assert list(output_steps.find(replace(observed, tables={**observed.tables, "io_time_s": longer}))) == []
 
 
-def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
+def test_one_rank_that_writes_for_all_is_reported_before_its_output_steps():
     observed = run_of_writers([3])
     finding = only(io_through_few_ranks, observed)
     assert finding.kind == "I/O through few ranks"
@@ -115,7 +115,7 @@ def test_ranks_that_wait_in_a_collective_file_call_count_as_waiting():
     assert only(io_through_few_ranks, observed).ranks.tolist() == [3]
 
 
-def test_rows_of_several_steps_tell_the_same_ranks_and_steps():
+def test_rows_of_several_steps_say_the_same_ranks_and_steps():
     single = run_of_writers([3])
     pairs = {name: np.nansum(table.reshape(30, 2, 8), axis=1) for name, table in single.tables.items()}
     joined = replace(single, row=np.arange(60) // 2, tables=pairs)
@@ -133,7 +133,7 @@ def test_a_slow_log_is_no_finding():
     assert list(io_through_few_ranks.find(run_of_writers([0], io_write_bytes=200.0 * log))) == []
 
 
-def test_ranks_that_read_for_others_are_told_so():
+def test_ranks_that_read_for_others_are_reported_so():
     observed = run_of_writers([0])
     read = observed.tables["io_write_bytes"]
     nothing = np.zeros(60)
@@ -146,7 +146,7 @@ def test_ranks_that_read_for_others_are_told_so():
     assert only(io_through_few_ranks, observed).picture.field == "io_read_bytes"
 
 
-def test_the_first_rank_of_each_node_that_writes_is_told_by_its_node():
+def test_the_first_rank_of_each_node_that_writes_is_reported_by_its_node():
     observed = run_of_writers([0, 4], placement=plain_placement(8))
     finding = only(io_by_one_rank_per_node, observed)
     assert finding.kind == "I/O by one rank per node"
@@ -164,7 +164,7 @@ def test_another_rank_of_each_node_is_not_called_the_first():
     assert "nodes one rank writes far more" in only(io_by_one_rank_per_node, observed).words
 
 
-def test_a_rank_that_writes_more_than_the_others_of_its_node_is_told():
+def test_a_rank_that_writes_more_than_the_others_of_its_node_is_reported():
     observed = run_of_writers([0, 4], placement=plain_placement(8))
     all_write = observed.tables["io_write_bytes"] + 2e7 * EVERY_20TH
     observed = replace(observed, tables={**observed.tables, "io_write_bytes": all_write.astype(np.float32)})

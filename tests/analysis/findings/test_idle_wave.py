@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A delay that travels is told with its rank, step, speed and end; other waiting is not."""
+"""A delay that travels is reported with its rank, step, speed and end; other waiting is not."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def observed(n_steps, n_ranks, delays=(), offsets=(1,), fields=None, **more):
     return replace(found, begin_s=steps["begin_s"], end_s=steps["end_s"])
 
 
-def test_wave_is_told_from_its_rank_and_step_to_its_end():
+def test_wave_is_reported_from_its_rank_and_step_to_its_end():
     slow = T_COMP + 0.002 * (np.arange(18) == 14)
-    (told,) = find(observed(400, 18, [(5, 120, 20 * PERIOD)], compute=slow, noise=0.02))
-    assert told.kind == "idle wave"
-    assert told.words.startswith(
+    (reported,) = find(observed(400, 18, [(5, 120, 20 * PERIOD)], compute=slow, noise=0.02))
+    assert reported.kind == "idle wave"
+    assert reported.words.startswith(
         "A delay began on rank 5 in step 120: it computed 200 ms (19.5 periods) longer. The delay travelled "
         "forward through 8 ranks at 1 rank per step (93"
     )
-    assert told.words.endswith(" Nearly all of it reached rank 13, and rank 14 absorbed it.")
-    assert (told.ranks.tolist(), told.steps.tolist()) == (list(range(5, 14)), list(range(120, 128)))
-    assert told.saved_s == pytest.approx(0.2, rel=0.02)
-    assert (told.picture.kind, told.picture.field) == ("idle_wave", "waiting_time_s")
-    assert told.chance < 1e-6
+    assert reported.words.endswith(" Nearly all of it reached rank 13, and rank 14 absorbed it.")
+    assert (reported.ranks.tolist(), reported.steps.tolist()) == (list(range(5, 14)), list(range(120, 128)))
+    assert reported.saved_s == pytest.approx(0.2, rel=0.02)
+    assert (reported.picture.kind, reported.picture.field) == ("idle_wave", "waiting_time_s")
+    assert reported.chance < 1e-6
 
 
-def test_wave_against_the_messages_is_told():
-    (told,) = find(observed(120, 12, [(6, 40, 50 * PERIOD)], noise=0.02, rendezvous=True))
-    assert "and backward through 6 ranks, against the messages, at 1 rank per step" in told.words
+def test_wave_against_the_messages_is_reported():
+    (reported,) = find(observed(120, 12, [(6, 40, 50 * PERIOD)], noise=0.02, rendezvous=True))
+    assert "and backward through 6 ranks, against the messages, at 1 rank per step" in reported.words
 
 
 def test_region_of_the_delay_is_named():
@@ -59,25 +59,25 @@ def test_region_of_the_delay_is_named():
     run = observed(
         120, 8, [(2, 40, 0.5)], noise=0.02, fields={"regions": ["read_table"], "read_table_time_s": slept}
     )
-    (told,) = find(run)
-    assert "longer in read_table." in told.words
-    assert told.regions == ("read_table",)
+    (reported,) = find(run)
+    assert "longer in read_table." in reported.words
+    assert reported.regions == ("read_table",)
 
 
 def test_step_has_the_number_that_the_program_gives_it():
     run = observed(120, 8, [(2, 40, 0.5)], noise=0.02)
-    (told,) = find(replace(run, label=run.index + 1001))
-    assert told.words.startswith("A delay began on rank 2 in step 1,041 (frame 40): it computed 500 ms")
+    (reported,) = find(replace(run, label=run.index + 1001))
+    assert reported.words.startswith("A delay began on rank 2 in step 1,041 (frame 40): it computed 500 ms")
 
 
 def test_more_waves_are_counted():
     delays = [(1, 30, 0.2), (3, 70, 0.4), (4, 110, 0.1)]
-    (told,) = find(observed(200, 12, delays, offsets=(1, -1), noise=0.02))
-    assert told.words.startswith("A delay began on rank 3 in step 70")
-    assert told.words.endswith(" 2 more delays travelled likewise, of 100 ms or more each.")
+    (reported,) = find(observed(200, 12, delays, offsets=(1, -1), noise=0.02))
+    assert reported.words.startswith("A delay began on rank 3 in step 70")
+    assert reported.words.endswith(" 2 more delays travelled likewise, of 100 ms or more each.")
 
 
-def test_wave_that_costs_little_is_not_told():
+def test_wave_that_costs_little_is_not_reported():
     assert not list(find(observed(4000, 8, [(2, 40, 30 * PERIOD)], noise=0.02)))
     assert not list(find(observed(100, 8, [(2, 40, 3 * PERIOD)], noise=0.02))), "a scheduler's delay"
 
@@ -90,7 +90,7 @@ def test_wave_of_a_step_that_writes_is_left_to_output_steps():
     assert not list(find(observed(120, 8, delays, noise=0.02, fields={"io_write_bytes": written})))
 
 
-def test_noise_alone_is_not_told():
+def test_noise_alone_is_not_reported():
     for seed in range(30):
         for offsets in ((1,), (1, -1)):
             assert not list(find(observed(80, 8, offsets=offsets, noise=0.5, seed=seed)))
@@ -101,7 +101,7 @@ def test_ranks_that_wait_at_collective_calls_are_no_wave():
     assert not list(find(observed(120, 8, noise=0.05, collective_every=5)))
 
 
-def test_delay_is_told_once():
+def test_delay_is_reported_once():
     run = observed(120, 8, [(2, 40, 50 * PERIOD)], noise=0.02)
     assert [finding.kind for finding in ranked(answers(run))] == ["idle wave"]
 
@@ -112,8 +112,8 @@ def test_partners_are_those_of_most_steps():
     run = replace(run, messages=np.concatenate([run.messages, rare]))
     receiver, sender = idle_wave.partners(run)
     assert (receiver - sender).tolist() == [1] * 7
-    (told,) = find(run)
-    assert "forward through 5 ranks at 1 rank per step" in told.words
+    (reported,) = find(run)
+    assert "forward through 5 ranks at 1 rank per step" in reported.words
 
 
 def test_run_without_messages_is_not_asked():

@@ -38,7 +38,7 @@ def wavefronts_of(path):
 def test_delay_of_50_periods_is_found_on_its_rank_in_its_step_at_its_speed(delayed_run):
     wave, *_ = waves_of(perfield.open(delayed_run))
     assert (wave.rank, wave.step) == (2, 10)
-    assert 0.9 < wave.delay_s / DELAY_S < 1.3, "a busy machine wakes it late"
+    assert 0.9 < wave.delay_s / DELAY_S < 1.3, "a busy machine resumes it late"
     (front,) = wave.fronts
     assert (front.direction, front.ranks.tolist()) == ("forward", [3, 4, 5, 6, 7])
     assert front.speed_per_step == pytest.approx(1, rel=0.1)
@@ -62,30 +62,30 @@ def test_rendezvous_sends_a_wave_back_to_the_senders(rhythm_run):
     assert backward.speed_per_step == pytest.approx(1, rel=0.1)
 
 
-def test_report_tells_the_delay_and_its_region(delayed_run):
-    (told,) = idle_wave.find(observe(perfield.open(delayed_run), [*idle_wave.NEEDS, *idle_wave.LIKES]))
-    assert told.words.startswith("A delay began on rank 2 in step 11 (frame 10): it computed 1.")
+def test_report_says_the_delay_and_its_region(delayed_run):
+    (reported,) = idle_wave.find(observe(perfield.open(delayed_run), [*idle_wave.NEEDS, *idle_wave.LIKES]))
+    assert reported.words.startswith("A delay began on rank 2 in step 11 (frame 10): it computed 1.")
     assert (
         "longer in injected_delay. The delay travelled forward through 5 ranks at 1 rank per step"
-        in told.words
+        in reported.words
     )
 
 
 def test_ranks_that_stay_behind_one_another_are_a_wavefront(tmp_path):
     stamps = rhythm_runs.even(8, 100, 0.01, 0.015 * np.arange(8))
-    (told,) = wavefronts_of(rhythm_runs.write(tmp_path / "run", stamps))
-    assert "each is 1.5 steps behind the rank before it" in told.words
+    (reported,) = wavefronts_of(rhythm_runs.write(tmp_path / "run", stamps))
+    assert "each is 1.5 steps behind the rank before it" in reported.words
 
 
 def test_pipeline_of_rows_is_a_wavefront(rhythm_run):
-    # Rendezvous: no rank can be more than a step ahead of the next one, however late that one wakes.
+    # Rendezvous: no rank can be more than a step ahead of the next one, however late that one resumes.
     words = ["--sleep", 0.02, "--steps", 60, "--columns", RENDEZVOUS // 8]
-    (told,) = wavefronts_of(rhythm_run(8, "gauss_seidel", *words))
-    slope = float(told.words.split("each is ")[1].split()[0])
+    (reported,) = wavefronts_of(rhythm_run(8, "gauss_seidel", *words))
+    slope = float(reported.words.split("each is ")[1].split()[0])
     assert slope == pytest.approx(1, abs=0.3), "each rank does a step after the rank before it"
 
 
-def test_run_without_a_delay_tells_neither_wave_nor_wavefront(rhythm_run):
+def test_run_without_a_delay_says_neither_wave_nor_wavefront(rhythm_run):
     # In one direction, late sleeps would push ranks apart for good, into a true wavefront.
     run = run_of(rhythm_run, "--send-to", "1,-1", sleep_s=0.03, steps=42, delay=None)
     questions = idle_wave, wavefront

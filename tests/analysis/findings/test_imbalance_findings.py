@@ -44,7 +44,7 @@ def test_cells_explain_a_rank_with_twice_the_cells():
     assert found.chance < 1e-3 and found.picture.kind == "mesh" and "partition" in found.remedy
 
 
-def test_dear_cells_are_told_with_their_cost():
+def test_costly_cells_are_reported_with_their_cost():
     run = observed_run(compute_time_s=computing([0.1] * 5 + [0.3] * 2 + [0.1]), cells=CELLS)
     found = only(imbalance.find(run))
     assert found.kind == "imbalance by cost per cell" and found.ranks.tolist() == [5, 6]
@@ -66,7 +66,7 @@ def test_more_cells_that_cost_no_more_are_no_reason_to_weigh_them():
     assert found.remedy.startswith("Divide the mesh so that every rank gets equally many")
 
 
-def test_imbalance_without_a_mesh_is_told_without_a_reason():
+def test_imbalance_without_a_mesh_is_reported_without_a_reason():
     found = only(imbalance.find(observed_run(compute_time_s=computing([0.1] * 7 + [0.2]))))
     assert found.kind == "imbalance" and found.ranks.tolist() == [7]
     assert found.picture.kind == "heat_map"
@@ -102,10 +102,12 @@ def sampled(run, **count):
     return replace(run, functions=SampledFunctions(tuple(count), times, times * 5e-3))
 
 
-def test_the_functions_in_which_a_dear_rank_computes_longer_are_named():
+def test_the_functions_in_which_a_costly_rank_computes_longer_are_named():
     run = observed_run(compute_time_s=computing([0.1] * 3 + [0.4] + [0.1] * 4))
-    dear = np.array([100] * 3 + [900] + [100] * 4)
-    found = only(imbalance.find(sampled(run, relax=dear, assemble=300, exp=dear // 4, rare=dear // 100)))
+    costly = np.array([100] * 3 + [900] + [100] * 4)
+    found = only(
+        imbalance.find(sampled(run, relax=costly, assemble=300, exp=costly // 4, rare=costly // 100))
+    )
     assert "Samples find 79 % of what it computes longer in relax and 20 % in exp." in found.words
 
 
@@ -115,7 +117,7 @@ def test_functions_in_which_samples_may_differ_by_chance_are_not_named():
     assert "Samples" not in found.words
 
 
-def test_work_of_one_rank_alone_is_told_as_what_all_wait_for():
+def test_work_of_one_rank_alone_is_reported_as_what_all_wait_for():
     control = computing([0.001, 0.001, 0.05] + [0.001] * 5)
     run = observed_run(
         compute_time_s=control + computing([0.1] * 8),
@@ -138,7 +140,7 @@ def test_noise_finds_no_imbalance(n_ranks, n_steps, seed):
     assert not list(imbalance.find(run))
 
 
-def test_imbalance_of_less_than_a_hundredth_of_the_time_is_not_told():
+def test_imbalance_of_less_than_a_hundredth_of_the_time_is_not_reported():
     compute = computing([0.1] * 7 + [0.12])
     assert not list(imbalance.find(observed_run(compute_time_s=compute, step_time_s=10.0)))
 
@@ -165,7 +167,7 @@ def test_a_rank_that_waits_as_long_itself_passes_on_what_others_cause():
     assert only(waited_for.find(waiting_for_two(waits=[*WAITS, (2, 3, 60, 0.2)]))).ranks.tolist() == [2]
 
 
-def test_a_rank_that_computes_longer_is_told_once():
+def test_a_rank_that_computes_longer_is_reported_once():
     run = waiting_for_two(compute_time_s=computing([0.1, 0.1, 0.12] + [0.1] * 5))
     assert not list(waited_for.find(run)) and only(imbalance.find(run)).ranks.tolist() == [2]
 
@@ -189,14 +191,14 @@ def with_messages_to_two(count, n_bytes, empty):
     ("message", "what"),
     [((3600, 0, 3600), "empty"), ((3600, 28800, 0), "tiny")],
 )
-def test_rank_that_needless_messages_make_late_is_told_with_them(message, what):
+def test_rank_that_needless_messages_make_late_is_reported_with_them(message, what):
     run = with_messages_to_two(*message)
-    told = ranked(answers(run))
-    assert [found.kind for found in told] == [f"{what} messages"]
-    assert told[0].words.endswith(
+    finding = ranked(answers(run))
+    assert [found.kind for found in finding] == [f"{what} messages"]
+    assert finding[0].words.endswith(
         f" 7 ranks wait 6.3 s in all for rank 2, most of whose messages are {what}."
     )
-    assert told[0].saved_s == pytest.approx(0.9) and told[0].pairs.tolist() == [[1, 2]]
+    assert finding[0].saved_s == pytest.approx(0.9) and finding[0].pairs.tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("message", [(1200, 0, 1200), (1200, 9600, 0), (3600, 10**7, 0)])
@@ -228,7 +230,7 @@ def run_with_a_region(part, rest, **fields):
     )
 
 
-def test_a_difference_in_one_region_that_others_hide_is_told_of_that_region():
+def test_a_difference_in_one_region_that_others_hide_is_reported_of_that_region():
     part = computing([0.03, 0.03, 0.036] + [0.03] * 5, n_steps=200)
     run = run_with_a_region(
         part, computing([0.07] * 8, n_steps=200, noise=0.3, seed=1), cells=CELLS, n_steps=200
@@ -242,7 +244,7 @@ def test_a_difference_in_one_region_that_others_hide_is_told_of_that_region():
     assert "as long as the mean of all ranks in push: it has as many cells as others" in found.words
 
 
-def test_a_slowest_rank_that_moves_in_one_region_is_told_of_that_region():
+def test_a_slowest_rank_that_moves_in_one_region_is_reported_of_that_region():
     part = np.full((64, 8), 0.05)
     part[np.arange(64), np.arange(64) // 4 % 8] = 0.08
     run = run_with_a_region(part, computing([0.05] * 8, n_steps=64, noise=0.3), n_steps=64)
@@ -254,12 +256,12 @@ def test_a_slowest_rank_that_moves_in_one_region_is_told_of_that_region():
     )
 
 
-def test_a_small_difference_in_one_region_is_not_told():
+def test_a_small_difference_in_one_region_is_not_reported():
     part = computing([0.004, 0.004, 0.006] + [0.004] * 5)
     assert not list(imbalance.find(run_with_a_region(part, computing([0.1] * 8, noise=0.2, seed=1))))
 
 
-def test_dear_rank_that_makes_all_calls_on_files_is_told_with_them():
+def test_costly_rank_that_makes_all_calls_on_files_is_reported_with_them():
     compute = computing([0.15] + [0.1] * 7)
     run = observed_run(compute_time_s=compute, io_write_count=[1700] + [0] * 7)
     found = only(imbalance.find(run))
@@ -276,7 +278,7 @@ def test_few_calls_on_files_or_those_of_others_go_with_no_imbalance(calls):
     assert "on files" not in only(imbalance.find(run)).words
 
 
-def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
+def test_a_region_that_runs_more_often_on_costly_ranks_explains_its_time():
     counts = np.where(np.arange(8) % 6 == 0, 300, 100)
     part = computing(counts * 1e-3)
     run = run_with_a_region(part, computing([0.05] * 8, seed=1), push_count=counts)
@@ -288,7 +290,7 @@ def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
     assert found.remedy.startswith("Look for what makes push run more often on these ranks: ")
 
 
-def test_a_rank_that_is_a_little_dearer_in_one_region_is_not_told():
+def test_a_rank_that_is_a_little_costlier_in_one_region_is_not_reported():
     """Ranks that share cores differ by as much: 7 % in a region, and much more from step to step."""
     part = computing([0.1, 0.1, 0.107] + [0.1] * 5, n_steps=200, noise=0.1)
     run = run_with_a_region(part, computing([0.05] * 8, n_steps=200, noise=0.8, seed=1), n_steps=200)

@@ -26,9 +26,9 @@ def strings_of(module) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("module", QUESTIONS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_question_lists_the_kinds_of_its_findings(module):
-    kinds, told = strings_of(module)
+    kinds, reported = strings_of(module)
     assert kinds <= set(module.KINDS)
-    assert told & ALL == set(module.KINDS)
+    assert reported & ALL == set(module.KINDS)
 
 
 @pytest.mark.parametrize("module", QUESTIONS, ids=lambda module: module.__name__.rpartition(".")[2])

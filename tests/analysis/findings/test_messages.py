@@ -28,7 +28,7 @@ def far(messages, **fields):
     return list(messages_to_no_neighbours.find(run_with(messages, **fields)))
 
 
-def test_a_rank_that_talks_to_all_is_told_with_those_it_does_not_touch():
+def test_a_rank_that_talks_to_all_is_reported_with_those_it_does_not_touch():
     (finding,) = far([*HALO, *HUB])
     assert finding.kind == "messages to no neighbours"
     assert finding.words == (
@@ -82,7 +82,7 @@ def test_fewer_far_messages_than_steps_are_no_finding():
     assert far([(a, b, 2, 2000, 0) for a, b, *_ in HUB]) == []
 
 
-def test_few_messages_to_far_ranks_are_told_only_if_they_cost_time():
+def test_few_messages_to_far_ranks_are_reported_only_if_they_cost_time():
     rare = [(a, b, 6, 6000, 0) for a, b, *_ in HUB]
     many = [(a, b, 600, 6000, 0) for a, b, *_ in HALO]
     # Rank 1 makes 3 of its 40 calls for them, and each takes 1 ms.
@@ -91,7 +91,7 @@ def test_few_messages_to_far_ranks_are_told_only_if_they_cost_time():
     assert finding.saved_s == pytest.approx(60 * 0.04 * 156 / (4 * 600 + 30 * 6), rel=1e-6)
 
 
-def test_empty_messages_to_far_ranks_are_not_told_twice():
+def test_empty_messages_to_far_ranks_are_not_reported_twice():
     nothing = [(a, b, n, 0, n) for a, b, n, *_ in HUB]
     assert far([*HALO, *nothing]) == []
 
@@ -112,7 +112,7 @@ def tiny(messages, **fields):
 MANY_TINY = [(4, 5, 60 * 100, 60 * 100 * 8, 0), (5, 4, 60 * 25, 60 * 25 * 16, 0)]
 
 
-def test_many_tiny_messages_are_told_with_their_pairs():
+def test_many_tiny_messages_are_reported_with_their_pairs():
     (finding,) = tiny(MANY_TINY, p2p_s=0.02)
     assert finding.kind == "tiny messages"
     # All calls of both ranks take 20 ms in each step of 0.1 s; two of 125 messages would remain.
@@ -125,12 +125,12 @@ def test_many_tiny_messages_are_told_with_their_pairs():
     assert finding.pairs.tolist() == [[4, 5], [5, 4]]
 
 
-def test_tiny_messages_of_one_pair_are_told_without_most():
+def test_tiny_messages_of_one_pair_are_reported_without_most():
     (finding,) = tiny(MANY_TINY[:1], p2p_s=0.02)
     assert finding.words == "Many tiny messages go from rank 4 to rank 5: 100 per step, of 8 B on average."
 
 
-def test_tiny_messages_beside_large_ones_are_told():
+def test_tiny_messages_beside_large_ones_are_reported():
     large = 60 * 5
     mixed = [(4, 5, 60 * 100 + large, 60 * 100 * 8 + large * 1_000_000, 0, 60 * 100)]
     (finding,) = tiny(mixed, p2p_s=0.02)
@@ -151,7 +151,7 @@ def test_tiny_messages_whose_calls_cost_little_are_no_finding():
     assert tiny(MANY_TINY, p2p_s=1e-4) == []
 
 
-def test_few_steps_do_not_tell_what_messages_cost():
+def test_few_steps_do_not_say_what_messages_cost():
     sent = 125 / 2 * np.isin(np.arange(N), (4, 5))
     few = observed_run(
         N, 9, messages=MANY_TINY, sent_count=sent, received_count=sent, mpi_p2p_time_s=0.02, neighbours=ROW
@@ -187,7 +187,7 @@ def burst(**fields):
     return list(bursts.find(run_with_bursts(**fields)))
 
 
-def test_a_burst_of_messages_is_told_with_its_steps_and_cost():
+def test_a_burst_of_messages_is_reported_with_its_steps_and_cost():
     (finding,) = burst()
     assert finding.kind == "burst of messages"
     assert finding.steps.tolist() == [10, 30, 50]
@@ -226,14 +226,14 @@ def test_a_message_of_some_ranks_is_no_burst():
     assert len(burst(sent_count=2 * BURST)) == 1
 
 
-def test_a_burst_of_empty_messages_is_only_told_as_empty():
+def test_a_burst_of_empty_messages_is_only_reported_as_empty():
     messages = [(0, 1, 48_000, 0, 48_000)]
     observed = run_with_bursts(messages=messages, empty=16_000.0 * BURST[:, 0])
     assert list(bursts.find(observed)) == []
     assert len(list(empty_messages.find(observed))) == 1
 
 
-def test_messages_of_a_burst_are_told_once():
+def test_messages_of_a_burst_are_reported_once():
     messages = [*HALO, *((a, 0, 3000, 24_000, 0) for a in range(1, N))]
     observed = run_with_bursts(
         messages=messages,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Noise is told where it costs much, and only if nothing else explains it."""
+"""Noise is reported where it costs much, and only if nothing else explains it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from perfield.analysis.findings.noise import find
 SPIKES = 0.1 * (1 + 2 * (np.random.default_rng(3).random((200, 8)) < 0.1))
 
 
-def test_irregular_slow_moments_of_all_ranks_are_told_without_a_saving():
-    (told,) = find(observed_run(n_steps=200, compute_time_s=SPIKES, placement=plain_placement()))
-    assert (told.kind, told.saved_s, told.ranks.tolist()) == ("noise", None, [])
-    assert "now this one and now that one, as by chance" in told.words
+def test_irregular_slow_moments_of_all_ranks_are_reported_without_a_saving():
+    (reported,) = find(observed_run(n_steps=200, compute_time_s=SPIKES, placement=plain_placement()))
+    assert (reported.kind, reported.saved_s, reported.ranks.tolist()) == ("noise", None, [])
+    assert "now this one and now that one, as by chance" in reported.words
 
 
-def test_usual_noise_is_not_told():
-    assert not [told for seed in range(20) for told in find(observed_run(seed=seed, noise=0.1))]
+def test_common_noise_is_not_reported():
+    assert not [reported for seed in range(20) for reported in find(observed_run(seed=seed, noise=0.1))]
 
 
 def test_slow_rank_is_no_noise():

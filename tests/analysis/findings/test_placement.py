@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What hurts in a placement is told, with a cost only where the run shows one."""
+"""What hurts in a placement is reported, with a cost only where the run shows one."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def only(found: list[Finding], kind: str) -> Finding:
 
 
 def in_report(observed: Observed) -> list[Finding]:
-    """Those that a report tells."""
+    """Those of a report."""
     return [finding for module in OF_PLACEMENT for finding in module.find(observed)]
 
 
-def test_ranks_spread_over_packages_and_cores_are_not_told():
+def test_ranks_spread_over_packages_and_cores_are_not_reported():
     assert placement_findings(quiet(plain_placement())) == []
 
 
@@ -52,19 +52,19 @@ def test_run_without_a_placement_finds_nothing():
     assert placement_findings(observed_run(pu_id=np.arange(8))) == []
 
 
-def test_ranks_packed_on_one_package_are_told_without_an_invented_cost():
+def test_ranks_packed_on_one_package_are_reported_without_an_invented_cost():
     places = [("n1", "0-1"), ("n1", "2-3"), ("n2", "8-9"), ("n2", "10-11"), ("n3", "0")]
-    told = only(in_report(on_places(*places)), "packed ranks")
-    assert told.words.startswith(
+    finding = only(in_report(on_places(*places)), "packed ranks")
+    assert finding.words.startswith(
         "Ranks 0-1 are packed on package 0 of n1 while package 1 is empty (the same on 1 more node)"
     )
-    assert (told.ranks.tolist(), told.hosts, told.saved_s) == ([0, 1, 2, 3], ("n1", "n2"), None)
+    assert (finding.ranks.tolist(), finding.hosts, finding.saved_s) == ([0, 1, 2, 3], ("n1", "n2"), None)
 
 
 SHARED = [("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9")]
 
 
-def test_ranks_on_a_core_are_told_with_what_the_kernel_says_of_their_wait():
+def test_ranks_on_a_core_are_reported_with_what_the_kernel_says_of_their_wait():
     run = on_places(
         *SHARED,
         compute_time_s=[0.25, 0.25, 0.25, 0.5],
@@ -72,15 +72,15 @@ def test_ranks_on_a_core_are_told_with_what_the_kernel_says_of_their_wait():
         delayed_compute_time_s=[0.25, 0.25, 0.25, 0],
         involuntary_switches=[0.35, 0.25, 0, 0],
     )
-    told = only(in_report(run), "shared cores")
-    assert told.words == (
+    finding = only(in_report(run), "shared cores")
+    assert finding.words == (
         "Ranks 0-2 share one core, 0 of n; cores there without a rank: 6. A PU was taken from them 12 times, "
         "and they waited for one for 30 s (50 %) of their steps, waiting in MPI included; at least 15 s of "
         "this delayed computing."
     )
-    assert told.ranks.tolist() == [0, 1, 2]
-    assert told.saved_s == 0.0, "rank 3 computes as long, and shares nothing"
-    assert "--bind-to core" in told.remedy
+    assert finding.ranks.tolist() == [0, 1, 2]
+    assert finding.saved_s == 0.0, "rank 3 computes as long, and shares nothing"
+    assert "--bind-to core" in finding.remedy
 
 
 def test_steps_would_be_shorter_where_only_ranks_on_a_shared_core_are_slow():
@@ -97,16 +97,16 @@ def test_steps_would_be_shorter_where_only_ranks_on_a_shared_core_are_slow():
 def test_sharing_that_nothing_can_change_has_no_saving():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     run = quiet(placement, run_delay_time_s=0.5, delayed_compute_time_s=0.15, involuntary_switches=1)
-    told = only(in_report(run), "shared cores")
-    assert told.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler. A PU was taken ")
-    assert "at least 9 s of this delayed computing" in told.words
-    assert told.saved_s is None
-    assert told.remedy.startswith("Start at most as many ranks as there are cores")
+    finding = only(in_report(run), "shared cores")
+    assert finding.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler. A PU was taken ")
+    assert "at least 9 s of this delayed computing" in finding.words
+    assert finding.saved_s is None
+    assert finding.remedy.startswith("Start at most as many ranks as there are cores")
 
 
 def test_ranks_on_different_pus_of_a_core_have_no_known_cost():
-    told = only(in_report(on_places(("n", "0"), ("n", "1"), ("n", "8"))), "shared cores")
-    assert (told.ranks.tolist(), told.saved_s) == ([0, 1], None)
+    finding = only(in_report(on_places(("n", "0"), ("n", "1"), ("n", "8"))), "shared cores")
+    assert (finding.ranks.tolist(), finding.saved_s) == ([0, 1], None)
 
 
 CROWD = [("n", "0,8")] * 3  # a PU of each package
@@ -114,12 +114,14 @@ CROWD = [("n", "0,8")] * 3  # a PU of each package
 
 def test_time_without_cpu_time_is_not_said_to_lack_a_pu():
     """Ranks that sleep use no CPU time either; without the kernel's run delay nothing is said of it."""
-    told = only(in_report(on_places(*CROWD, cpu_user_time_s=0.4, involuntary_switches=0.05)), "shared cores")
-    assert told.words.endswith(": times contain the scheduler. A PU was taken from them 3 times.")
-    assert told.saved_s is None
+    finding = only(
+        in_report(on_places(*CROWD, cpu_user_time_s=0.4, involuntary_switches=0.05)), "shared cores"
+    )
+    assert finding.words.endswith(": times contain the scheduler. A PU was taken from them 3 times.")
+    assert finding.saved_s is None
 
 
-def test_ranks_that_share_pus_and_hardly_wait_for_them_are_told_by_the_placement_only():
+def test_ranks_that_share_pus_and_hardly_wait_for_them_are_reported_by_the_placement_only():
     run = on_places(*CROWD, run_delay_time_s=0.02, delayed_compute_time_s=0.02)
     assert in_report(run) == []
     assert "at least 1.2 s of this delayed computing" in only(placement_findings(run), "shared cores").words
@@ -127,9 +129,9 @@ def test_ranks_that_share_pus_and_hardly_wait_for_them_are_told_by_the_placement
 
 def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
     run = on_places(*CROWD, run_delay_time_s=0.2, delayed_compute_time_s=0, involuntary_switches=0.05)
-    told = only(placement_findings(run), "shared cores")
-    assert told.saved_s is None
-    assert told.words.endswith(
+    finding = only(placement_findings(run), "shared cores")
+    assert finding.saved_s is None
+    assert finding.words.endswith(
         "A PU was taken from them 3 times, and they waited for one for 12 s (20 %) of their steps, waiting "
         "in MPI included; whether this delayed computing is not known."
     )
@@ -143,7 +145,7 @@ def test_a_wait_that_the_kernel_books_late_is_no_longer_than_the_steps():
     )
 
 
-def test_device_near_other_pus_is_told():
+def test_device_near_other_pus_is_reported():
     gpu, card = (
         Device("GPU", "0000:3b:00.0", ("renderD128",), 8, 16),
         Device("NIC", "0000:01:00.0", ("mlx5_0",), 0, 16),
@@ -157,9 +159,9 @@ def test_device_near_other_pus_is_told():
         {"file": "/dev/infiniband/uverbs0", "pci": card.pci},
     ]
     used = used_devices(placement, {rank: {"devices": opened} for rank in (0, 1)})
-    told = only(in_report(replace(quiet(placement), devices=used)), "far device")
-    assert told.ranks.tolist() == [0], "the card is near all PUs"
-    assert told.words.startswith(
+    finding = only(in_report(replace(quiet(placement), devices=used)), "far device")
+    assert finding.ranks.tolist() == [0], "the card is near all PUs"
+    assert finding.words.startswith(
         "Rank 0 used a device that is nearer to other PUs: rank 0 used renderD128 of n."
     )
 
@@ -173,22 +175,22 @@ def moving(slower) -> Observed:
     return on_places(*[("n", "0-15")] * 2, n_steps=40, pu_id=pu, compute_time_s=compute, step_time_s=compute)
 
 
-def test_rank_that_moved_is_told_with_what_its_moves_cost():
-    told = only(in_report(moving(slower=0.5)), "moved ranks")
-    assert told.words == (
+def test_rank_that_moved_is_reported_with_what_its_moves_cost():
+    finding = only(in_report(moving(slower=0.5)), "moved ranks")
+    assert finding.words == (
         "Rank 0 moved between cores, 9 times in 40 steps, 9 of them between packages, 9 of them between NUMA "
         "domains; memory that they touched before stays in the other domain. The 9 steps with a move "
         "together computed 4.5 s longer than median steps without."
     )
-    np.testing.assert_allclose(told.saved_s, 9 * 0.5, rtol=0.01)
+    np.testing.assert_allclose(finding.saved_s, 9 * 0.5, rtol=0.01)
 
 
-def test_moves_without_longer_steps_are_told_by_the_placement_only():
+def test_moves_without_longer_steps_are_reported_by_the_placement_only():
     run = moving(slower=0.0)
     assert in_report(run) == []
-    told = only(placement_findings(run), "moved ranks")
-    assert told.saved_s is None
-    assert told.words.endswith("Steps with a move were not longer than others, beyond chance.")
+    finding = only(placement_findings(run), "moved ranks")
+    assert finding.saved_s is None
+    assert finding.words.endswith("Steps with a move were not longer than others, beyond chance.")
 
 
 def test_moves_of_ranks_that_share_cores_are_a_consequence():
@@ -219,33 +221,33 @@ def away_from_home(slower) -> Observed:
     return on_places(*[("n", "0-15")] * 4, n_steps=60, pu_id=pu, compute_time_s=compute, step_time_s=2.0)
 
 
-def test_rank_that_left_its_memory_behind_is_told():
-    told = only(in_report(away_from_home(slower=1.25)), "far memory")
-    assert told.ranks.tolist() == [2]
-    assert told.words.startswith(
+def test_rank_that_left_its_memory_behind_is_reported():
+    finding = only(in_report(away_from_home(slower=1.25)), "far memory")
+    assert finding.ranks.tolist() == [2]
+    assert finding.words.startswith(
         "Rank 2 moved to another NUMA domain than that where it began, and its memory stayed behind: rank 2 "
         "spent 67 % of the steps there and computed 2"
     )
-    np.testing.assert_allclose(told.saved_s, 20 * 0.25 + 20 * 0.25 * 1.3, rtol=0.2)
+    np.testing.assert_allclose(finding.saved_s, 20 * 0.25 + 20 * 0.25 * 1.3, rtol=0.2)
 
 
 def test_rank_that_moved_without_getting_slower_has_no_far_memory():
     assert [each.kind for each in in_report(away_from_home(slower=1.0))] == []
 
 
-def test_threads_that_moved_are_told_by_the_placement_only():
+def test_threads_that_moved_are_reported_by_the_placement_only():
     run = on_places(
         *[("n", "0-1"), ("n", "8-15")], regions=["work"], work_cpu_migrations=[0, 0.6], work_time_s=0.1
     )
     assert in_report(run) == []
-    told = only(placement_findings(run), "moved threads")
-    assert told.words.startswith("Threads of rank 1 moved to another PU, 12 times.")
+    finding = only(placement_findings(run), "moved threads")
+    assert finding.words.startswith("Threads of rank 1 moved to another PU, 12 times.")
 
 
 NETWORK = Network(("s1", "s2", "top"), ((0, 2), (1, 2)), {"n1": 0, "n2": 0, "n3": 1})
 
 
-def test_heaviest_partners_on_other_switches_are_told_with_the_waits_for_them():
+def test_heaviest_partners_on_other_switches_are_reported_with_the_waits_for_them():
     sent = [
         (0, 3, 1, 4000, 0),
         (3, 0, 1, 2000, 0),
@@ -256,18 +258,18 @@ def test_heaviest_partners_on_other_switches_are_told_with_the_waits_for_them():
     waits = [(3, 0, 1, 4.5), (0, 3, 1, 0.5), (0, 1, 1, 7.0), (2, -1, 1, 9.0)]
     places = [("n1", "0"), ("n1", "8"), ("n2", "0"), ("n3", "0")]
     run = on_places(*places, network=NETWORK, pu_id=np.nan, messages=sent, waits=waits)
-    told = only(in_report(run), "far partners")
-    assert told.ranks.tolist() == [0, 2, 3], "rank 1 exchanges most with rank 0, on its own node"
-    assert told.words.startswith(
+    finding = only(in_report(run), "far partners")
+    assert finding.ranks.tolist() == [0, 2, 3], "rank 1 exchanges most with rank 0, on its own node"
+    assert finding.words.startswith(
         "3 of 4 ranks exchange most with a rank on another node, 2 of these on another switch: 300 B per "
         "step go between them and these partners (most between ranks 0 and 3, 300 B). They waited 5 s for "
         "these partners (8.3 % of their steps)"
     )
-    assert told.saved_s is None, "part of the waiting is for late partners"
-    assert told.pairs.tolist() == [[0, 3], [1, 2]] or told.pairs.tolist() == [[0, 3], [2, 1]]
+    assert finding.saved_s is None, "part of the waiting is for late partners"
+    assert finding.pairs.tolist() == [[0, 3], [1, 2]] or finding.pairs.tolist() == [[0, 3], [2, 1]]
 
 
-def test_far_partners_that_nobody_waits_for_are_told_by_the_placement_only():
+def test_far_partners_that_nobody_waits_for_are_reported_by_the_placement_only():
     run = on_places(("n1", "0"), ("n2", "0"), messages=[(0, 1, 1, 100, 0)])
     assert in_report(run) == []
     assert only(placement_findings(run), "far partners").words.endswith("is known to be for them.")
@@ -279,7 +281,7 @@ def test_equally_heavy_partner_on_the_own_node_is_enough():
     assert placement_findings(on_places(*places, messages=ring)) == []
 
 
-def test_places_alone_tell_what_needs_no_measurement():
+def test_places_alone_say_what_needs_no_measurement():
     found = placement_findings(unmeasured(placement_at(*SHARED[:3])))
     assert [each.kind for each in found] == ["shared cores", "packed ranks"]
     assert found[0].words == "Ranks 0-2 share one core, 0 of n; cores there without a rank: 7."

@@ -55,14 +55,16 @@ def test_all_slow_nodes_below_one_switch_are_a_slow_switch():
     assert "Nodes n3 and n4, all nodes below switch leaf2, are slow" in found.words
 
 
-def test_a_node_with_one_dear_rank_is_not_slow():
+def test_a_node_with_one_costly_rank_is_not_slow():
     run = run_of([1] * 5 + [3] + [1] * 10, placement=plain_placement(16))
     assert not list(slow_nodes.find(run)) and only(imbalance.find(run)).ranks.tolist() == [5]
 
 
 def test_ranks_that_differ_in_one_region_only_do_different_work():
-    dear = np.repeat([1, 1, 1.5, 1], 4)
-    run = run_of(dear, placement=plain_placement(16), a_time_s=0.05 * np.ones(16), b_time_s=0.1 * dear - 0.05)
+    costly = np.repeat([1, 1, 1.5, 1], 4)
+    run = run_of(
+        costly, placement=plain_placement(16), a_time_s=0.05 * np.ones(16), b_time_s=0.1 * costly - 0.05
+    )
     assert not list(slow_nodes.find(run))
 
 
@@ -83,7 +85,7 @@ def test_noise_of_ranks_makes_no_slow_node_and_no_pattern(seed):
     assert not list(imbalance_place.find(run))
 
 
-def test_the_first_rank_of_each_node_is_told_as_a_place_in_the_machine():
+def test_the_first_rank_of_each_node_is_reported_as_a_place_in_the_machine():
     run = run_of([1.5, 1, 1, 1, 1, 1, 1, 1] * 6, placement=plain_placement(48, per_node=8))
     found = only(imbalance_place.find(run))
     assert not list(imbalance.find(run)) and found.saved_s > 0
@@ -91,7 +93,7 @@ def test_the_first_rank_of_each_node_is_told_as_a_place_in_the_machine():
     assert "; the first rank of each node is slowest." in found.words and found.picture.kind == "machine"
 
 
-def test_every_sixth_rank_with_more_cells_is_told_after_the_cells():
+def test_every_sixth_rank_with_more_cells_is_reported_after_the_cells():
     cells = np.where(np.arange(48) % 6 == 0, 1500, 1000)
     run = run_of(cells / 1000, cells=cells, placement=plain_placement(48, per_node=8))
     assert only(imbalance.find(run)).kind == "imbalance by cells"
@@ -102,7 +104,7 @@ def test_every_sixth_rank_with_more_cells_is_told_after_the_cells():
     )
 
 
-def test_a_dear_part_of_the_mesh_is_told_after_the_imbalance():
+def test_a_costly_part_of_the_mesh_is_reported_after_the_imbalance():
     x, y = np.arange(64) % 8, np.arange(64) // 8
     factors = 1 + np.exp(-((x - 3.3) ** 2 + (y - 4.6) ** 2) / 6)
     run = run_of(factors, cells=np.full(64, 500.0), neighbours=GRID, placement=plain_placement(64))
@@ -115,7 +117,7 @@ def test_a_dear_part_of_the_mesh_is_told_after_the_imbalance():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_dear_ranks_anywhere_follow_neither_mesh_nor_machine(seed):
+def test_costly_ranks_anywhere_follow_neither_mesh_nor_machine(seed):
     factors = np.where(np.isin(np.arange(64), np.random.default_rng(seed).choice(64, 6, replace=False)), 2, 1)
     run = run_of(
         factors, cells=np.full(64, 500.0), neighbours=GRID, placement=plain_placement(64, per_node=8)
@@ -125,7 +127,7 @@ def test_dear_ranks_anywhere_follow_neither_mesh_nor_machine(seed):
     )
 
 
-def test_a_hot_spot_that_moves_to_neighbours_is_told_to_move_through_the_mesh():
+def test_a_hot_spot_that_moves_to_neighbours_is_reported_to_move_through_the_mesh():
     compute = np.full((64, 64), 0.1)
     row = np.concatenate([np.arange(8), np.arange(6, -1, -1), np.arange(8, 16)])
     compute[np.arange(64), row[np.arange(64) // 3 % len(row)]] = 0.5
@@ -133,7 +135,7 @@ def test_a_hot_spot_that_moves_to_neighbours_is_told_to_move_through_the_mesh():
     assert found.kind == "imbalance follows the mesh" and "moves through the mesh" in found.words
 
 
-def test_a_node_with_more_ranks_than_others_is_told_to_hold_them():
+def test_a_node_with_more_ranks_than_others_is_reported_to_hold_them():
     places = [("n1", str(core)) for core in range(0, 16, 2)]
     places += [(host, str(core)) for host in ("n2", "n3") for core in range(0, 8, 2)]
     found = only(slow_nodes.find(run_of([1.5] * 8 + [1] * 8, placement=placement_at(*places))))
@@ -148,23 +150,23 @@ def test_nodes_that_all_share_pus_alike_can_be_slow():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ranks_that_differ_anyway_make_no_slow_node_of_two_that_are_dear(seed):
-    """With two ranks for each node, the two dearest often share one."""
+    """With two ranks for each node, the two costliest often share one."""
     factors = np.exp(0.2 * np.random.default_rng(seed).standard_normal(16))
     assert not list(slow_nodes.find(run_of(factors, seed=seed, placement=plain_placement(16, per_node=2))))
 
 
-def test_two_dear_ranks_at_one_place_of_two_nodes_may_be_chance():
+def test_two_costly_ranks_at_one_place_of_two_nodes_may_be_chance():
     run = run_of([1, 2, 1, 1] * 2, placement=plain_placement(8))
     assert only(imbalance.find(run)).kind == "imbalance" and not list(imbalance_place.find(run))
 
 
-def test_two_dear_ranks_that_touch_may_be_chance():
+def test_two_costly_ranks_that_touch_may_be_chance():
     ring = [(rank, (rank + 1) % 10) for rank in range(10)]
     run = run_of([1, 1, 2, 2, 1, 1, 1, 1, 1, 1], cells=np.full(10, 64.0), neighbours=ring)
     assert len(list(imbalance.find(run))) == 1 and not list(imbalance_place.find(run))
 
 
-def test_remedy_of_dear_ranks_that_run_a_region_more_often_is_not_about_the_machine():
+def test_remedy_of_costly_ranks_that_run_a_region_more_often_is_not_about_the_machine():
     counts = np.where(np.arange(48) % 8 == 0, 828, 532)
     noise = np.exp(0.02 * np.random.default_rng(0).standard_normal((40, 48)))
     run = observed_run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dearest finding comes first, and ranks that are slow for where they sit are told once."""
+"""The costliest finding comes first, and ranks that are slow for where they sit are reported once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def kinds(*findings):
     return [each.kind for each in ranked([Answer("", findings)])]
 
 
-def test_dearest_comes_first_and_what_has_no_known_cost_last():
+def test_costliest_comes_first_and_what_has_no_known_cost_last():
     found = finding("noise", None), finding("output steps", 1.0), finding("imbalance", 2.0, 3)
     assert kinds(*found) == ["imbalance", "output steps", "noise"]
 
@@ -27,7 +27,7 @@ def test_taken_pus_hide_no_imbalance_of_work():
     assert kinds(*found) == ["taken PUs", "imbalance"]
 
 
-def test_imbalance_of_ranks_that_share_a_core_is_told_as_sharing():
+def test_imbalance_of_ranks_that_share_a_core_is_reported_as_sharing():
     assert kinds(finding("shared cores", 3.0, 0, 1), finding("imbalance", 4.0, 1)) == ["shared cores"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps that get slower are told with their region and ranks; noise and ends are not."""
+"""Steps that get slower are reported with their region and ranks; noise and ends are not."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ def test_region_that_takes_longer_and_longer_is_named():
         main_time_s=solve + push,
         compute_time_s=solve + push,
     )
-    (told,) = find(run)
-    assert (told.kind, told.regions, told.ranks.tolist()) == ("steps get slower", ("Solve",), [])
-    assert told.words.startswith("Steps take longer and longer: at the end 1.5")
-    assert "times as long as at the beginning, " in told.words
-    assert told.words.endswith("The time grows in Solve.")
-    np.testing.assert_allclose(told.saved_s, 60 * 0.05 / 2, rtol=0.1)
+    (reported,) = find(run)
+    assert (reported.kind, reported.regions, reported.ranks.tolist()) == ("steps get slower", ("Solve",), [])
+    assert reported.words.startswith("Steps take longer and longer: at the end 1.5")
+    assert "times as long as at the beginning, " in reported.words
+    assert reported.words.endswith("The time grows in Solve.")
+    np.testing.assert_allclose(reported.saved_s, 60 * 0.05 / 2, rtol=0.1)
 
 
 def test_region_that_grows_most_is_named_where_all_grow_a_little():
     solve, push = 0.05 * noisy(1) + 0.03 * RAMP, 0.05 * noisy(2) + 0.015 * RAMP
     regions = {"solve_time_s": solve, "push_time_s": push}
     run = observed_run(regions=["solve", "push"], compute_time_s=solve + push, **regions)
-    assert [told.regions for told in find(run)] == [("solve",)]
+    assert [reported.regions for reported in find(run)] == [("solve",)]
 
 
 def test_rank_that_takes_longer_and_longer_is_named():
     compute = 0.1 * noisy(3)
     compute[:, 5] += 0.1 * RAMP[:, 0]
-    (told,) = find(observed_run(compute_time_s=compute))
-    assert told.ranks.tolist() == [5]
-    assert told.words.endswith("The time grows in computing, on rank 5.")
+    (reported,) = find(observed_run(compute_time_s=compute))
+    assert reported.ranks.tolist() == [5]
+    assert reported.words.endswith("The time grows in computing, on rank 5.")
 
 
-def test_few_ranks_are_not_told_where_others_take_their_pus():
+def test_few_ranks_are_not_reported_where_others_take_their_pus():
     compute = 0.1 * noisy(3) * (1 + np.random.default_rng(3).exponential(0.2, (60, 8)))
     compute[:, 5] = 0.05 * noisy(4)[:, 5] + 0.05 * RAMP[:, 0]
     calm = {"involuntary_switches": 0, "cpu_user_time_s": 0.1, "cpu_system_time_s": 0}
-    (told,) = find(observed_run(compute_time_s=compute, **calm))
-    assert told.ranks.tolist() == [5]
+    (reported,) = find(observed_run(compute_time_s=compute, **calm))
+    assert reported.ranks.tolist() == [5]
     assert not list(find(observed_run(compute_time_s=compute, **{**calm, "involuntary_switches": 50})))
 
 
 def test_waiting_that_grows_is_no_computing():
     compute = 0.1 * noisy(4)
     step = compute.max(axis=1, keepdims=True) + 0.1 * RAMP
-    (told,) = find(observed_run(compute_time_s=compute, step_time_s=step + 0 * compute))
-    assert told.words.endswith("The time grows in calls of MPI, while computing takes as long as before.")
+    (reported,) = find(observed_run(compute_time_s=compute, step_time_s=step + 0 * compute))
+    assert reported.words.endswith("The time grows in calls of MPI, while computing takes as long as before.")
 
 
-def test_waiting_that_grows_is_not_told_where_others_take_pus():
+def test_waiting_that_grows_is_not_reported_where_others_take_pus():
     compute = 0.1 * noisy(4)
     step = compute.max(axis=1, keepdims=True) + 0.1 * RAMP + 0 * compute
     cpu = {"cpu_user_time_s": 0.1, "cpu_system_time_s": 0}
@@ -75,10 +75,10 @@ def test_waiting_that_grows_is_not_told_where_others_take_pus():
 
 
 def test_steady_run_finds_nothing():
-    assert not [told for seed in range(50) for told in find(observed_run(seed=seed, noise=0.2))]
+    assert not [reported for seed in range(50) for reported in find(observed_run(seed=seed, noise=0.2))]
 
 
-def test_small_growth_is_not_told():
+def test_small_growth_is_not_reported():
     assert not list(find(observed_run(compute_time_s=0.1 * noisy(5) + 0.004 * RAMP)))
 
 
@@ -99,9 +99,9 @@ def test_run_of_few_steps_finds_nothing():
 def test_busy_machine_does_not_hide_a_trend_of_all_ranks():
     busy = 1 + np.random.default_rng(8).exponential(10, (60, 8)) * (noisy(8) > 1.02)
     solve = 0.1 * noisy(9) * busy + 0.05 * RAMP
-    (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
-    assert (told.regions, told.ranks.tolist()) == (("solve",), [])
-    assert told.words.startswith("In each step ranks compute longer and longer: at the end 1.")
+    (reported,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
+    assert (reported.regions, reported.ranks.tolist()) == (("solve",), [])
+    assert reported.words.startswith("In each step ranks compute longer and longer: at the end 1.")
 
 
 def test_machine_that_hides_most_ranks_leaves_the_least():
@@ -109,8 +109,8 @@ def test_machine_that_hides_most_ranks_leaves_the_least():
         np.random.default_rng(9).random((60, 8)) < 0.7
     )
     solve = 0.1 * noisy(9) * busy + 0.05 * RAMP
-    (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
-    assert told.regions == ("solve",)
+    (reported,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
+    assert reported.regions == ("solve",)
 
 
 def test_busy_machine_alone_finds_nothing():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PUs that a quota, other processes or a hypervisor take are a cause; what they explain is not told again."""
+"""PUs that a quota, other processes or a hypervisor take are a cause; what they explain comes once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def rank_without_pu(of_step: float = 0.06, n_ranks: int = 4, **fields):
     return observed_run(n_ranks, STEPS, **({"placement": plain_placement(n_ranks)} | known | fields))
 
 
-def told(observed) -> list[Finding]:
+def findings_of(observed) -> list[Finding]:
     return ranked(answers(observed))
 
 
-def test_quota_is_named_and_the_slow_rank_is_not_told_as_imbalance():
-    (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
+def test_quota_is_named_and_the_slow_rank_is_not_reported_as_imbalance():
+    (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
     assert found.words == (
         "Rank 1 waited for a PU for 3.6 s, 38 % of the time outside of calls there: a CPU quota kept its "
         "control group from running for 3.48 s."
@@ -50,14 +50,14 @@ def test_quota_is_not_said_of_ranks_that_others_delay():
 
 
 def test_wait_that_a_quota_does_not_explain_is_that_of_others():
-    (found,) = told(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
+    (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
     assert "although no other rank has to share it: other processes used the PUs" in found.words
     assert "quota" not in found.words + found.remedy
 
 
-def test_imbalance_of_work_is_told_beside_the_wait_for_a_pu():
+def test_imbalance_of_work_is_reported_beside_the_wait_for_a_pu():
     work = np.array([0.1, 0.1, 0.1, 0.16])
-    found = told(rank_without_pu(0.03, compute_time_s=work))[0]
+    found = findings_of(rank_without_pu(0.03, compute_time_s=work))[0]
     assert found.words.startswith(
         "Rank 3 computes 1.39 times as long as the mean of all ranks, apart from waiting for a PU."
     )
@@ -66,14 +66,14 @@ def test_imbalance_of_work_is_told_beside_the_wait_for_a_pu():
 def test_wait_of_all_ranks_names_all():
     delayed = np.full(4, 0.05)
     fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1}
-    (found,) = told(rank_without_pu(**fields))
+    (found,) = findings_of(rank_without_pu(**fields))
     assert found.ranks.tolist() == [0, 1, 2, 3]
     assert found.words.startswith(
         "Ranks 0-3 waited for a PU for 12 s, 33 % of the time outside of calls there"
     )
 
 
-def test_short_waits_are_told_by_the_placement_only():
+def test_short_waits_are_reported_by_the_placement_only():
     observed = rank_without_pu(0.0005)
     assert not list(taken_pus.find(observed))
     assert list(taken_pus.find(observed, worth=0.0))
@@ -91,7 +91,7 @@ def test_ranks_that_share_pus_and_sleep_wait_for_others():
         "cpu_user_time_s": 0.008,
         "cpu_system_time_s": 0,
     }
-    (found,) = (each for each in told(rank_without_pu(**fields)) if each.kind != "packed ranks")
+    (found,) = (each for each in findings_of(rank_without_pu(**fields)) if each.kind != "packed ranks")
     assert found.kind == "taken PUs"
     assert (
         "although these ranks used less than half of the CPU time of their PUs: other processes"
@@ -110,7 +110,7 @@ def test_hypervisor_is_named():
     assert found.saved_s == pytest.approx(1.8)
 
 
-def test_run_that_tells_nothing_of_delays_has_no_finding():
+def test_run_without_delays_has_no_finding():
     assert not list(taken_pus.find(observed_run(4, placement=plain_placement(4)), worth=0.0))
 
 
@@ -153,14 +153,16 @@ def test_equal_ranks_that_wait_for_pus_unequally_are_balanced():
     assert imbalance_to_report(rank_without_pu(compute_time_s=longer, **unknown), 0.01) is not None
 
 
-def test_wait_for_a_pu_that_may_lie_in_calls_is_told_without_a_cost():
+def test_wait_for_a_pu_that_may_lie_in_calls_is_reported_without_a_cost():
     """NPB LU beside other work: ranks spin in MPI without a PU; nothing shows that this delays computing."""
     ready = {"run_delay_time_s": np.full(4, 0.06), "delayed_compute_time_s": 0.0}
-    (found,) = told(rank_without_pu(**ready, cpu_user_time_s=0.04, cpu_system_time_s=0.0))
+    (found,) = findings_of(rank_without_pu(**ready, cpu_user_time_s=0.04, cpu_system_time_s=0.0))
     assert found.kind == "taken PUs" and found.saved_s is None
     assert found.words.startswith("Ranks 0-3 had no PU for 14.4 s in which they were ready to run, ")
     assert (
         "of the CPU time of their PUs: other processes had the rest. What that costs is not known"
         in found.words
     )
-    assert not told(rank_without_pu(**(ready | {"run_delay_time_s": np.full(4, 0.001)}), cpu_user_time_s=0.1))
+    assert not findings_of(
+        rank_without_pu(**(ready | {"run_delay_time_s": np.full(4, 0.001)}), cpu_user_time_s=0.1)
+    )

@@ -53,7 +53,7 @@ def test_late_rank_is_named_with_kind_seconds_and_through_whom(tmp_path):
     assert "sends" in finding.remedy
 
 
-def test_report_tells_the_late_rank_once(tmp_path):
+def test_report_says_the_late_rank_once(tmp_path):
     path = write_waiting_run(tmp_path / "run", star(lambda number: 2), busy_in_mpi=[2])
     kinds = [finding.kind for finding in report(perfield.open(path)).findings]
     assert kinds.count("late rank") == 1 and "rank that all wait for" not in kinds
@@ -83,9 +83,9 @@ def test_nothing_is_said_where_little_is_explained(tmp_path):
     assert answers(little, [wait_causes])[0].missing == ("explanations",), "nor is the answer no"
     assert words.cause_rows(observed.waiting, 1) and words.cause_regions(observed.waiting, 1)
     assert not words.cause_rows(little.waiting, 1) and not words.cause_regions(little.waiting, 1)
-    told = words.sentences(little.waiting)
-    assert not any("of waiting" in sentence for sentence in told)
-    assert "Too little of it is explained to say which rank costs the others most." in told
+    reported = words.sentences(little.waiting)
+    assert not any("of waiting" in sentence for sentence in reported)
+    assert "Too little of it is explained to say which rank costs the others most." in reported
 
 
 def test_runs_without_stamps_leave_the_question_open(tmp_path):
@@ -93,7 +93,7 @@ def test_runs_without_stamps_leave_the_question_open(tmp_path):
     assert answer.missing == ("wait_states",) and not answer.findings
 
 
-def test_rank_that_calls_name_is_told_only_where_stamps_do_not_explain_the_waiting(tmp_path):
+def test_rank_that_calls_name_is_reported_only_where_stamps_do_not_explain_the_waiting(tmp_path):
     waited, waiting = np.zeros((60, 8)), np.full((60, 8), 0.02)
     waited[:, 2], waiting[:, 2] = 0.105, 0.005
     named = [(rank, 2, 60, 0.9) for rank in range(8) if rank != 2]

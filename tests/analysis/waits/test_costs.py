@@ -276,7 +276,7 @@ def test_a_rank_is_compared_with_who_waits_for_it_and_not_with_others():
 
 
 def test_a_delay_of_an_earlier_step_is_divided_by_the_regions_of_that_step():
-    # Rank 1 is late by 10 ms in a of the first step, and tells rank 0 in the third, where all are in b.
+    # Rank 1 is late by 10 ms in a of the first step, and says rank 0 in the third, where all are in b.
     programs = [[collective("barrier")] for _ in range(3)]
     for number in range(3):
         for rank, program in enumerate(programs[:2]):
@@ -343,7 +343,7 @@ def test_costs_of_ranks_that_regions_do_not_have_are_refused():
 
 
 def sampled(cpu, variances, wall, files=(0, 0), delayed=(np.nan, np.nan)):
-    """What samples tell of two ranks, whose functions are all there are."""
+    """What samples say of two ranks, whose functions are all there are."""
     cpu, variances = np.array(cpu, float), np.array(variances, float)
     of_all = cpu.sum(axis=0), variances.sum(axis=0)
     return Sampled(cpu, variances, *of_all, *(np.array(each, float) for each in (wall, files, delayed)))
@@ -382,8 +382,8 @@ def test_rank_whose_processor_was_taken_away_has_its_delay_in_no_function():
 
 
 @pytest.mark.parametrize("delayed, of_pus", [([0, 150], 150), ([30, 150], 120), ([150, 150], 0)])
-def test_wait_for_a_processor_is_told_from_time_in_the_kernel(delayed, of_pus):
-    """Rank 1 takes 200 longer for the same CPU time. The kernel tells how long ranks waited for a PU."""
+def test_wait_for_a_processor_is_reported_from_time_in_the_kernel(delayed, of_pus):
+    """Rank 1 takes 200 longer for the same CPU time. The kernel says how long ranks waited for a PU."""
     found = sampled([[100, 100]], [[1, 1]], [200, 400], delayed=delayed)
     assert found.not_in_user_mode == BLOCKED
     parts, left = by_function(cost_of_rank_1(200, 200), found)
@@ -391,7 +391,7 @@ def test_wait_for_a_processor_is_told_from_time_in_the_kernel(delayed, of_pus):
     assert left == pytest.approx([0, 0])
 
 
-def test_unknown_wait_for_a_processor_is_told_from_nothing():
+def test_unknown_wait_for_a_processor_is_reported_from_nothing():
     found = sampled([[100, 100]], [[1, 1]], [200, 400], delayed=[np.nan, 150])
     assert found.not_in_user_mode == NOT_IN_USER_MODE
     parts, _ = by_function(cost_of_rank_1(200, 200), found)

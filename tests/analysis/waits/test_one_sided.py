@@ -52,7 +52,7 @@ def no_step(step: int) -> bool:
     return False
 
 
-def told(waits):
+def stated(waits):
     """(rank, cause, call, ms, exactness) of late one-sided partners; not what the network's latency makes."""
     states = waits.states[(waits.states["time_ns"] > 0.01 * MS)]
     states = states[states["kind"] == KINDS.index("late_one_sided")]
@@ -73,7 +73,7 @@ def waits_of(programs, logged=None, network=None, **options):
     simulation = simulate(programs, network)
     events = simulation.events(logged) if logged else simulation.events()
     waits = find_wait_states(events, n_ranks=len(programs), **options)
-    return told(waits), waits
+    return stated(waits), waits
 
 
 def event(rank, call, peer, begin, end, **values):
@@ -103,7 +103,7 @@ def holds(rank, target, begin, end, exclusive=True, flushes=(), takes=0):
 def found(*events, n_ranks=4, **options):
     """The states of some events, and all that was found."""
     waits = find_wait_states(np.concatenate(events), n_ranks=n_ranks, **options)
-    return told(waits), waits
+    return stated(waits), waits
 
 
 # ---- post, start, complete, wait ----
@@ -181,7 +181,7 @@ def test_rows_of_several_epochs_say_nothing():
 
 
 def test_rows_of_several_epochs_make_a_row_beside_them_a_bound():
-    """The call that a row of one epoch tells of may also have waited for a partner with two."""
+    """The call that a row of one epoch says of may also have waited for a partner with two."""
     programs = [[compute(10 * MS), post(2), end_exposure()], [post(2), end_exposure()] * 2]
     programs += [[access(0, 1), complete(), access(1), complete()]]
     states, _ = waits_of(programs, no_step)
@@ -230,7 +230,7 @@ def test_windows_whose_names_clash_say_nothing():
     assert waits.coverage.gaps()["clash"] == 10 * MS
 
 
-def test_window_freed_with_an_open_epoch_tells_of_what_began():
+def test_window_freed_with_an_open_epoch_keeps_what_began():
     states, _ = found(event(0, "win_post", 1, 10, 10), event(1, "win_start", 0, 0, 10.1))
     assert states == [(1, 0, "win_start", 10.0, EXACT)]
 
@@ -255,7 +255,7 @@ def test_epoch_with_oneself_waits_for_nobody():
 
 def test_late_post_shorter_than_the_clocks_uncertainty_accuses_nobody():
     events = simulate(late_post()).events()
-    assert told(find_wait_states(events, [6 * MS, 6 * MS])) == [(1, -1, "win_start", 10.0, UNCERTAIN)]
+    assert stated(find_wait_states(events, [6 * MS, 6 * MS])) == [(1, -1, "win_start", 10.0, UNCERTAIN)]
 
 
 @pytest.mark.parametrize("stamp", ["begun", "wait_begin", "wait_end"])
@@ -400,7 +400,7 @@ def test_lock_that_lasts_long_beyond_its_holder_is_a_bound():
     assert states == [(1, 0, "lock", 2.0, BOUND)]
 
 
-def test_cause_is_open_where_clocks_do_not_tell_who_unlocked_last():
+def test_cause_is_open_where_clocks_do_not_say_who_unlocked_last():
     events = np.concatenate(
         [
             *holds(0, 3, 1, 10, exclusive=False),
@@ -408,8 +408,8 @@ def test_cause_is_open_where_clocks_do_not_tell_who_unlocked_last():
             *holds(2, 3, 10.7, 11, takes=8),
         ]
     )
-    assert told(find_wait_states(events, [MS] * 4)) == [(2, -1, "lock", pytest.approx(7.8), EXACT)]
-    assert told(find_wait_states(events, [MS / 10] * 4)) == [(2, 1, "lock", pytest.approx(7.8), EXACT)]
+    assert stated(find_wait_states(events, [MS] * 4)) == [(2, -1, "lock", pytest.approx(7.8), EXACT)]
+    assert stated(find_wait_states(events, [MS / 10] * 4)) == [(2, 1, "lock", pytest.approx(7.8), EXACT)]
 
 
 def test_many_locks_take_no_long_time():

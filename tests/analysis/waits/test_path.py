@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The critical path lies where the work is that decided, and replays tell what other work would take."""
+"""The critical path lies where the work is that decided, and replays say what other work would take."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_missing_rank_is_in_no_mean(missing):
     assert not found.measured_ns[[missing, 4, 5]].any()
 
 
-def test_efficiency_tells_imbalance_from_serialisation():
+def test_efficiency_separates_imbalance_from_serialisation():
     balance = efficiency(*found_in(imbalanced())[1:])
     assert balance.load_balance == pytest.approx(2.5 / 4, abs=0.02)
     assert balance.serialisation > 0.95

@@ -56,10 +56,10 @@ def waits_of(programs, logged=None, **options):
     simulation = simulate(programs)
     events = simulation.events(logged) if logged else simulation.events()
     waits = find_wait_states(events, n_ranks=len(programs), **options)
-    return told(waits), waits
+    return stated(waits), waits
 
 
-def told(waits):
+def stated(waits):
     return [
         (
             int(s["rank"]),
@@ -112,7 +112,7 @@ def test_probe_waits_for_the_sender_of_the_message_that_it_finds():
         ]
     )
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == [(0, 1, "late_sender", 10.0, EXACT)]
+    assert stated(waits) == [(0, 1, "late_sender", 10.0, EXACT)]
     assert waits.coverage.shares()["exact"] == 1
     # The critical path leads to the sender, which has begun before.
     events = np.concatenate([events, event(1, 0, "send", SENDS, 0, 0.1, number=2)])
@@ -125,7 +125,7 @@ def test_probe_of_a_message_without_a_number_is_unexplained():
         [event(1, 0, "send", SENDS, 10, 10.1), event(0, 1, "iprobe", SYNCHRONISES, 0, 10.2, number=0)]
     )
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["no_partner"] == pytest.approx(10.3 * MS)  # both ends
 
 
@@ -137,9 +137,9 @@ def test_rows_of_several_probes_are_bounds():
             event(0, 1, "recv", RECEIVES, 10.3, 10.4, number=5, count=3, flags=MEAN),
         ]
     )
-    assert told(find_wait_states(events, n_ranks=2)) == [(0, 1, "late_sender", 18.0, BOUND)]
+    assert stated(find_wait_states(events, n_ranks=2)) == [(0, 1, "late_sender", 18.0, BOUND)]
     events["number"][1] = 4  # other messages
-    assert told(find_wait_states(events, n_ranks=2)) == []
+    assert stated(find_wait_states(events, n_ranks=2)) == []
 
 
 def test_numbers_without_order_do_not_pair_several_rows():
@@ -152,12 +152,12 @@ def test_numbers_without_order_do_not_pair_several_rows():
             ]
         )
 
-    assert told(find_wait_states(rows([]), n_ranks=2)) == [(0, 1, "late_sender", 12.0, BOUND)]
+    assert stated(find_wait_states(rows([]), n_ranks=2)) == [(0, 1, "late_sender", 12.0, BOUND)]
     # Which of two rows holds the last message, nobody knows.
     other = event(1, 0, "isend", SENDS, 12, 12.1, number=OF_HISTORY | 5, count=2, flags=MEAN)
     events = rows([other])
     events["count"][2] = 4
-    assert told(find_wait_states(events, n_ranks=2)) == []
+    assert stated(find_wait_states(events, n_ranks=2)) == []
 
 
 def test_wait_counts_from_the_wait_not_from_the_post():
@@ -234,7 +234,7 @@ def either_way():
 
 def test_receiver_that_may_not_have_blocked_the_sender_is_not_accused():
     waits = find_wait_states(either_way(), n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["either_way"] == MS
     assert "a late receiver may or may not have blocked the sender" in waits.coverage.words()
 
@@ -246,7 +246,7 @@ def test_messages_of_the_same_size_show_whether_it_was_eager(ends_ms, expected):
     more[0] = (1, 0, 1, CALL["send"], 0, 0, 9, 1, 1, 0, 0, 8, 20 * MS, 20 * MS, (20 + ends_ms) * MS)
     more[1] = (1, 1, 0, CALL["recv"], 1, 0, 9, 1, 1, 0, 0, 8, 49 * MS, 49 * MS, 50 * MS)
     waits = find_wait_states(np.concatenate([either_way(), more]), n_ranks=2)
-    assert [one for one in told(waits) if one[3] < 20] == expected
+    assert [one for one in stated(waits) if one[3] < 20] == expected
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_members_of_a_smaller_communicator_wait_for_its_last():
     programs += [[compute(late * MS), collective("barrier", communicator="odd")] for late in (0, 4)]
     simulation = simulate([[compute(99 * MS)], *programs[1:]], communicators={"odd": [1, 2]})
     waits = find_wait_states(simulation.events(), n_ranks=3)
-    assert told(waits) == [(1, 2, "barrier", 4.0, EXACT)]
+    assert stated(waits) == [(1, 2, "barrier", 4.0, EXACT)]
 
 
 def test_all_but_the_root_wait_for_a_late_root():
@@ -290,7 +290,7 @@ def test_calls_that_test_never_wait():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     events["call"][events["kind"] == 1] = CALL["testall"]
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.shares()["exact"] == 1
 
 
@@ -298,7 +298,7 @@ def test_waitsome_waits_for_the_first_of_its_messages():
     programs = [[irecv(1, "a"), irecv(2, "b"), wait("a", "b")], [compute(4 * MS), send(0)]]
     events = simulate([*programs, [compute(10 * MS), send(0)]]).events()
     events["call"][events["kind"] == 1] = CALL["waitsome"]
-    assert told(find_wait_states(events, n_ranks=3)) == [(0, 1, "late_sender", 4.0, EXACT)]
+    assert stated(find_wait_states(events, n_ranks=3)) == [(0, 1, "late_sender", 4.0, EXACT)]
 
 
 def test_messages_to_oneself_wait_for_nobody():
@@ -418,10 +418,10 @@ def test_waiting_in_rows_of_one_call_is_followed_to_where_it_began():
     assert by_rank[2] > 0.9 * by_rank.sum() > 0
 
 
-def test_row_that_does_not_tell_its_calls_may_be_one_call():
+def test_row_that_does_not_say_its_calls_may_be_one_call():
     events = simulate([bundle(0, 1, 4), bundle(1, 0, 4, late_ms=5)]).events(no_step)
     events["most_in_call"] = 0
-    assert [one[3] for one in told(find_wait_states(events, n_ranks=2))] == [pytest.approx(5, abs=0.02)]
+    assert [one[3] for one in stated(find_wait_states(events, n_ranks=2))] == [pytest.approx(5, abs=0.02)]
 
 
 def test_nonblocking_collectives_of_one_waitall_wait_once():
@@ -452,8 +452,8 @@ def test_one_partner_with_several_messages_makes_the_others_bounds():
     ]
     simulation = simulate(programs)
     waits = find_wait_states(simulation.events(no_step), n_ranks=3)
-    assert told(waits) != []
-    assert all(one[4] == BOUND for one in told(waits))
+    assert stated(waits) != []
+    assert all(one[4] == BOUND for one in stated(waits))
     assert waits.waited([0]).sum() <= simulation.waited().sum()
 
 
@@ -481,7 +481,7 @@ def test_message_that_crosses_step_ends_is_matched_by_its_number():
 def test_receive_without_its_send_is_unexplained():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     waits = find_wait_states(events[events["kind"] == 1], n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.shares()["unexplained"] == 1
     assert waits.coverage.gaps()["no_partner"] == pytest.approx(10 * MS, rel=0.01)
 
@@ -494,13 +494,13 @@ def test_waitall_with_an_unknown_partner_is_a_bound():
     ]
     events = simulate(programs).events()
     waits = find_wait_states(events[events["rank"] != 2], n_ranks=3)
-    assert [one for one in told(waits) if one[0] == 0] == [(0, 1, "late_sender", 5.0, BOUND)]
+    assert [one for one in stated(waits) if one[0] == 0] == [(0, 1, "late_sender", 5.0, BOUND)]
 
 
 def test_log_that_lost_events_gives_bounds():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     events["flags"] |= 16
-    assert told(find_wait_states(events, n_ranks=2)) == [(1, 0, "late_sender", 10.0, BOUND)]
+    assert stated(find_wait_states(events, n_ranks=2)) == [(1, 0, "late_sender", 10.0, BOUND)]
 
 
 @pytest.mark.parametrize("column", ["number", "channel"])
@@ -508,7 +508,7 @@ def test_message_without_a_place_is_unexplained(column):
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     events[column] = 0
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["no_partner"] > 9 * MS
 
 
@@ -516,14 +516,14 @@ def test_message_without_a_place_is_unexplained(column):
 def test_unknown_stamps_say_nothing(column):
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     events[column] = UNKNOWN
-    assert told(find_wait_states(events, n_ranks=2)) == []
+    assert stated(find_wait_states(events, n_ranks=2)) == []
 
 
 def test_two_messages_that_claim_one_place_say_nothing():
     events = simulate([[compute(10 * MS), send(1), send(1)], [recv(0), recv(0)]]).events()
     events["number"] = 1
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["clash"] > 9 * MS
 
 
@@ -532,7 +532,7 @@ def test_receive_that_ended_before_its_send_began_says_nothing():
     for name in ("begun", "wait_begin", "wait_end"):
         events[name][events["rank"] == 0] += 50 * MS
     waits = find_wait_states(events, n_ranks=2)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["clash"] > 9 * MS
 
 
@@ -540,14 +540,14 @@ def test_incomplete_collective_is_a_bound_without_a_cause():
     programs = [[compute(late * MS), collective("allreduce")] for late in (0, 4, 10)]
     events = simulate(programs).events()
     waits = find_wait_states(events[events["rank"] != 2], n_ranks=3)
-    assert told(waits) == [(0, -1, "n_to_n", 4.0, BOUND)]
+    assert stated(waits) == [(0, -1, "n_to_n", 4.0, BOUND)]
     assert waits.coverage.gaps()["incomplete"] > 5 * MS
 
 
 def test_collective_of_unknown_size_is_a_bound():
     events = simulate([[compute(late * MS), collective("allreduce")] for late in (0, 4)]).events()
     events["size"] = 0
-    assert told(find_wait_states(events, n_ranks=2)) == [(0, 1, "n_to_n", 4.0, BOUND)]
+    assert stated(find_wait_states(events, n_ranks=2)) == [(0, 1, "n_to_n", 4.0, BOUND)]
 
 
 @pytest.mark.parametrize(
@@ -563,7 +563,7 @@ def test_communicators_whose_names_clash_say_nothing(damage):
     events = simulate([[compute(late * MS), collective("barrier")] for late in (0, 4, 10)]).events()
     damage(events)
     waits = find_wait_states(events, n_ranks=3)
-    assert told(waits) == []
+    assert stated(waits) == []
     assert waits.coverage.gaps()["clash"] > 0
 
 
@@ -572,13 +572,13 @@ def test_barrier_that_somebody_left_too_early_says_nothing():
     events = simulate([[compute(late * MS), collective("barrier")] for late in (0, 4, 10)]).events()
     events["wait_end"][0] = MS
     waits = find_wait_states(events, n_ranks=3)
-    assert told(waits) == []
+    assert stated(waits) == []
 
 
 def test_wait_shorter_than_the_clocks_uncertainty_accuses_nobody():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     waits = find_wait_states(events, [6 * MS, 6 * MS])
-    assert told(waits) == [(1, -1, "late_sender", 10.0, UNCERTAIN)]
+    assert stated(waits) == [(1, -1, "late_sender", 10.0, UNCERTAIN)]
     assert waits.states["cause_event"].tolist() == [-1]
     assert waits.sums().size == 0
     assert waits.coverage.shares()["uncertain"] == pytest.approx(1, abs=0.01)
@@ -587,41 +587,41 @@ def test_wait_shorter_than_the_clocks_uncertainty_accuses_nobody():
 def test_longer_wait_states_its_uncertainty():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     waits = find_wait_states(events, [MS, 2 * MS])
-    assert told(waits) == [(1, 0, "late_sender", 10.0, EXACT)]
+    assert stated(waits) == [(1, 0, "late_sender", 10.0, EXACT)]
     assert waits.states["uncertainty_ns"].tolist() == [3 * MS]
 
 
 @pytest.mark.parametrize("unknown", [np.nan, np.inf])
 def test_clock_of_unknown_error_accuses_nobody(unknown):
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
-    assert told(find_wait_states(events, [0, unknown])) == [(1, -1, "late_sender", 10.0, UNCERTAIN)]
+    assert stated(find_wait_states(events, [0, unknown])) == [(1, -1, "late_sender", 10.0, UNCERTAIN)]
 
 
 def test_ranks_that_share_a_clock_are_certain():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
     waits = find_wait_states(events, [50 * MS, 50 * MS], clock=[3, 3])
-    assert told(waits) == [(1, 0, "late_sender", 10.0, EXACT)]
+    assert stated(waits) == [(1, 0, "late_sender", 10.0, EXACT)]
 
 
-def test_cause_is_open_where_clocks_do_not_tell_who_came_last():
+def test_cause_is_open_where_clocks_do_not_say_who_came_last():
     """Others than the last waited surely; for whom is not sure, and the table says -1."""
     events = simulate([[compute(late * MS), collective("barrier")] for late in (0, 10, 10.5)]).events()
     waits = find_wait_states(events, [MS] * 3)
-    assert told(waits)[0] == (0, -1, "barrier", 10.5, EXACT)
+    assert stated(waits)[0] == (0, -1, "barrier", 10.5, EXACT)
     assert events["rank"][waits.states["cause_event"][0]] == 2
 
 
 def test_bounds_leave_out_what_the_clocks_allow():
     programs = [[compute(3 * MS), send(1)] * 4, [recv(0)] * 4]
     events = simulate(programs).events(no_step)
-    assert told(find_wait_states(events, [MS, MS])) == [(1, 0, "late_sender", 4.0, BOUND)]
+    assert stated(find_wait_states(events, [MS, MS])) == [(1, 0, "late_sender", 4.0, BOUND)]
 
 
 def test_ranks_outside_the_run_are_left_out():
     events = simulate([[compute(10 * MS), send(1)], [recv(0)]]).events()
-    assert told(find_wait_states(events, [0.0])) == []
+    assert stated(find_wait_states(events, [0.0])) == []
     events["rank"], events["kind"] = -7, 200
-    assert told(find_wait_states(events, n_ranks=2)) == []
+    assert stated(find_wait_states(events, n_ranks=2)) == []
 
 
 def test_no_events_give_no_states():
@@ -665,7 +665,7 @@ def test_sums_add_up_by_rank_kind_and_cause():
     np.testing.assert_allclose(waits.waited_for([0, 1]) / MS, [[10, 0], [0, 5]], atol=0.01)
 
 
-def test_words_tell_all_shares_and_the_main_reason():
+def test_words_say_all_shares_and_the_main_reason():
     covered = find_wait_states(either_way(), n_ranks=2).coverage
     assert covered.words() == (
         "Of the time in blocking MPI calls, 91 % is explained exactly and 9 % is unexplained, "
@@ -697,16 +697,16 @@ def test_logs_show_the_simulated_waits(seed):
     truth = {(one.rank, one.wait_begin): one for one in simulation.waits}
     for state in waits.states:
         one = truth.pop((state["rank"], events["wait_begin"][state["event"]]), None)
-        told = 0 if one is None else one.time_ns
+        reported = 0 if one is None else one.time_ns
         # Whether a message was a rendezvous cannot be seen where a transfer takes as long.
-        assert state["time_ns"] == pytest.approx(told, rel=0.05, abs=transfer)
+        assert state["time_ns"] == pytest.approx(reported, rel=0.05, abs=transfer)
         if one is None:
             continue
         if state["cause"] == -1:
             assert state["uncertainty_ns"] > 0
-        elif state["cause"] != one.cause and (state["time_ns"] == told or state["exactness"] == BOUND):
+        elif state["cause"] != one.cause and (state["time_ns"] == reported or state["exactness"] == BOUND):
             pass  # two came in the same ns, or another may have come later
-        elif told > 20 * transfer:
+        elif reported > 20 * transfer:
             assert (state["cause"], KINDS[state["kind"]]) == (one.cause, one.kind)
     assert all(one.time_ns <= transfer for one in truth.values())
 
@@ -728,12 +728,12 @@ def test_bounds_of_rows_never_exceed_the_simulated_waits(seed, every):
 
 
 @settings(max_examples=120, deadline=None)
-@given(seed=st.integers(0, 2**32), every=st.sampled_from([1, 2, 1000]), told=st.booleans())
-def test_ranks_wait_no_longer_than_their_calls_last(seed, every, told):
-    """In each step and rank, with any number of messages in a call, and in rows that do not tell calls."""
+@given(seed=st.integers(0, 2**32), every=st.sampled_from([1, 2, 1000]), reported=st.booleans())
+def test_ranks_wait_no_longer_than_their_calls_last(seed, every, reported):
+    """In each step and rank, with any number of messages in a call, and in rows that do not say calls."""
     simulation = simulated(random.Random(seed))
     events = simulation.events(lambda step: step % every == every - 1)
-    if not told:
+    if not reported:
         events["most_in_call"] = 0
     waits = find_wait_states(events, n_ranks=simulation.n_ranks)
     calls = {(one.step, one.rank, one.wait_begin, one.wait_end) for one in simulation.ended}

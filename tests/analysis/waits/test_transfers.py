@@ -123,9 +123,9 @@ def test_transfers_are_those_of_the_twin(seed):
     events = simulation.events()
     found = find_transfers(events)
     names = ("step", "rank", "partner", "kind", "is_alone", "n", "bytes", "last_bytes", "time_ns")
-    told = sorted(tuple(row[name].item() for name in names) for row in found)
+    reported = sorted(tuple(row[name].item() for name in names) for row in found)
     twin = transfers_twin.transfers(events)
-    assert [(*row[:4], bool(row[4]), *row[5:]) for row in told] == [
+    assert [(*row[:4], bool(row[4]), *row[5:]) for row in reported] == [
         (*r[:4], bool(r[4]), *r[5:]) for r in twin
     ]
 
@@ -133,8 +133,8 @@ def test_transfers_are_those_of_the_twin(seed):
 def test_baselines_find_latency_and_bandwidth_of_the_network():
     sums = sums_of(found_in(one_way([8, 1000, 3000, 30_000, 1_000_000])))
     sizes = np.array([8, 1000, 2000, 3000, 30_000, 400_000, 1_000_000])
-    told = sums.baselines.expected_ns(np.zeros(7, int), np.ones(7), sizes)
-    assert told == pytest.approx([expected_ns(size) for size in sizes], rel=0.02)
+    reported = sums.baselines.expected_ns(np.zeros(7, int), np.ones(7), sizes)
+    assert reported == pytest.approx([expected_ns(size) for size in sizes], rel=0.02)
     assert np.isnan(sums.baselines.expected_ns([0, 1], [1, 1], [3_000_000, 8])).all()
     rows = {row["size"]: row for row in sums.rows(CALL_NAMES, SIZE_WORDS) if row["of"] == "messages"}
     assert list(rows) == ["63 B", "4 kB", "32 kB", "2 MB"]
@@ -144,7 +144,7 @@ def test_baselines_find_latency_and_bandwidth_of_the_network():
     assert sums.slow_s < 0.01 * sums.at_baseline_s
 
 
-def test_what_messages_take_beyond_the_baseline_is_told_in_the_row_of_their_size():
+def test_what_messages_take_beyond_the_baseline_is_reported_in_the_row_of_their_size():
     """Each tenth message of 3,000 B takes 50 µs longer."""
 
     def extra(message):

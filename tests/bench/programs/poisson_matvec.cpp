@@ -43,7 +43,7 @@ PetscErrorCode assemble(Operator& product, const poisson::Elements& elements, Ma
   const poisson::Mesh& mesh = product.mesh();
   const size_t n = size_t(mesh.order + 1), n_nodes = n * n * n;
   const PetscInt n_owned = mesh.n_owned;
-  // Where a node's elements lie around it tells how many nodes they have.
+  // Where a node's elements lie around it says how many nodes they have.
   std::vector<double> local(size_t(mesh.n_owned + mesh.n_ghosts), 0);
   for (int node : mesh.nodes) local[size_t(node)] += 1;
   product.exchange().sum_to_owners(local.data());

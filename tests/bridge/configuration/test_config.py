@@ -92,7 +92,7 @@ def test_internal_and_module_variables_are_accepted(load):
     assert errors == []
 
 
-def test_key_inside_a_table_is_told_to_move_up(load):
+def test_key_inside_a_table_is_reported_to_move_up(load):
     _, errors = load("[perfield]\nsummary = false\n")
     assert errors == [
         "perfield.toml:2: unknown key 'perfield.summary'; did you mean summary, above the first [table]?"

@@ -195,8 +195,8 @@ def test_flipped_byte_costs_its_entry_or_those_that_build_on_it(stream, tmp_path
             lost = [e for e in entries if e["rank"] == hit["rank"] and e["index"] // 4 == hit["index"] // 4]
         kept = [entry["offset"] for entry in entries if entry not in lost]
         assert index.places["offset"].tolist() == kept, f"byte {at}"
-        told = [*index.damage, *index.waiting, *[index.pending] * bool(index.pending[1])]
-        assert sorted(offset for offset, *_ in told) == [entry["offset"] for entry in lost], f"byte {at}"
+        reported = [*index.damage, *index.waiting, *[index.pending] * bool(index.pending[1])]
+        assert sorted(offset for offset, *_ in reported) == [entry["offset"] for entry in lost], f"byte {at}"
 
 
 def test_steps_without_their_full_one_wait_and_then_are_damage(stream):

@@ -160,10 +160,10 @@ def test_adaptor_values_equal_the_frame(build_c, mpirun, bin_dir):
         lines = (result.cwd / f"adaptor-{rank}").read_text().splitlines()
         rows = [line.split("|") for line in lines]
         for step, frame in enumerate(run.frames()):
-            told = {name: float(value) for number, name, value in rows if number == str(step)}
+            reported = {name: float(value) for number, name, value in rows if number == str(step)}
             other = 1 - rank
-            assert told.pop("others") == 0
-            assert told == {
+            assert reported.pop("others") == 0
+            assert reported == {
                 "smooth : tick": 2,
                 "smooth : time": pytest.approx(frame.values["smooth_time_s"][rank], abs=1e-12),
                 f"MPI_Put to {rank} : counter": 0,

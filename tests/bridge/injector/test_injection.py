@@ -63,7 +63,7 @@ def test_every_way_of_receiving_takes_its_latency(ways):
     found, _ = ways
     messages = [each for each in found if each[0] != "probe_alone"]
     assert len(messages) == 26
-    # The two receives that were posted together are told in the order of their completion.
+    # The two receives that were posted together are reported in the order of their completion.
     assert [way for way, _ in messages[-5:-3]] == ["older", "newer"]
     beyond: dict[float, list[float]] = {latency: [] for latency in TRACE_US}
     for k, (way, late_us) in enumerate(messages):
@@ -109,10 +109,10 @@ def test_all_messages_of_fortran_programs_are_delayed(inject, mpi, tmp_path):
     assert sums(result.cwd / "perfield-run", "injected_messages").tolist() == [54] * 4
 
 
-def test_run_json_tells_what_was_injected(ways):
+def test_run_json_says_what_was_injected(ways):
     _, run = ways
-    told = json.loads((run / "run.json").read_text())["injected"]
-    assert told == {"series": 1, "messages": 3, "repeats": True, "mean_s": 0.032 / 3, "longest_s": 0.02}
+    reported = json.loads((run / "run.json").read_text())["injected"]
+    assert reported == {"series": 1, "messages": 3, "repeats": True, "mean_s": 0.032 / 3, "longest_s": 0.02}
 
 
 @pytest.fixture(scope="module")

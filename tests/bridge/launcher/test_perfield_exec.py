@@ -258,8 +258,8 @@ def test_configuration_errors_appear_once_per_node(mpirun, bin_dir, here):
     (here / "perfield.toml").write_text("mesure_every = 3\nsummary = 5\n")
     result = mpirun(3, bin_dir / "perfield-exec", "echo", "hello", cwd=here)
     assert (result.returncode, result.stdout) == (0, "hello\n" * 3)
-    told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-    assert told == [
+    printed = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+    assert printed == [
         "perfield: perfield.toml:1: unknown key 'mesure_every'; did you mean measure_every?",
         "perfield: perfield.toml:2: summary: found the integer 5, expected true or false; "
         "the default is true",

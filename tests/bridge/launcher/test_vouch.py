@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When perfield-exec tells a program that every rank of its launch runs under perfield-exec."""
+"""When perfield-exec says a program that every rank of its launch runs under perfield-exec."""
 
 from __future__ import annotations
 

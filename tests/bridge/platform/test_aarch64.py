@@ -152,7 +152,7 @@ def test_auto_chooses_the_counter_where_the_kernel_does(qemu, steps, tmp_path):
         assert f"monotonic (the kernel keeps time by {name}, not by the processor's counter" in log
 
 
-def test_call_sites_are_told_apart_by_their_callers(qemu, steps, tmp_path):
+def test_call_sites_are_distinguished_by_their_callers(qemu, steps, tmp_path):
     must(
         *qemu,
         steps,

@@ -315,8 +315,8 @@ def test_too_deep_regions_are_counted_with_one_warning_per_node(measured):
     assert values["outer_time_s"][0] == 0.005
     assert run.ends[0]["faults"] == {}
     assert run.ends[0]["dropped_events"] == {"too_deep": 5}
-    told = r"perfield: 5 regions were entered more than (\d+) levels deep: .*; so many on rank [01]\n"
-    (levels,) = re.findall(told, result.stderr)
+    sentence = r"perfield: 5 regions were entered more than (\d+) levels deep: .*; so many on rank [01]\n"
+    (levels,) = re.findall(sentence, result.stderr)
     assert int(levels) <= 300
 
 

@@ -121,7 +121,7 @@ static void* thread(void* unused) {
 """
 
 
-def test_thread_that_closed_steps_goes_on_and_a_busier_one_is_told(measured):
+def test_thread_that_closed_steps_goes_on_and_a_busier_one_is_reported(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -196,7 +196,7 @@ def test_entry_left_by_longjmp_ends_with_the_region_around_it(measured):
     assert sum(run.ends[0]["faults"].values()) == 1
 
 
-def test_entry_that_stays_open_is_told(measured):
+def test_entry_that_stays_open_is_reported(measured):
     run, result = measured(
         """
       perfield_initialize();

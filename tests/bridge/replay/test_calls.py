@@ -27,11 +27,11 @@ from replays import (
     replayed,
 )
 
-from perfield.traces.definitions import UNDEFINED
+UNDEFINED = 2**64 - 1  # OTF2's number of bytes that nobody knows
 
 
 def of_files(step) -> dict[str, int]:
-    """What the rank's quantities say of files, 0 aside."""
+    """What the rank's quantities say of files, without zeros."""
     return {name: value for name, value in of_quantities(step, None).items() if value}
 
 

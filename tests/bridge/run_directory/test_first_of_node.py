@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace i
 
 
 def flux(rank: int, size: int = 4) -> dict[str, str]:
-    """What Flux tells rank `rank` of a job on one node."""
+    """What Flux says to rank `rank` of a job on one node."""
     return {
         "FLUX_JOB_ID": "f1",
         "FLUX_TASK_RANK": str(rank),
@@ -42,8 +42,8 @@ class Traced:
         )
 
     def end(self) -> str:
-        out, self.told = self.process.communicate(timeout=120)
-        assert self.process.returncode == 0, self.told
+        out, self.printed = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, self.printed
         return out.strip()
 
     @property

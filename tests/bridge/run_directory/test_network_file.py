@@ -48,8 +48,8 @@ def start(execute, plain_environment, here, tmp_path):
         (machine,) = here.glob("perfield-run/machine")
         assert not list(machine.glob(".*")), "a draft was left"
         network = machine / "network.txt"
-        told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-        return told, network.read_bytes() if network.exists() else None
+        printed = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+        return printed, network.read_bytes() if network.exists() else None
 
     return run
 
@@ -95,10 +95,10 @@ def runs(process: str) -> bool:
         return False
 
 
-def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
-    told, network = start("echo SwitchName=sw1 Nodes=n1; sleep 100 & echo $! >pid.txt; wait")
+def test_slurm_that_does_not_answer_is_stopped_and_reported(start, here):
+    reported, network = start("echo SwitchName=sw1 Nodes=n1; sleep 100 & echo $! >pid.txt; wait")
     assert network is None
-    (line,) = told
+    (line,) = reported
     assert "`scontrol show topology`, which lists the switches between nodes, gave no answer" in line
     assert "within 2 s and was stopped; name a file with the switches in topology_file" in line
     deadline = time.monotonic() + 60
@@ -107,13 +107,15 @@ def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
     assert not runs((here / "pid.txt").read_text().strip()), "what scontrol started was not stopped"
 
 
-def test_failing_scontrol_is_told_with_a_remedy(start):
+def test_failing_scontrol_is_reported_with_a_remedy(start):
     (line,), network = start("echo SwitchName=sw1 Nodes=n1; exit 3")
     assert network is None
     assert "failed (exit status 3); name a file with the switches in topology_file, or set " in line
 
 
-def test_failing_scontrol_is_not_told_if_ranks_know_their_addresses(start, monkeypatch, plain_environment):
+def test_failing_scontrol_is_not_reported_if_ranks_know_their_addresses(
+    start, monkeypatch, plain_environment
+):
     monkeypatch.setitem(plain_environment, "SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node")
     assert start("exit 1") == ([], None)
 
@@ -154,8 +156,8 @@ def test_file_that_describes_no_switches_is_not_published(start, here, text):
 
 @pytest.mark.parametrize("kind", sorted(path.name for path in NETWORKS.iterdir() if path.is_file()))
 def test_each_kind_of_description_is_published(start, kind):
-    told, network = start(topology_file=str(NETWORKS / kind))
-    assert (told, network) == ([], (NETWORKS / kind).read_bytes())
+    reported, network = start(topology_file=str(NETWORKS / kind))
+    assert (reported, network) == ([], (NETWORKS / kind).read_bytes())
 
 
 @pytest.mark.parametrize(("mode", "of_folder", "copied"), [(0o600, 0o755, 0o600), (0o644, 0o700, 0o600)])
@@ -187,7 +189,7 @@ def start_again(start, here, **settings):
     ],
     ids=["missing", "folder", "pipe"],
 )
-def test_topology_file_that_cannot_be_read_is_told_and_slurm_not_asked(start, here, make, reason):
+def test_topology_file_that_cannot_be_read_is_reported_and_slurm_not_asked(start, here, make, reason):
     make(here / "switches.conf")
     (line,), network = start(f"printf '{SWITCHES}'", topology_file="switches.conf")
     assert network is None
@@ -229,7 +231,7 @@ def test_ranks_record_the_address_that_slurm_gives_them(execute, build_c, perfie
     }
     execute(program, env=address, cwd=here)
     execute(program, cwd=here)
-    (told,) = perfield.open(here / "perfield-run").rank_entries
-    assert (told["topology_addr"], told["topology_pattern"]) == ("spine.sw1.n2", "switch.switch.node")
+    (reported,) = perfield.open(here / "perfield-run").rank_entries
+    assert (reported["topology_addr"], reported["topology_pattern"]) == ("spine.sw1.n2", "switch.switch.node")
     (untold,) = perfield.open(here / "perfield-run-2").rank_entries
     assert not {"topology_addr", "topology_pattern"} & untold.keys()

@@ -159,8 +159,8 @@ def test_racing_ranks_of_two_jobs_make_two_directories(plain_environment, tmp_pa
         path, run_id = out.split()
         assert run_id == jobs[n % 2]
         assert found[Path(path).name]["run_id"] == run_id
-    told = [err for _, err in results if err]
-    assert told == ["perfield: perfield-run exists; using perfield-run-2\n"]
+    reported = [err for _, err in results if err]
+    assert reported == ["perfield: perfield-run exists; using perfield-run-2\n"]
 
 
 def test_rank_that_is_overtaken_while_it_looks_joins_the_other(claim, build_c, tmp_path):

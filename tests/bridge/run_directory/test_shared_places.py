@@ -176,7 +176,7 @@ def test_rooms_that_are_links_are_not_written_through(claim, tmp_path, program, 
     result = claim(program, PERFIELD_LOG="true")
     assert result.returncode == 0
     assert list(outside.iterdir()) == []
-    assert f"{run}/{room}" in result.stderr, "it is told"
+    assert f"{run}/{room}" in result.stderr, "it is reported"
 
 
 @pytest.mark.parametrize("kind", ["stream", "mesh", "log"])
@@ -203,7 +203,7 @@ def test_file_of_another_user_gets_no_entries(claim, tmp_path, program, kind):
     result = claim(program, PERFIELD_LOG="true")
     assert result.returncode == 0
     assert path.read_bytes() == before
-    assert str(path) in result.stderr, "it is told"
+    assert str(path) in result.stderr, "it is reported"
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "owner"])

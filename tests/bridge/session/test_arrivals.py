@@ -196,7 +196,7 @@ def test_several_messages_keep_sums(recorded):
     assert (operation["count"], operation["flags"], operation["number"]) == (2, 1, 8)
 
 
-def test_rows_tell_how_many_messages_one_call_completed(recorded):
+def test_rows_say_how_many_messages_one_call_completed(recorded):
     body = """
       perfield_initialize();
       for (int step = 0; step < 5; ++step) {
@@ -328,7 +328,7 @@ def near_event(kind, call, peer, message, stamps, flags=0):
     return values | {n: near(t) for n, t in zip(("begun", "wait_begin", "wait_end"), stamps)}
 
 
-def test_log_tells_roots_wildcards_and_open_sends(recorded):
+def test_log_says_roots_wildcards_and_open_sends(recorded):
     body = """
       perfield_initialize();
       work(1);
@@ -365,7 +365,7 @@ def test_unmeasured_steps_are_not_logged(recorded):
     assert {step % 4 for step in run.logged()} == {0}
 
 
-def test_events_beyond_the_log_are_lost_and_told(recorded):
+def test_events_beyond_the_log_are_lost_and_reported(recorded):
     body = """
       perfield_initialize();
       for (int step = 0; step < 2; ++step) {
@@ -439,7 +439,7 @@ def test_threads_log_at_once(recorded):
 # --- tables, communicators, costs ---------------------------------------------------------------------------
 
 
-def test_communicators_beyond_the_table_add_up_and_are_told(recorded):
+def test_communicators_beyond_the_table_add_up_and_are_reported(recorded):
     body = """
       perfield_initialize();
       for (int step = 0; step < 3; ++step) {

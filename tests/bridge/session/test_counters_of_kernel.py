@@ -26,13 +26,13 @@ def test_program_and_python_get_identical_counts(measured):
         before=KERNEL,
         env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock,r1a8"},
     )
-    told = {name: float.fromhex(value) for name, value in map(str.split, result.stdout.splitlines())}
+    printed = {name: float.fromhex(value) for name, value in map(str.split, result.stdout.splitlines())}
     frame = run.frame(2)
-    names = [name for name in told if re.match(r"(solve|late)_", name)]
+    names = [name for name in printed if re.match(r"(solve|late)_", name)]
     wanted = {"solve_instructions", "solve_cycles", "solve_task_clock_time_s", "solve_r1a8"}
     assert wanted | {"solve_instructions_per_cycle", "late_cycles"} <= set(names)
     for name in names:
-        assert np.array_equal(frame.values[name][0], told[name], equal_nan=True), name
+        assert np.array_equal(frame.values[name][0], printed[name], equal_nan=True), name
     assert np.isnan(run.frame(0).values["late_instructions"][0])
     assert set(run.frame(0).values) == set(frame.values)
 

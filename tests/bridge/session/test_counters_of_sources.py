@@ -83,16 +83,16 @@ def test_field_names_are_unique_for_any_counter_and_region(measured, perfield_fl
         flags=perfield_flags("--libs"),
     )
     rows = [line.split() for line in result.stdout.splitlines()]
-    told = {name: float.fromhex(value) for name, value in rows if name.startswith("solve")}
+    reported = {name: float.fromhex(value) for name, value in rows if name.startswith("solve")}
     frame = run.frame(0)
     assert len({name for name, _ in rows}) == len(rows)
-    assert told.keys() == {name for name in frame.values if name.startswith("solve")}
-    for name, value in told.items():
+    assert reported.keys() == {name for name in frame.values if name.startswith("solve")}
+    for name, value in reported.items():
         assert np.array_equal(frame.values[name][0], value, equal_nan=True), name
-    assert told["solve_page_faults"] == 200 - 11  # of page-faults
-    assert told["solve_counter_mpi_time_s"] == 300 - 12
-    assert told["solve_counter_self_time_s"] == 400 - 13
-    assert told["solve_self_time_s"] == 0
+    assert reported["solve_page_faults"] == 200 - 11  # of page-faults
+    assert reported["solve_counter_mpi_time_s"] == 300 - 12
+    assert reported["solve_counter_self_time_s"] == 400 - 13
+    assert reported["solve_self_time_s"] == 0
 
 
 def test_adding_to_an_invalid_quantity_does_no_harm(measured, perfield_flags):

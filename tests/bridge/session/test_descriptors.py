@@ -116,7 +116,7 @@ def test_perfield_does_not_use_closed_standard_streams(shell, tmp_path):
 
 
 def test_closed_stderr_pipe_does_not_end_the_program(shell, tmp_path):
-    (tmp_path / "perfield-run").mkdir()  # so that perfield-exec has something to tell, too
+    (tmp_path / "perfield-run").mkdir()  # so that perfield-exec has something to print, too
     result = shell(
         f"""
       perfield_initialize();

@@ -9,7 +9,7 @@ import pytest
 
 MS = 1e-3
 
-# Calls as a source tells them: so many milliseconds in a call of that kind.
+# Calls as a source says them: so many milliseconds in a call of that kind.
 CALLS = """
 #include <stdint.h>
 enum { SEND = 1, WAIT = 18, BARRIER = 45 };
@@ -208,8 +208,8 @@ def test_reading_values_inside_a_call_loses_nothing(measured):
     """,
         before=CALLS,
     )
-    told = dict(line.split() for line in result.stdout.splitlines())
-    assert float.fromhex(told["r_mpi_wait_time_s"]) == pytest.approx(3 * MS)
+    printed = dict(line.split() for line in result.stdout.splitlines())
+    assert float.fromhex(printed["r_mpi_wait_time_s"]) == pytest.approx(3 * MS)
     names = ("mpi_wait_time_s", "r_mpi_wait_time_s", "r_time_s", "r_compute_time_s")
     assert [ms(run, 0, name) for name in names] == about(7, 7, 12, 5)
 
@@ -289,9 +289,9 @@ def test_reading_values_inside_an_operation_loses_nothing(measured):
     """,
         before=CALLS,
     )
-    told = dict(line.split() for line in result.stdout.splitlines())
+    printed = dict(line.split() for line in result.stdout.splitlines())
     for name in ("slow_time_s", "r_slow_time_s"):
-        assert float.fromhex(told[name]) == pytest.approx(3 * MS), name
+        assert float.fromhex(printed[name]) == pytest.approx(3 * MS), name
         assert ms(run, 0, name) == pytest.approx(7), name
 
 

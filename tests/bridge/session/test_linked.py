@@ -42,9 +42,9 @@ def linked(build_c, perfield_flags):
 
 @pytest.fixture
 def execute_here(tmp_path):
-    """execute_here(program, env={}, told=""): runs a program in a new folder; returns the folder."""
+    """execute_here(program, env={}, printed=""): runs a program in a new folder; returns the folder."""
 
-    def run(program, env=None, told=None):
+    def run(program, env=None, reported=None):
         folder = tmp_path / "here"
         folder.mkdir()
         result = subprocess.run(
@@ -57,8 +57,8 @@ def execute_here(tmp_path):
             timeout=60,
         )
         assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
-        if told is not None:
-            assert result.stderr.count("perfield: ") == 1 and told in result.stderr
+        if reported is not None:
+            assert result.stderr.count("perfield: ") == 1 and reported in result.stderr
         return folder
 
     return run
@@ -110,7 +110,7 @@ def test_disabled_program_writes_no_files(linked, execute_here):
 def test_unwritable_place_warns_and_the_program_runs(linked, execute_here):
     env = {"PERFIELD_RUN_DIRECTORY": "/proc/nowhere/run"}
     folder = execute_here(
-        linked(SERIAL, False), env=env, told="cannot make the run directory /proc/nowhere/run"
+        linked(SERIAL, False), env=env, printed="cannot make the run directory /proc/nowhere/run"
     )
     assert list(folder.iterdir()) == []
 

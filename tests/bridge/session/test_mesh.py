@@ -490,8 +490,8 @@ def test_run_without_a_mesh_has_no_number_of_cells(measured):
     assert "cells" not in run.frame(0).values
 
 
-def test_told_sizes_of_grids_add_up_and_hold(measured):
-    """A grid that is told twice in a step counts once."""
+def test_reported_sizes_of_grids_add_up_and_hold(measured):
+    """A grid that is reported twice in a step counts once."""
     run, _ = measured("""
       int a, b;
       perfield_initialize();
@@ -506,7 +506,7 @@ def test_told_sizes_of_grids_add_up_and_hold(measured):
     assert sizes(run) == [[111, 220, 33], [111, 220, 33], [7, 8, 0]]
 
 
-def test_size_told_behind_the_setup_replaces_that_of_the_setup(measured):
+def test_size_reported_behind_the_setup_replaces_that_of_the_setup(measured):
     run, _ = measured("""
       int a, b;
       perfield_mesh_size(&a, 10, 20, 3);
@@ -517,7 +517,7 @@ def test_size_told_behind_the_setup_replaces_that_of_the_setup(measured):
     assert sizes(run) == [[7, 8, 0]]
 
 
-def test_described_mesh_counts_rather_than_a_told_size(measured):
+def test_described_mesh_counts_rather_than_a_reported_size(measured):
     run, _ = measured("""
       int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1};
       perfield_initialize();

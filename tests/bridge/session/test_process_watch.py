@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel tells of a rank's threads: where each may run, and how long they waited for a CPU."""
+"""What the kernel says of a rank's threads: where each may run, and how long they waited for a CPU."""
 
 from __future__ import annotations
 

@@ -91,11 +91,11 @@ def test_sums_and_states_of_a_rank_in_shown_units(declared):
         *(300, 10, 9, 1.5)
     ]
     assert [series(run, name)[1] for name in ("moved_bytes", "used_J")] == [0, 0]
-    assert math.isnan(series(run, "in_use_bytes")[1])  # a state that nobody told is absent
-    told = dict(line.split() for line in result.stdout.splitlines())
-    assert [float.fromhex(told[name]) for name in ("moved_bytes", "in_use_bytes", "largest", "used_J")] == [
-        *(300, 10, 9, 1.5)
-    ]
+    assert math.isnan(series(run, "in_use_bytes")[1])  # a state that nobody stated is absent
+    printed = dict(line.split() for line in result.stdout.splitlines())
+    assert [
+        float.fromhex(printed[name]) for name in ("moved_bytes", "in_use_bytes", "largest", "used_J")
+    ] == [*(300, 10, 9, 1.5)]
 
 
 def test_threads_join_by_sum_largest_or_longest(declared):

@@ -57,7 +57,7 @@ def test_each_rank_writes_what_it_decided_at_the_start(logged):
     assert "perfield: " not in result.stderr
 
 
-def test_log_tells_what_happened(logged):
+def test_log_says_what_happened(logged):
     ((lines),), _ = logged(LOOP.replace("BEGIN", INITIALIZE + ONE_MESSAGE))
     assert starting(lines, "setup")[-1] == "ended by perfield_initialize"
     (region,) = starting(lines, "region")
@@ -78,23 +78,23 @@ def test_log_tells_what_happened(logged):
         ({"step_seconds": "0.01"}, "the clock (step_seconds)"),
     ],
 )
-def test_log_tells_what_ended_setup(logged, settings, reason):
+def test_log_says_what_ended_setup(logged, settings, reason):
     body = LOOP.replace("BEGIN", "") + "usleep(50000); MPI_Barrier(MPI_COMM_WORLD);"
     ((lines),), _ = logged(body, **settings)
     assert starting(lines, "setup")[-1] == f"ended by {reason}"
 
 
-def test_log_tells_limits_and_warnings_on_each_rank(logged):
+def test_log_says_limits_and_warnings_on_each_rank(logged):
     many = "".join(
         f'perfield_region_begin(REGION("r{n}")); perfield_region_end(REGION("r{n}"));' for n in range(9)
     )
     logs, result = logged(LOOP.replace("BEGIN", INITIALIZE + many), n=2, max_regions="4")
     for lines in logs:
-        assert any("the table of regions was full" in line for line in starting(lines, "told"))
+        assert any("the table of regions was full" in line for line in starting(lines, "warned"))
     assert result.stderr.count("the table of regions was full") == 1
 
 
-def test_log_tells_in_which_step_peers_overflowed(logged):
+def test_log_says_in_which_step_peers_overflowed(logged):
     to_both = (
         "for (int to = 0; to < size; ++to) MPI_Sendrecv(&rank, 1, MPI_INT, (rank + to) % size, 0, extent, 1, "
     )
@@ -114,10 +114,10 @@ def test_no_log_without_the_setting(measured, tmp_path):
     assert not (tmp_path / "perfield-run/log").exists()
 
 
-def test_log_that_cannot_be_written_is_told_once_and_changes_nothing(measured):
+def test_log_that_cannot_be_written_is_reported_once_and_changes_nothing(measured):
     spoil = """
 #include <limits.h>
-__attribute__((constructor)) static void spoil(void) { /* a file stands where the folder would be */
+__attribute__((constructor)) static void spoil(void) { /* a file is where the folder would be */
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/log", getenv("PERFIELD_RUN"));
   FILE* file = fopen(path, "w");
@@ -127,10 +127,10 @@ __attribute__((constructor)) static void spoil(void) { /* a file stands where th
     body = LOOP.replace("BEGIN", INITIALIZE)
     run, result = measured(body, n=2, before=spoil, env={"PERFIELD_LOG": "true"}, mpi=True)
     assert len(run) == 40 and run.state == "finished"
-    told = re.findall(
+    printed = re.findall(
         r"perfield: the log \S+/log/rank-\d.log cannot be written \(Not a directory\); .*", result.stderr
     )
-    assert len(told) == 1 and told[0].endswith("the measurement goes on without it")
+    assert len(printed) == 1 and printed[0].endswith("the measurement goes on without it")
 
 
 def test_log_is_no_file_of_the_program(measured, tmp_path):

@@ -151,7 +151,7 @@ def test_streams_meshes_and_fields_of_two_nodes_keep_to_the_limit(measured, tmp_
     assert "of the mesh of rank" in result.stderr and "the fields of a step of rank" in result.stderr
 
 
-def test_a_mesh_that_is_over_its_share_is_told_and_left_out(measured, tmp_path):
+def test_a_mesh_that_is_over_its_share_is_reported_and_left_out(measured, tmp_path):
     run, result = measured(
         SLAB
         + """
@@ -164,8 +164,8 @@ def test_a_mesh_that_is_over_its_share_is_told_and_left_out(measured, tmp_path):
         env={"PERFIELD_RECORD_LIMIT": "100000", "PERFIELD_FIELDS_EVERY": "0"},
     )
     assert [frame.mesh_version.tolist() for frame in run.frames()] == [[1, 0]] * 3
-    told = "block 0 of the mesh of rank 1 would take 96"
-    assert result.stderr.count(told) == 1
+    sentence = "block 0 of the mesh of rank 1 would take 96"
+    assert result.stderr.count(sentence) == 1
     assert (
         "the share of rank 1 in record_limit (50000 of 100000 bytes, for 2 ranks) has room for"
         in result.stderr

@@ -122,10 +122,10 @@ def test_site_that_is_never_hit_warns_with_those_that_were(measured):
     env = {"PERFIELD_STEP_CALL": "Allreduce@gone-0123456789abcdef"}
     run, result = measured(LOOP.replace("EACH", ""), n=2, before=BEFORE, mpi=True, env=env)
     assert [frame.kind for frame in run.frames()] == ["whole"]
-    told = [line for line in result.stderr.splitlines() if "Allreduce@gone" in line]
-    assert len(told) == 1
-    assert "never hit" in told[0]
-    seen = re.findall(r"Allreduce@[\w.]+-([0-9a-f]{4}) \((.*?)\)", told[0])
+    printed = [line for line in result.stderr.splitlines() if "Allreduce@gone" in line]
+    assert len(printed) == 1
+    assert "never hit" in printed[0]
+    seen = re.findall(r"Allreduce@[\w.]+-([0-9a-f]{4}) \((.*?)\)", printed[0])
     assert [times for _, times in seen] == ["10 times", "2 times", "once"]
     known = {site["hash"][:4]: site["hits"] for site in run.sites[0]["sites"]}
     assert [known.get(digits) for digits, _ in seen] == [10, 2, None]  # a site hit once is not written
@@ -145,7 +145,7 @@ def test_call_on_the_root_alone_shifts_no_steps(measured, name_of):
     assert "uneven" not in result.stderr
 
 
-def test_steps_of_a_call_on_the_root_alone_are_told(measured, name_of):
+def test_steps_of_a_call_on_the_root_alone_are_reported(measured, name_of):
     body = """
       for (int s = 0; s < 20; ++s) {
         if (rank == 0 || s % 4 == 0) MPI_Allreduce(&s, &size, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
@@ -266,7 +266,7 @@ def test_sites_of_setup_are_given_up_when_steps_begin(measured, name_of):
     assert (table["given_up"], table["once"]) == (200, 0)
 
 
-def test_calls_beyond_the_tables_are_counted_and_told(measured):
+def test_calls_beyond_the_tables_are_counted_and_reported(measured):
     # Where several threads call MPI, no site can be given up.
     run, result = measured(
         """

@@ -21,7 +21,7 @@ PROGRAM = mpi_program(f"""
     if (s == 1024 || s == 2048) access("{MARK}", F_OK);
     perfield_begin("work"); usleep(100); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
-    perfield_pipeline_next();  // a mistake that is told
+    perfield_pipeline_next();  // a mistake with a warning
     perfield_step(s, s);
   }}
 """)

@@ -129,7 +129,7 @@ OPENMP = """
 """
 
 
-def test_ranks_of_a_hybrid_program_tell_their_threads(measured, perfield_cli):
+def test_ranks_of_a_hybrid_program_say_their_threads(measured, perfield_cli):
     run, _ = measured(OPENMP, n=2, before="#include <omp.h>", flags=("-fopenmp",), mpi=True, real_time=True)
     for frame in run.frames():
         values = {name: column for name, column in frame.values.items() if name.startswith("loop_")}
@@ -146,11 +146,13 @@ def test_ranks_of_a_hybrid_program_tell_their_threads(measured, perfield_cli):
     assert perfield.open(run.path).columns.names == run.columns.names
 
 
-def test_table_of_regions_tells_threads_where_they_shared_one(threaded, perfield_cli):
+def test_table_of_regions_says_threads_where_they_shared_one(threaded, perfield_cli):
     run, _ = threaded()
     rows = json.loads(perfield_cli("info", run.path, "--regions", "--json").stdout)["regions"]
-    told = {row["name"]: (row["threads"], pytest.approx(row["thread_imbalance"], rel=1e-3)) for row in rows}
-    assert told == {"loop": (4, 1.6), "alone": (1, 1.0)}
+    reported = {
+        row["name"]: (row["threads"], pytest.approx(row["thread_imbalance"], rel=1e-3)) for row in rows
+    }
+    assert reported == {"loop": (4, 1.6), "alone": (1, 1.0)}
     header = perfield_cli("info", run.path, "--regions").stdout.splitlines()[0].split()
     assert header[-3:] == ["threads", "thread_imbalance", "name"]
 

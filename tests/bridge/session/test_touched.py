@@ -30,7 +30,7 @@ EVENTS = f"""
     perfield_msg_recv_complete(&answer);
     perfield_call_exit({CALL["send"]}, entered, 0);
   }}
-  /* A thread that visits a region whenever it is told to, and one that does so once and ends. */
+  /* A thread that visits a region whenever it is asked to, and one that does so once and ends. */
   static sem_t go, gone;
   static perfield_region visited;
   static void* visitor(void* stays) {{

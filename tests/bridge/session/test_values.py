@@ -11,15 +11,15 @@ from perfield.pictures.mesh_messages import focus_values
 
 MS = 1e-3
 
-# Writes what perfield tells to a file of this rank, each number with all its digits.
-TELL = """
+# Writes what perfield says to a file of this rank, each number with all its digits.
+NOTE = """
 #include <inttypes.h>
-static void tell(const char* when, int rank) {
+static void note(const char* when, int rank) {
   perfield_value v[200];
   perfield_region_value r[50];
   perfield_message_value m[50];
   char path[32];
-  sprintf(path, "told-%d", rank);
+  sprintf(path, "noted-%d", rank);
   FILE* out = fopen(path, "a");
   int n = perfield_values(200, v);
   for (int i = 0; i < n; ++i) fprintf(out, "field %s %s %.17g\\n", when, v[i].name, v[i].value);
@@ -37,23 +37,23 @@ static void tell(const char* when, int rank) {
 
 
 @pytest.fixture
-def told(tmp_path):
-    """told(kind, when, rank=0): the rows of one kind that a rank wrote, as words."""
+def noted(tmp_path):
+    """noted(kind, when, rank=0): the rows of one kind that a rank wrote, as words."""
 
     def rows(kind: str, when: str, rank: int = 0) -> list[list[str]]:
-        words = [line.split(" ") for line in (tmp_path / f"told-{rank}").read_text().splitlines()]
+        words = [line.split(" ") for line in (tmp_path / f"noted-{rank}").read_text().splitlines()]
         return [row[2:] for row in words if row[:2] == [kind, when]]
 
     return rows
 
 
 @pytest.fixture
-def told_fields(told):
-    """told_fields(when, rank=0): field name -> value."""
-    return lambda when, rank=0: {name: float(value) for name, value in told("field", when, rank)}
+def noted_fields(noted):
+    """noted_fields(when, rank=0): field name -> value."""
+    return lambda when, rank=0: {name: float(value) for name, value in noted("field", when, rank)}
 
 
-def test_values_after_a_step_equal_its_frame(measured, told, told_fields):
+def test_values_after_a_step_equal_its_frame(measured, noted, noted_fields):
     run, _ = measured(
         """
       MPI_Init(NULL, NULL);
@@ -79,20 +79,20 @@ def test_values_after_a_step_equal_its_frame(measured, told, told_fields):
         MPI_Win_fence(0, win);
         perfield_region_end(all);
         perfield_step(step, step * 0.1);
-        tell(name, rank);
+        note(name, rank);
       }
       MPI_Win_free(&win);
       MPI_Finalize();
-      tell("after", rank);
+      note("after", rank);
     """,
         n=2,
-        before=TELL,
+        before=NOTE,
     )
     computed_later = {"node_id", "package_id", "core_id", "waited_for_time_s"}
     for step in range(3):
         frame = run.frame(step)
         for rank in range(2):
-            values = told_fields(str(step), rank)
+            values = noted_fields(str(step), rank)
             assert len(values) > 30
             for name, value in values.items():
                 assert np.array_equal([frame.values[name][rank]], [value], equal_nan=True), name
@@ -103,16 +103,16 @@ def test_values_after_a_step_equal_its_frame(measured, told, told_fields):
                 own, peer = ("target", "source") if m["call"] == "get" else ("source", "target")
                 if m[own] == rank:
                     expected.append([str(m[peer]), m["call"], str(m["count"]), str(m["bytes"])])
-            assert sorted(told("message", str(step), rank)) == sorted(expected)
-            assert told("size", str(step), rank) == [["2"]]
-    assert told_fields("1", 1)["region_isend_count"] == 1
-    assert "_2nd__flux__time_s" in told_fields("0", 0)
-    assert told_fields("0", 0)["region_step_mpi_onesided_time_s"] > 0
-    assert told("size", "after") == [["0"]]
-    assert told("field", "after") == []
+            assert sorted(noted("message", str(step), rank)) == sorted(expected)
+            assert noted("size", str(step), rank) == [["2"]]
+    assert noted_fields("1", 1)["region_isend_count"] == 1
+    assert "_2nd__flux__time_s" in noted_fields("0", 0)
+    assert noted_fields("0", 0)["region_step_mpi_onesided_time_s"] > 0
+    assert noted("size", "after") == [["0"]]
+    assert noted("field", "after") == []
 
 
-def test_values_for_focus_ranks_equal_the_arrays_of_pictures(measured, told_fields):
+def test_values_for_focus_ranks_equal_the_arrays_of_pictures(measured, noted_fields):
     """All that a rank counts itself; only what is fetched from it, it does not know."""
     run, _ = measured(
         """
@@ -132,19 +132,19 @@ def test_values_for_focus_ranks_equal_the_arrays_of_pictures(measured, told_fiel
         MPI_Win_fence(0, window);
         perfield_step(step, step);
         sprintf(name, "%d", step);
-        tell(name, rank);
+        note(name, rank);
       }
       MPI_Win_free(&window);
     """,
         n=3,
         mpi=True,
-        before=TELL,
+        before=NOTE,
         env={"PERFIELD_FOCUS_RANKS": "1"},
     )
     for step in range(2):
         pictures = focus_values(run.frame(step), [1], 3)
         for rank in range(3):
-            values = told_fields(str(step), rank)
+            values = noted_fields(str(step), rank)
             shown = {name: value for name, value in values.items() if name.endswith(("_to_1", "_from_1"))}
             fetched = {"get_count_from_1", "get_bytes_from_1"} if rank == 2 else set()
             calls = {0: {"send", "put"}, 1: {"send"}, 2: {"send"}}[rank]
@@ -152,11 +152,11 @@ def test_values_for_focus_ranks_equal_the_arrays_of_pictures(measured, told_fiel
             assert set(shown) == {*expected, *fetched, "received_count_from_1", "received_bytes_from_1"}
             for name, value in shown.items():
                 assert np.array_equal([pictures[name][rank]], [value], equal_nan=True), (rank, name)
-    assert told_fields("1", 0)["sent_bytes_to_1"] == 10 + 7
-    assert told_fields("1", 2)["received_bytes_from_1"] == 11
+    assert noted_fields("1", 0)["sent_bytes_to_1"] == 10 + 7
+    assert noted_fields("1", 2)["received_bytes_from_1"] == 11
 
 
-def test_values_inside_a_step_are_the_counts_so_far(measured, told, told_fields):
+def test_values_inside_a_step_are_the_counts_so_far(measured, noted, noted_fields):
     run, _ = measured(
         """
       perfield_region outer = REGION("outer"), inner = REGION("inner");
@@ -164,19 +164,19 @@ def test_values_inside_a_step_are_the_counts_so_far(measured, told, told_fields)
       for (int step = 0; step < 2; ++step) {
         perfield_region_begin(outer); work(5);
         perfield_region_begin(inner); work(2);
-        tell("within", 0);
+        note("within", 0);
         work(1); perfield_region_end(inner);
-        tell("behind", 0);
+        note("behind", 0);
         work(10); perfield_region_end(outer);
         perfield_step(step, step);
       }
     """,
-        before=TELL,
+        before=NOTE,
     )
-    within = told("region", "within")
+    within = noted("region", "within")
     assert [[name, count] for name, count, _ in within] == [["outer", "1"], ["inner", "1"]] * 2
     assert [float(row[2]) for row in within] == pytest.approx([7 * MS, 2 * MS] * 2)
-    behind = told_fields("behind")
+    behind = noted_fields("behind")
     assert behind["outer_self_time_s"] == pytest.approx(5 * MS)
     assert behind["inner_time_s"] == pytest.approx(3 * MS)
     for frame in run.frames():  # nobody sees that somebody looked
@@ -207,7 +207,7 @@ def test_reading_values_is_not_program_time(measured):
 
 
 @pytest.mark.parametrize("setting", ["PERFIELD_MEASURE_EVERY", "PERFIELD_SUM_EVERY"])
-def test_values_of_summed_steps_are_the_newest_frame(measured, setting, told_fields):
+def test_values_of_summed_steps_are_the_newest_frame(measured, setting, noted_fields):
     run, _ = measured(
         """
       perfield_region solve = REGION("solve");
@@ -216,13 +216,13 @@ def test_values_of_summed_steps_are_the_newest_frame(measured, setting, told_fie
         char name[8]; sprintf(name, "%d", step);
         perfield_region_begin(solve); work(step + 1); perfield_region_end(solve);
         perfield_step(step, step);
-        tell(name, 0);
+        note(name, 0);
       }
     """,
-        before=TELL,
+        before=NOTE,
         env={setting: "2"},
     )
-    times = [told_fields(str(step))["solve_time_s"] for step in range(4)]
+    times = [noted_fields(str(step))["solve_time_s"] for step in range(4)]
     expected = [1, 1, 3, 3] if setting == "PERFIELD_MEASURE_EVERY" else [1, 3, 3, 7]
     assert times == pytest.approx([ms * MS for ms in expected])
     assert times[-1] == run.frame(1).values["solve_time_s"][0]
@@ -241,24 +241,24 @@ def test_values_never_exceed_the_callers_buffer(measured):
     assert result.stdout.splitlines()[:2] == ["1 rank step_time_s -1", "0"]
 
 
-def test_without_measuring_there_are_no_values(measured, build_c, execute, told):
-    program = build_c(measured.prologue + TELL + 'int main(void) { tell("now", 0); return 0; }\n', mpi=False)
+def test_without_measuring_there_are_no_values(measured, build_c, execute, noted):
+    program = build_c(measured.prologue + NOTE + 'int main(void) { note("now", 0); return 0; }\n', mpi=False)
     assert execute(program).returncode == 0
-    assert (told("size", "now"), told("field", "now"), told("region", "now")) == ([["0"]], [], [])
+    assert (noted("size", "now"), noted("field", "now"), noted("region", "now")) == ([["0"]], [], [])
 
 
-def test_clashing_region_names_equal_the_readers(measured, told_fields):
+def test_clashing_region_names_equal_the_readers(measured, noted_fields):
     run, _ = measured(
         """
       perfield_initialize();
       const char* names[] = {"a b", "a-b", "a_b", "a_self", "a"};
       for (int i = 0; i < 5; ++i) { perfield_begin(names[i]); work(i + 1); perfield_end(names[i]); }
       perfield_step(0, 0.0);
-      tell("end", 0);
+      note("end", 0);
     """,
-        before=TELL,
+        before=NOTE,
     )
-    values = told_fields("end")
+    values = noted_fields("end")
     stems = [region.field for region in run.known_regions]
     assert len(set(stems)) == 5
     for stem in stems:

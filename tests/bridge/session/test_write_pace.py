@@ -142,7 +142,7 @@ def slowly_written(measured):
             PROGRAM, before=SLOW, flags=[f"-DMS_OF_WRITE={ms}", f"-DSTEPS={steps}", *flags], env=env
         )
         n, elapsed = re.match(r"(\d+) writes in (\S+) ms", result.stdout).groups()
-        spans = run.told(range(len(run)))["span"].tolist()
+        spans = run.frame_headers(range(len(run)))["span"].tolist()
         assert sum(spans) == steps
         counts = [frame.values["a_count"][0] for frame in (run.frame(0), run.frame(-1))]
         assert counts == [spans[0], spans[-1]]
@@ -167,7 +167,7 @@ def test_without_memory_for_more_entries_spans_alone_keep_the_share(slowly_writt
     assert found.span >= 4  # 1 with memory, as 10 ms may come each 2 s, in which a megabyte gathers
 
 
-def test_gathering_beyond_flush_seconds_is_told(slowly_written):
+def test_gathering_beyond_flush_seconds_is_reported(slowly_written):
     said, found = slowly_written(1, 4000, {"PERFIELD_FLUSH_SECONDS": "0.1"})
     assert found.span == 1
     assert said.count("takes 1 ms, and perfield spends 0.5 % of the time on it; so entries are gathered") == 1

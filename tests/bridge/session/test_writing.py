@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes that fail, for a while or for good: what is lost, what is told, and that the program runs on."""
+"""Writes that fail, for a while or for good: what is lost, what is reported, and that the program runs on."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def steps_of(run) -> list[int]:
     return found
 
 
-def told(result) -> list[str]:
+def warnings_of(result) -> list[str]:
     """What perfield said about writing."""
     return re.findall("^perfield: .*(?:writ|missing|safe|closing).*", result.stderr, re.M)
 
@@ -98,7 +98,7 @@ def test_one_failed_write_loses_nothing(measured, error, first):
     assert steps_of(run) == list(range(20))
     assert (run.state, run.ends[0]["missing"]) == ("finished", 0)
     assert not any("lost" in sentence for sentence in run.damage)
-    assert len(told(result)) == (0 if error == "EINTR" else 1)
+    assert len(warnings_of(result)) == (0 if error == "EINTR" else 1)
     assert "measuring ends" not in result.stderr
 
 
@@ -138,7 +138,7 @@ def test_full_disk_that_is_freed_goes_on_with_known_regions(full_for_a_while):
     assert run.state == "finished"
 
 
-def test_missing_entries_are_counted_and_told(full_for_a_while):
+def test_missing_entries_are_counted_and_reported(full_for_a_while):
     run, result = full_for_a_while
     missing = run.ends[0]["missing"]
     assert missing == 12000 - len(steps_of(run)) > 0
@@ -275,7 +275,7 @@ def test_end_says_that_the_file_is_safe(measured):
     run, result = measured(ENDING)
     assert run.ends[0]["synced"] is True
     assert run.ends[0]["missing"] == 0
-    assert told(result) == []
+    assert warnings_of(result) == []
 
 
 def test_every_rank_syncs_for_itself(measured):
@@ -283,7 +283,7 @@ def test_every_rank_syncs_for_itself(measured):
     assert [run.ends[rank]["synced"] for rank in range(3)] == [True] * 3
 
 
-def test_error_of_writing_back_is_told_and_kept(measured):
+def test_error_of_writing_back_is_reported_and_kept(measured):
     before = "#include <errno.h>\nint fdatasync(int file) { (void)file; return errno = EIO, -1; }"
     run, result = measured(ENDING, before=before)
     assert result.stdout == "the answer is 42\n"
@@ -296,10 +296,10 @@ def test_file_system_without_sync_is_no_error(measured):
     before = "#include <errno.h>\nint fdatasync(int file) { (void)file; return errno = EINVAL, -1; }"
     run, result = measured(ENDING, before=before)
     assert "synced" not in run.ends[0]
-    assert told(result) == []
+    assert warnings_of(result) == []
 
 
-def test_error_of_closing_is_told(measured):
+def test_error_of_closing_is_reported(measured):
     before = """
 #include <errno.h>
 #include <string.h>

@@ -83,7 +83,7 @@ class Counted:
 
 
 def read_counted(run: Path) -> Counted:
-    """What stands in the streams of a run, by the slow reader of the tests."""
+    """What is in the streams of a run, by the slow reader of the tests."""
     twin = load(ROOT / "tests/twin.py")
     names = call_names()
     counted = Counted()

@@ -103,7 +103,7 @@ def test_settings_choose_fields_and_where_they_sit(solve):
     assert not nothing.fields("compute_time_s")
 
 
-def test_name_that_a_rank_has_not_measured_gives_nan_and_is_told(solve):
+def test_name_that_a_rank_has_not_measured_gives_nan_and_is_reported(solve):
     ran = solve("hexes", "", env={"PERFIELD_CATALYST_FIELDS": "compute_tme_s"})
     assert all(math.isnan(float(first)) for *_, first, _ in ran.fields("compute_tme_s"))
     (said,) = ran.said
@@ -177,7 +177,7 @@ def test_connectivity_is_that_of_the_program(solve):
     np.testing.assert_array_equal(block.types, [9, 5])
 
 
-def test_unknown_kind_of_mesh_is_told_and_left_out(solve):
+def test_unknown_kind_of_mesh_is_reported_and_left_out(solve):
     ran = solve("polyhedra")
     (said,) = ran.said
     assert "polyhedral" in said and "left out" in said
@@ -191,8 +191,8 @@ def test_moving_mesh_gets_versions_within_its_share_of_time(solve):
     ran = solve("moving")
     versions = [int(frame.mesh_version[0]) for frame in ran.run.frames()]
     assert versions == sorted(versions)
-    told = [line for line in ran.said if "mesh changes so often" in line]
-    assert (versions[-1] > 1) or told
+    reported = [line for line in ran.said if "mesh changes so often" in line]
+    assert (versions[-1] > 1) or reported
 
 
 def test_domains_and_channels_are_blocks(solve):
@@ -238,7 +238,7 @@ def test_program_that_calls_catalyst_on_some_ranks_only_ends(solve):
     assert len(ran.fields("compute_time_s")) == 6
 
 
-def test_error_of_the_implementation_is_told_and_handed_back(solve):
+def test_error_of_the_implementation_is_reported_and_handed_back(solve):
     ran = solve("refuse")
     assert ran.out.count("status 100") == 6
     (said,) = ran.said
@@ -260,7 +260,7 @@ def test_forked_child_passes_everything_on(solve):
     assert len(ran.fields("compute_time_s")) == 6
 
 
-def test_conduit_of_another_version_is_told_once_and_passed_over(solve):
+def test_conduit_of_another_version_is_reported_once_and_passed_over(solve):
     ran = solve("hexes", library="old")
     (said,) = ran.said
     assert "does not know the Conduit of this program's Catalyst" in said
@@ -300,7 +300,7 @@ def test_perfield_as_implementation_falls_back_to_the_stub(built, solve, perfiel
     assert ran.out.count("stub execute") == 6
 
 
-def test_wanted_implementation_that_is_missing_is_told(built, solve, perfield_flags):
+def test_wanted_implementation_that_is_missing_is_reported(built, solve, perfield_flags):
     env = implementation(built, perfield_flags, PERFIELD_CATALYST_IMPLEMENTATION="paraviw")
     ran = solve("hexes", env=env)
     assert "status 3" in ran.out  # catalyst_status_error_not_found, from initialize

@@ -116,14 +116,14 @@ def test_adaptor_without_a_grid_runs_on(process, what):
     assert ran.out.count("processed 1") == 5
 
 
-def test_unknown_composite_is_told_and_left_alone(process):
+def test_unknown_composite_is_reported_and_left_alone(process):
     ran = process("amr")
     (said,) = ran.said
     assert "AMR" in said
     assert ran.out.count("processed 1") == 5
 
 
-def test_failing_pipeline_is_told_and_the_program_goes_on(process):
+def test_failing_pipeline_is_reported_and_the_program_goes_on(process):
     ran = process("fail")
     assert ran.out.count("processed 0") == 5
     (said,) = ran.said
@@ -200,7 +200,7 @@ def test_script_names_a_field_and_python_program_hands_it_over(script, mpirun, b
     command = [bin_dir / "perfield-exec", sys.executable, tmp_path / "program.py", script]
     ran = Ran(mpirun(2, *command, cwd=tmp_path, env={"DISPLAY": None}))
     assert ran.out.count("the program is through") == 2  # though the script failed in the last step
-    assert ran.err.count("CoProcess returned 0") == 1  # Python's own words may stand on the same line
+    assert ran.err.count("CoProcess returned 0") == 1  # Python's own words may be on the same line
     seen = ran.seen("compute_time_s")
     assert len(seen) >= 5
     run = ran.run

@@ -135,7 +135,7 @@ def test_device_work_outside_measured_steps_is_not_counted(device):
     assert fields(run, "kernel_count") == [2, 1]
 
 
-def test_the_program_is_told_the_numbers_of_its_frames(device):
+def test_the_program_gets_the_numbers_of_its_frames(device):
     run, result = device(
         """
       perfield_initialize();
@@ -145,10 +145,10 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
     """
     )
     rows = [line.split() for line in result.stdout.splitlines()]
-    told = {name: float.fromhex(value) for name, value in rows if name.startswith("device_")}
+    reported = {name: float.fromhex(value) for name, value in rows if name.startswith("device_")}
     frame = run.frame(0)
-    assert told == {name: v[0] for name, v in frame.values.items() if name.startswith("device_")}
-    assert len(told) == 7
+    assert reported == {name: v[0] for name, v in frame.values.items() if name.startswith("device_")}
+    assert len(reported) == 7
 
 
 def test_forbidden_device_gives_one_line(device):
@@ -183,7 +183,7 @@ def test_device_that_is_taken_away_gives_one_line_and_keeps_what_was_counted(dev
     assert "CUPTI gave no records of the last kernels and copies (CUPTI_ERROR_UNKNOWN)" in line
 
 
-def test_device_that_answers_again_is_not_told(device):
+def test_device_that_answers_again_is_not_reported(device):
     run, result = device(
         """
       perfield_initialize();

@@ -75,8 +75,8 @@ def test_one_rank_per_node_reports_energy(measured, counters):
         n=2,
         env={"PERFIELD_ENERGY": str(counters)},
     )
-    told = np.isfinite(run.frame(0).values["energy_package_0_J"])
-    assert told.sum() == 1
+    reported = np.isfinite(run.frame(0).values["energy_package_0_J"])
+    assert reported.sum() == 1
 
 
 def test_node_without_counters_gives_one_line(measured, tmp_path):

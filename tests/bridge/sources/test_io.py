@@ -169,7 +169,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("way", UNSEEN)
-def test_io_that_is_not_seen_is_told_once(counted, way):
+def test_io_that_is_not_seen_is_reported_once(counted, way):
     opens, sentence = UNSEEN[way]
     body = OPEN + opens + "for (int s = 1; s < 9; ++s) perfield_step(s, s);"
     _, result = counted(body, before="#include <sys/mman.h>\n#include <sys/syscall.h>", check=False)
@@ -346,7 +346,7 @@ def test_values_equal_frames_and_stderr_lines_begin_no_step(counted, tmp_path):
         OPEN
         + """
       perfield_value values[100];
-      FILE* told = fopen("told", "w");
+      FILE* noted = fopen("noted", "w");
       for (int step = 1; step < 4; ++step) {
         perfield_begin("solve"); work(1); perfield_end("solve");
         check(pwrite(fd, data, n + step, 0) > 0 && pread(fd, data, n, 0) == 64);
@@ -355,13 +355,13 @@ def test_values_equal_frames_and_stderr_lines_begin_no_step(counted, tmp_path):
         int found = perfield_values(100, values);
         for (int i = 0; i < found; ++i)
           if (strstr(values[i].name, "io_") == values[i].name || !strcmp(values[i].name, "compute_time_s"))
-            fprintf(told, "%d %s %.17g\\n", step, values[i].name, values[i].value);
+            fprintf(noted, "%d %s %.17g\\n", step, values[i].name, values[i].value);
       }
-      fclose(told);
+      fclose(noted);
       """,
     )
-    rows = [line.split() for line in (tmp_path / "told").read_text().splitlines()]
+    rows = [line.split() for line in (tmp_path / "noted").read_text().splitlines()]
     assert len(rows) == 3 * 6
     for step, name, value in rows:
         assert run.frame(int(step)).values[name][0] == float(value), name
-    assert run.frame(3).values["io_write_count"][0] == 1 + 1 + 6  # the file, the line, the lines of `told`
+    assert run.frame(3).values["io_write_count"][0] == 1 + 1 + 6  # the file, the line, the lines of `noted`

@@ -52,7 +52,7 @@ def test_kernels_and_regions_are_measured_by_name(kokkos):
 
 
 @pytest.mark.parametrize(
-    ("told", "name"),
+    ("reported", "name"),
     [
         ("Z4mainEUlRKiE_", "main::lambda#1"),
         ("ZN4flow6SolverIdE7advanceEiEUliE0_", "flow::Solver::advance::lambda#2"),
@@ -69,8 +69,8 @@ def test_kernels_and_regions_are_measured_by_name(kokkos):
         ("", "unnamed"),
     ],
 )
-def test_kernel_without_label_is_named_after_its_functor(kokkos, told, name):
-    run, _ = kokkos(f'perfield_initialize(); parallel_for("{told}", 1); perfield_step(0, 0.0);')
+def test_kernel_without_label_is_named_after_its_functor(kokkos, reported, name):
+    run, _ = kokkos(f'perfield_initialize(); parallel_for("{reported}", 1); perfield_step(0, 0.0);')
     assert [region.name for region in run.known_regions] == [name]
 
 
@@ -156,7 +156,7 @@ def test_killed_run_has_device_fields_in_all_frames(kokkos):
     assert [frame.values["device_copy_to_bytes"][0] for frame in run.frames()] == [0, 1000]
 
 
-def test_the_program_is_told_the_numbers_of_its_frames(kokkos):
+def test_the_program_gets_the_numbers_of_its_frames(kokkos):
     run, result = kokkos(
         """
       perfield_initialize();
@@ -166,9 +166,9 @@ def test_the_program_is_told_the_numbers_of_its_frames(kokkos):
     """
     )
     rows = [line.split() for line in result.stdout.splitlines()]
-    told = {name: float.fromhex(value) for name, value in rows if name.startswith("device_")}
-    assert told == {name: v[0] for name, v in run.frame(0).values.items() if name.startswith("device_")}
-    assert len(told) == 5
+    reported = {name: float.fromhex(value) for name, value in rows if name.startswith("device_")}
+    assert reported == {name: v[0] for name, v in run.frame(0).values.items() if name.startswith("device_")}
+    assert len(reported) == 5
 
 
 def test_kernels_on_all_threads_are_counted(kokkos):
@@ -260,7 +260,7 @@ def test_tool_is_set_by_absolute_path(execute):
     assert Path(path).is_absolute() and Path(path).name == "libperfield_kokkos.so" and Path(path).is_file()
 
 
-def test_entry_of_regions_that_fits_no_kernel_is_told(kokkos):
+def test_entry_of_regions_that_fits_no_kernel_is_reported(kokkos):
     body = 'perfield_initialize(); parallel_for("flux edge", 1); perfield_step(0, 0.0);'
     run, _ = kokkos(body, env={"PERFIELD_REGIONS": "flux edges"})
     (line,) = [line for line in _bridge.summary_lines(str(run.path)) if line.startswith("regions ")]

@@ -27,7 +27,7 @@ SENT = {
     "cpp": AROUND | BACKWARDS | INTO_WINDOW,
     "f90": AROUND | BACKWARDS,
 }
-# perfield::mpi stands behind MPI, as in the CMakeLists of many programs.
+# perfield::mpi is behind MPI, as in the CMakeLists of many programs.
 CMAKE = """\
 cmake_minimum_required(VERSION 3.18)
 project(user LANGUAGES C CXX Fortran)

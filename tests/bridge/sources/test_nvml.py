@@ -81,11 +81,11 @@ def fields(run, name: str) -> list[float]:
     return [float(frame.values[f"device_{name}"][0]) for frame in run.frames()]
 
 
-def told(run) -> list[str]:
+def warnings_of(run) -> list[str]:
     return [name for name in run.frame(0).values if name.startswith("device_")]
 
 
-def test_memory_and_utilisation_are_told_step_by_step(device):
+def test_memory_and_utilisation_are_reported_step_by_step(device):
     run, result = device(
         """
       start_device(0); perfield_initialize();
@@ -156,7 +156,7 @@ def test_nvml_is_not_started_where_no_device_computes(device):
     """
     )
     assert result.stdout == "0\n"
-    assert not told(run)
+    assert not warnings_of(run)
 
 
 def test_device_that_starts_late_is_absent_before(device):
@@ -172,7 +172,7 @@ def test_device_that_starts_late_is_absent_before(device):
     assert fields(run, "memory_bytes") == pytest.approx([np.nan, 3 * GB], nan_ok=True)
 
 
-def test_ranks_of_one_device_both_tell_it(device):
+def test_ranks_of_one_device_both_say_it(device):
     run, _ = device(
         """
       if (rank < 2) start_device(0);
@@ -209,7 +209,7 @@ def test_device_that_is_taken_away_is_absent_from_then_on(device):
     assert "0000:3B:00.0" in line and "GPU is lost" in line and "runs on" in line
 
 
-def test_divided_device_tells_the_memory_of_the_part_and_no_utilisation(device):
+def test_divided_device_says_the_memory_of_the_part_and_no_utilisation(device):
     run, result = device(
         f"""
       start_device(0);
@@ -245,7 +245,7 @@ def test_refusal_gives_one_line(device):
     assert result.stdout.splitlines() == ["done"] * 2
     (line,) = [line for line in result.stderr.splitlines() if "device" in line]
     assert "Insufficient Permissions" in line and "runs on" in line
-    assert not told(run)
+    assert not warnings_of(run)
 
 
 def test_driver_without_nvml_gives_one_line(measured, stand_ins, tmp_path):
@@ -257,7 +257,7 @@ def test_driver_without_nvml_gives_one_line(measured, stand_ins, tmp_path):
     )
     (line,) = [line for line in result.stderr.splitlines() if "device" in line]
     assert "libnvidia-ml.so.1" in line and "runs on" in line
-    assert not told(run)
+    assert not warnings_of(run)
 
 
 def test_nvml_has_ended_when_the_run_ends(device):

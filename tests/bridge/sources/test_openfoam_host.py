@@ -58,10 +58,10 @@ def test_cells_and_points_are_those_of_all_meshes_alive_at_the_end_of_the_step(s
     np.testing.assert_array_equal([frame.values["points"][0] for frame in frames], [1008, 2008, 2018, 2008])
 
 
-def test_loop_without_run_is_told_with_what_to_do(solve):
-    _, told = solve("own_loop")
-    lines = [line for line in told.splitlines() if "without calling Foam::Time::run()" in line]
-    assert len(lines) == 1, told
+def test_loop_without_run_is_reported_with_what_to_do(solve):
+    _, printed = solve("own_loop")
+    lines = [line for line in printed.splitlines() if "without calling Foam::Time::run()" in line]
+    assert len(lines) == 1, printed
     assert lines[0].startswith("perfield: ")
     assert "set step_region" in lines[0]
 
@@ -73,8 +73,8 @@ def test_tool_that_advances_the_time_a_few_times_is_not_warned(solve):
 @pytest.fixture(scope="module")
 def scopes(solve):
     """The run of the solver that calls GAMGSolver::solve (1 ms) and interfaceProperties::correct (2 ms)."""
-    folder, told = solve("scopes")
-    assert told.count("caught") == 1
+    folder, printed = solve("scopes")
+    assert printed.count("caught") == 1
     return list(perfield.open(folder / "perfield-run").frames())
 
 

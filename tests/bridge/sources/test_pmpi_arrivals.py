@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the MPI wrappers tell of each message and collective, heard by a function of the program itself.
+"""What the MPI wrappers say of each message and collective, heard by a function of the program itself.
 
 Both ends of a message must know it by the same channel and number, or not know its number.
 """
@@ -34,9 +34,9 @@ CALLS = {
 
 @dataclass
 class Heard:
-    """What the ranks told: lists of lines, each a dict.
+    """What the ranks reported: lists of lines, each a dict.
 
-    names : label of a communicator -> its names, with the ranks of the world that told them.
+    names : label of a communicator -> its names, with the ranks of the world that gave them.
     """
 
     sends: list[dict] = field(default_factory=list)
@@ -107,7 +107,7 @@ def listener(programs) -> Path:
 
 @pytest.fixture(scope="session")
 def hear(mpi, build_c, bin_dir, listener, programs):
-    """hear(case, base=0): what four ranks of channels.c, or of another program, tell, with each MPI.
+    """hear(case, base=0): what four ranks of channels.c, or of another program, say, with each MPI.
 
     Each case runs once.
     """
@@ -127,7 +127,7 @@ def hear(mpi, build_c, bin_dir, listener, programs):
 
 @pytest.fixture(params=["-DMPIFH", "-DUSE_MPI", "-DUSE_F08"])
 def hear_fortran(request, mpi, build_fortran, bin_dir, listener):
-    """hear_fortran(name): what four ranks of a Fortran program tell, with each MPI and binding."""
+    """hear_fortran(name): what four ranks of a Fortran program say, with each MPI and binding."""
 
     def run(name: str) -> Heard:
         program = build_fortran(name, mpi, request.param, str(listener), *SOURCE)
@@ -184,9 +184,9 @@ def test_communicators_have_names_equal_on_all_ranks_and_messages_of_their_own(h
     }
     names = []
     for label, ranks in expected.items():
-        (told,) = heard.names[label].items()
-        assert told[1] == ranks, label
-        names.append(told[0])
+        (reported,) = heard.names[label].items()
+        assert reported[1] == ranks, label
+        names.append(reported[0])
     assert len(set(names)) == len(names)
     assert 0 not in names
 
@@ -243,7 +243,7 @@ def test_partitioned_requests_are_channels_of_their_own(hear, mpi):
 
 
 @pytest.mark.parametrize("base", [0, LARGE])
-def test_each_completion_tells_once_who_was_waited_for(hear, base):
+def test_each_completion_says_once_who_was_waited_for(hear, base):
     heard = hear("completions", base)
     compare(heard)
     assert len(heard.sends) == len(heard.arrivals) == N * 9 * 3
@@ -275,7 +275,7 @@ def test_numbers_go_on_while_measuring_is_paused(hear):
     for key in both:
         assert sent[key] == arrived[key]
         assert all(number for _, number in sent[key])
-    # Rank 1 told nothing of two rounds, rank 2 of two others.
+    # Rank 1 reported nothing of two rounds, rank 2 of two others.
     assert len([row for row in heard.sends if row["rank"] == 1]) < len(
         [row for row in heard.sends if row["rank"] == 3]
     )
@@ -398,7 +398,7 @@ def test_fortran_collectives_have_the_same_numbers_on_all_ranks(hear_fortran):
 
 
 def epochs(heard: Heard) -> dict[tuple, dict[str, dict]]:
-    """(origin, target, channel of the begin, number) -> call -> what was told; each has all four calls."""
+    """(origin, target, channel of the begin, number) -> call -> its row; each has all four calls."""
     found: dict[tuple, dict[str, dict]] = defaultdict(dict)
     for row in heard.synchronised:
         by_origin = row["call"] in ("win_start", "win_complete")
@@ -451,18 +451,18 @@ def test_groups_that_are_freed_are_forgotten(hear):
         assert peers == [rank ^ (1 + round % 3) for round in range(12)]
 
 
-def test_locks_tell_their_target_and_kind(hear):
+def test_locks_say_their_target_and_kind(hear):
     heard = hear("locks", name="epochs.c")
     for rank in range(N):
-        told = [
+        reported = [
             (row["call"], row["peer"], row["flags"], row["channel"])
             for row in heard.synchronised
             if row["rank"] == rank
         ]
         right, left = (rank - 1) % N, (rank + 1) % N  # in the windows' order
-        first, second = told[0][3], told[3][3]
+        first, second = reported[0][3], reported[3][3]
         assert first != second
-        assert told == [
+        assert reported == [
             *(("lock", right, 0, first), ("flush", right, 0, first), ("unlock", right, 0, first)),
             *(("lock", left, 1, second), ("unlock", left, 0, second)),
             ("unlock", left, 0, second),  # of a lock that is not checked, which never waits
@@ -498,16 +498,16 @@ def test_windows_that_come_and_go_have_names_of_their_own(hear):
     assert len({channel for _, _, channel, _ in found}) == 100
 
 
-def test_fortran_epochs_and_locks_are_told_as_in_c(hear_fortran):
+def test_fortran_epochs_and_locks_are_reported_as_in_c(hear_fortran):
     heard = hear_fortran("fortran_epochs.f90")
     found = epochs(dataclasses.replace(heard, synchronised=[r for r in heard.synchronised if r["number"]]))
     assert len(found) == N * 3
     assert all(len(calls) == 4 for calls in found.values())
     locks = [row for row in heard.synchronised if not row["number"]]
     for rank in range(N):
-        told = [(row["call"], row["peer"], row["flags"]) for row in locks if row["rank"] == rank]
+        reported = [(row["call"], row["peer"], row["flags"]) for row in locks if row["rank"] == rank]
         right = (rank - 1) % N  # in the order of the windows' communicator
-        assert told == [
+        assert reported == [
             *(("lock", right, 1), ("flush", right, 0), ("unlock", right, 0)),
             *(("lock", -1, 0), ("flush", -1, 0), ("unlock", -1, 0)),
         ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cartesian communicators of real programs, as the run tells them: what MPI itself says of each rank."""
+"""Cartesian communicators of real programs, as the run says them: what MPI itself says of each rank."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LIBRARIES = Path(perfield.__file__).parent / "lib"
 INT, N = 4, 3  # bytes, ranks
 #: A Python without perfield.
 PYTHON = Path(sys.base_prefix) / "bin/python3"
-#: Without these variables, perfield-exec cannot tell the launcher of a rank.
+#: Without these variables, perfield-exec cannot say the launcher of a rank.
 UNKNOWN_LAUNCHER = ["env", "-u", "OMPI_COMM_WORLD_RANK", "-u", "HYDI_CONTROL_FD", "-u", "MPI_LOCALRANKID"]
 SCRIPT = """
 import array
@@ -167,5 +167,5 @@ def test_unknown_mpi_leaves_mpi4_functions_unwrapped(mpi, bin_dir, counted_in, m
             result.stderr.count(" more, and perfield does not count these calls, as it could not know the")
             == 1
         )
-    told = mpi.run(N, *command, env={**mpi4py_wheel[mpi.name], "PERFIELD_MPI": mpi.name})
-    assert_script(told, counted_in(told.cwd / "perfield-run"))
+    reported = mpi.run(N, *command, env={**mpi4py_wheel[mpi.name], "PERFIELD_MPI": mpi.name})
+    assert_script(reported, counted_in(reported.cwd / "perfield-run"))

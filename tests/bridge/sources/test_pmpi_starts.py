@@ -37,8 +37,8 @@ def test_session_program_runs_unmeasured_with_one_message(mpi, build_c, bin_dir)
         pytest.skip("Open MPI has sessions from 5.0 on")
     result = mpi.run(3, bin_dir / "perfield-exec", build_c(SESSION, by=mpi))
     assert (result.returncode, result.stdout) == (0, "sum 3\n"), result.stderr
-    told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-    assert told == [
+    printed = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+    assert printed == [
         "perfield: this program starts MPI with a session (MPI_Session_init); perfield measures MPI calls "
         "only after MPI_Init"
     ]

@@ -151,7 +151,7 @@ def test_functions_that_the_program_wraps_itself_are_named(run, build_c):
     assert "perfield: this program has MPI_Send of its own, as a PMPI tool that is linked into it" in err
 
 
-def test_program_that_wraps_mpi_init_itself_is_told(run, build_c):
+def test_program_that_wraps_mpi_init_itself_is_reported(run, build_c):
     err = run(build_c(mpi_program("MPI_Barrier(MPI_COMM_WORLD);", before=OWN_INIT)))
     assert "perfield: this program has an MPI_Init of its own" in err
 

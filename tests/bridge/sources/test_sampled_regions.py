@@ -105,7 +105,7 @@ def test_code_that_the_program_lists_for_perf_has_its_name(sampled):
     assert counts(run, "function", "region")['flow::made(int) "?"', "inside"] > 100
 
 
-def test_a_seccomp_filter_is_told_in_one_line_and_nothing_else_changes(sampled, tmp_path):
+def test_a_seccomp_filter_is_reported_in_one_line_and_nothing_else_changes(sampled, tmp_path):
     made = ["cc", "-shared", "-fPIC", PROGRAMS / "no_perf_calls.c", "-o", "no_perf_calls.so"]
     subprocess.run(made, cwd=tmp_path, check=True)
     run, result = sampled("nested", 30, {"LD_PRELOAD": str(tmp_path / "no_perf_calls.so")})

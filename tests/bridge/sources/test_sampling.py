@@ -47,7 +47,7 @@ def test_functions_have_their_shares_of_the_cpu_time_inlined_ones_too(shares):
     run, result = shares(250)
     used = float(run.steps["cpu_user_time_s"].sum())
     assert run.samples().compute()["time_s"].sum() == pytest.approx(used, rel=0.1, abs=0.05)
-    found = times(run)[["cheap", "middle", "dear"]]
+    found = times(run)[["cheap", "middle", "costly"]]
     count = run.samples().compute()["count"].sum()
     assert count > 1000
     spent = np.array(re.search("^spent (.*)$", result.stdout, re.MULTILINE)[1].split(), float)
@@ -63,13 +63,13 @@ def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
     assert set(table[table["function"] == "plugged"]["module"]) == {str(tmp_path / "libplugged.so")}
     assert table[table["function"] == "plugged"]["step"].min() >= 3
     later = table[table["step"] > 10].groupby("function")["time_s"].sum()
-    assert later["plugged"] == pytest.approx(later["dear"], rel=0.25)
+    assert later["plugged"] == pytest.approx(later["costly"], rel=0.25)
 
 
 def test_a_second_thread_has_a_number_of_its_own(shares):
     run, _ = shares(150, "", "thread")
     of_thread = run.samples().compute().groupby("thread")["function"].agg(set)
-    assert "aside" not in of_thread[0] and any("aside" in found for found in of_thread[1:])
+    assert "beside" not in of_thread[0] and any("beside" in found for found in of_thread[1:])
 
 
 @WITH_ONE_MPI
@@ -94,11 +94,11 @@ def test_a_program_without_steps_keeps_all_its_samples(shares):
 def test_stripped_programs_name_the_place_where_a_function_begins(shares):
     run, _ = shares(150, strip=True)
     named = [name for name in times(run).index if name.startswith("shares+0x")]
-    assert len(named) >= 3  # cheap, dear, and work, into which middle is inlined
+    assert len(named) >= 3  # cheap, costly, and work, into which middle is inlined
     assert times(run)[named].sum() > 0.8 * times(run).sum()
 
 
-def test_each_rank_tells_its_own_functions(shares):
+def test_each_rank_says_its_own_functions(shares):
     run, _ = shares(100, n=2)
     assert set(run.samples().compute()["rank"]) == {0, 1}
 
@@ -108,7 +108,7 @@ def test_each_rank_tells_its_own_functions(shares):
     [(errno.EACCES, "perf_event_open is forbidden here"), (errno.EMFILE, "perf_event_open fails (Too many")],
     ids=["forbidden", "no descriptors"],
 )
-def test_a_kernel_that_refuses_is_told_in_one_line_and_nothing_else_changes(
+def test_a_kernel_that_refuses_is_reported_in_one_line_and_nothing_else_changes(
     shares, tmp_path, number, sentence
 ):
     made = ["cc", "-shared", "-fPIC", PROGRAMS / "no_samples.c", "-o", "no_samples.so", "-ldl"]
@@ -139,4 +139,4 @@ def test_a_file_that_was_built_anew_names_nothing(shares, tmp_path):
     program = tmp_path / "shares"
     subprocess.run(["cc", "-x", "c", "-", "-o", program], input=b"int main(void) { return 7; }", check=True)
     assert perfield.open(run.path).sampled.changed == [str(program)]
-    assert not {"cheap", "dear"} & set(times(perfield.open(run.path)).index)
+    assert not {"cheap", "costly"} & set(times(perfield.open(run.path)).index)

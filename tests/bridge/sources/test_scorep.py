@@ -214,7 +214,7 @@ def test_device_events_are_left_out_and_reported(play):
     assert result.stderr.count("10 events of devices or metrics are not measured") == 1
 
 
-def test_usual_run_leaves_nothing_out_and_prints_nothing(play):
+def test_common_run_leaves_nothing_out_and_prints_nothing(play):
     run, result = play(SOLVER, summary="false")
     assert run.ends[0]["dropped_events"] == {}
     assert result.stderr == ""
@@ -285,7 +285,7 @@ def test_unbalanced_events_count_as_faults_and_are_reported(play):
     assert "events that could not be right" in result.stderr
 
 
-def test_entry_of_regions_that_fits_nothing_is_told(play):
+def test_entry_of_regions_that_fits_nothing_is_reported(play):
     run, _ = play(f"{REGIONS}init_mpp\n{STEP}", regions="flux_edges")
     (line,) = [line for line in _bridge.summary_lines(str(run.path)) if line.startswith("regions ")]
     assert line.split("no region is called ")[1].startswith("flux_edges; known: flux_edge")

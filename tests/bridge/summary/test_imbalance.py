@@ -32,7 +32,7 @@ def test_cell_counts_explain_a_rank_with_twice_the_cells(tmp_path):
     assert lines["slowest"].startswith("rank 1 on host a: 1.6")
 
 
-def test_dearer_cells_are_told_where_cells_are_equal(tmp_path):
+def test_costlier_cells_are_reported_where_cells_are_equal(tmp_path):
     path = write(tmp_path / "run", noisy([1, 1, 3, 1]), sizes=[[512] * 4])
     assert (
         "rank 2 is slowest: as many cells as others, and each costs 3.0 times as much;"
@@ -40,7 +40,7 @@ def test_dearer_cells_are_told_where_cells_are_equal(tmp_path):
     )
 
 
-def test_cells_that_do_not_explain_are_told_with_their_cost(tmp_path):
+def test_cells_that_do_not_explain_are_reported_with_their_cost(tmp_path):
     path = write(tmp_path / "run", noisy([1, 1, 4, 1]), sizes=[[500, 600, 550, 500]])
     assert ": cell counts alone give 1.02, and each costs 3.9 times as much" in (lines_of(path)["imbalance"])
 
@@ -90,7 +90,7 @@ def test_noise_names_nobody(tmp_path, n_ranks, steps, seed):
     assert "slowest" not in lines and "where" not in lines and "most on" not in lines["waiting"]
 
 
-def test_noise_is_told_as_chance(tmp_path):
+def test_noise_is_reported_as_chance(tmp_path):
     line = lines_of(write(tmp_path / "run", noisy([1] * 4, 100, 0.3)))["imbalance"]
     assert line.endswith(
         "(compute time, slowest / mean): no rank stands out, the slowest changes as by chance"
@@ -121,14 +121,14 @@ def test_noise_that_lasts_for_some_steps_is_no_moving_hot_spot(n_ranks):
 
 
 @pytest.mark.parametrize("stay", [3, 8])
-def test_two_ranks_that_are_slowest_in_turn_are_told_as_moving(stay):
+def test_two_ranks_that_are_slowest_in_turn_are_reported_as_moving(stay):
     compute = np.array(noisy([1] * 2, 60))
     compute[np.arange(60), np.arange(60) // stay % 2] *= 2
     assert differences(compute).pattern == "moving"
 
 
 @pytest.mark.parametrize("stay", [1, 5])
-def test_moving_hot_spot_is_told_as_moving(tmp_path, stay):
+def test_moving_hot_spot_is_reported_as_moving(tmp_path, stay):
     compute = noisy([1] * 8, 40)
     for step, of_ranks in enumerate(compute):
         of_ranks[step // stay % 8] *= 20
@@ -150,7 +150,7 @@ def test_cells_explain_a_moving_hot_spot(tmp_path):
     assert "(4 of 4 ranks in turn, 4 steps each), cell counts explain 2.00;" in line
 
 
-def test_ranks_that_cannot_be_told_apart_are_named_together(tmp_path):
+def test_ranks_that_cannot_be_distinguished_are_named_together(tmp_path):
     lines = lines_of(write(tmp_path / "run", noisy([1, 1, 2, 1, 1, 2, 1, 1])))
     assert ": ranks 2 and 5 are slowest;" in lines["imbalance"]
     assert lines["slowest"].startswith("ranks 2 and 5 on host node0: 1.6")
@@ -188,7 +188,7 @@ def test_efficiency_is_that_of_pop(tmp_path):
     assert line == "parallel 50 % = load balance 67 % x communication 75 % (POP)"
 
 
-def test_compute_time_in_no_region_is_told(tmp_path):
+def test_compute_time_in_no_region_is_reported(tmp_path):
     """Step 4 ms; 1 ms waiting and 0.6 ms computing in `solve`, the rest in no region."""
 
     def little(rank, step, values):
@@ -223,7 +223,7 @@ def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "cpus, told",
+    "cpus, reported",
     [
         (["0-1"] * 4, "4 ranks on 2 PUs, unbound: times contain the scheduler (40 involuntary switches)"),
         (
@@ -235,12 +235,12 @@ def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
         (["0-1", "1-2", "2,0", "7"], None),
     ],
 )
-def test_ranks_that_share_pus_are_told(tmp_path, cpus, told):
+def test_ranks_that_share_pus_are_reported(tmp_path, cpus, reported):
     def switches(rank, step, values):
         values["involuntary_switches"] = 2
 
     path = write(tmp_path / "run", [[1e6] * 4] * 5, change=switches, change_rank=placed(cpus))
-    assert lines_of(path).get("cores") == told
+    assert lines_of(path).get("cores") == reported
 
 
 def test_equal_pus_of_two_hosts_are_not_shared(tmp_path):
@@ -314,7 +314,7 @@ def test_balancing_saves_no_more_than_shared_pus_leave(tmp_path, cpus, cpu_ns, s
     assert found.saved == pytest.approx(float(saved.split()[0]) * 1e-3, rel=1e-3)
 
 
-def test_threads_that_share_pus_are_told(tmp_path):
+def test_threads_that_share_pus_are_reported(tmp_path):
     path = write(tmp_path / "run", [[1e6] * 2] * 5, change_rank=placed(["0", "0-1"]))
     (stream,) = (path / "stream").iterdir()
     for rank in range(2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Closing lines on waiting, of runs whose streams tell when messages were begun and awaited."""
+"""Closing lines on waiting, of runs whose streams say when messages were begun and awaited."""
 
 import re
 
@@ -96,9 +96,9 @@ def test_region_in_which_the_waiting_begins_is_named(tmp_path):
     lines = lines_of(path)
     assert lines["delay"].endswith(" of that waiting by the time of rank 2 in region solve")
     sums = waits.wait_sums(perfield.open(path))
-    told = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
-    assert in_ms(lines["delay"]) == pytest.approx(told["solve"] * 1e3, rel=0.01)
-    assert told["solve"] > 0.8 * sums.caused_s[2]
+    reported = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
+    assert in_ms(lines["delay"]) == pytest.approx(reported["solve"] * 1e3, rel=0.01)
+    assert reported["solve"] > 0.8 * sums.caused_s[2]
 
 
 def test_time_in_no_region_is_said_to_be_none(tmp_path):

@@ -108,7 +108,7 @@ def writes_in(steps: set[int], longer_ms: int = 0):
 
 
 @pytest.mark.parametrize(
-    ("steps", "longer_ms", "told"),
+    ("steps", "longer_ms", "reported"),
     [
         (
             {3, 7, 11},
@@ -118,11 +118,11 @@ def writes_in(steps: set[int], longer_ms: int = 0):
         ({3, 8, 11}, 30, "in 3 of 12 steps; these take 4.0 times as long as the others and cost"),
     ],
 )
-def test_output_that_costs_much_is_told_first(tmp_path, steps, longer_ms, told):
+def test_output_that_costs_much_is_reported_first(tmp_path, steps, longer_ms, reported):
     path = twin.write_run(tmp_path / "run", steps=12, change_step=writes_in(steps, longer_ms))
     lines = lines_of(path)
     assert next(iter(lines)) == "output"
-    assert lines["output"] == told + " 43 % of the time"  # 90 of 210 ms
+    assert lines["output"] == reported + " 43 % of the time"  # 90 of 210 ms
 
 
 def test_output_that_costs_little_comes_after_the_steps(tmp_path):
@@ -248,8 +248,8 @@ def test_innermost_region_is_named_as_waiting(tmp_path):
     assert lines_of(path)["region"] == "flux: 80 % of it is waiting, 1.60 ms of 2.00 ms"
 
 
-@pytest.mark.parametrize("in_flux_ns, told", [(2_000_000, "flux: 80 %"), (1_000_000, "step: 75 %")])
-def test_region_of_the_whole_step_is_named_only_without_a_part(tmp_path, in_flux_ns, told):
+@pytest.mark.parametrize("in_flux_ns, reported", [(2_000_000, "flux: 80 %"), (1_000_000, "step: 75 %")])
+def test_region_of_the_whole_step_is_named_only_without_a_part(tmp_path, in_flux_ns, reported):
     """Region 1 is the step, with 3 ms of waiting, and region 2 a part of it."""
 
     def nested(rank, step, values):
@@ -261,7 +261,7 @@ def test_region_of_the_whole_step_is_named_only_without_a_part(tmp_path, in_flux
         ]
 
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2, regions=("step", "flux"), change_step=nested)
-    assert lines_of(path)["region"].startswith(told)
+    assert lines_of(path)["region"].startswith(reported)
 
 
 def test_regions_that_hardly_wait_have_no_line(tmp_path):
@@ -468,7 +468,7 @@ def test_ranks_of_different_spans_are_compared_over_the_same_steps(tmp_path):
     )
     assert "rank 1" in mixed["imbalance"]
     for lines in (mixed, alike):
-        for name in ("written", "look"):  # tell the size and the path
+        for name in ("written", "look"):  # say the size and the path
             del lines[name]
     assert mixed == alike
 

@@ -27,7 +27,7 @@ def same_time(rank, step):
     return 0.1 * step
 
 
-def test_ranks_of_different_numbers_are_told_and_not_compared(tmp_path):
+def test_ranks_of_different_numbers_are_reported_and_not_compared(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [20] * 6 + [10] * 2))
     assert list(lines)[:3] == ["uneven", "advice", "imbalance"]
     assert (
@@ -36,12 +36,12 @@ def test_ranks_of_different_numbers_are_told_and_not_compared(tmp_path):
     assert lines["advice"] == (
         'if ranks 6-7 do other work, set PERFIELD_GROUP="group2=6-7"; else let every rank close each step'
     )
-    # Ranks 0 to 5 compute 1.1 to 6.1 ms; ranks 6 and 7 would be dearer.
+    # Ranks 0 to 5 compute 1.1 to 6.1 ms; ranks 6 and 7 would be costlier.
     assert lines["imbalance"].startswith("1.69 (compute time, slowest / mean; ranks 0-5, 20 steps): rank 5 ")
     assert lines["slowest"].startswith("rank 5 ")
 
 
-def test_rank_that_closed_no_step_is_told(tmp_path):
+def test_rank_that_closed_no_step_is_reported(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [20] * 7 + [0]))
     assert lines["uneven"] == "ranks 0-6 closed 20 steps, rank 7 closed none: no frame shows these"
     assert lines["advice"].startswith('if rank 7 does other work, set PERFIELD_GROUP="group2=7"; else')
@@ -78,7 +78,7 @@ def test_number_alone_does_not_show_that_steps_are_the_same(tmp_path):
     assert "may join different steps" in lines["uneven"]
 
 
-def test_steps_of_different_numbers_are_told_and_left_out(tmp_path):
+def test_steps_of_different_numbers_are_reported_and_left_out(tmp_path):
     """Rank 1 closes one step twice, and one step later on less."""
 
     def shifted(rank, step):
@@ -99,11 +99,11 @@ def test_killed_ranks_that_nearly_agree_are_even(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "closed, told", [([20, 20, 0], "rank 2 closed none"), ([40, 40, 3], "rank 2 closed 3")]
+    "closed, reported", [([20, 20, 0], "rank 2 closed none"), ([40, 40, 3], "rank 2 closed 3")]
 )
-def test_killed_ranks_far_behind_are_told(tmp_path, closed, told):
+def test_killed_ranks_far_behind_are_reported(tmp_path, closed, reported):
     path = uneven_run(tmp_path / "run", closed, ended=False)
-    assert lines_of(path)["uneven"].startswith(f"so far ranks 0-1 closed {closed[0]} steps, {told}")
+    assert lines_of(path)["uneven"].startswith(f"so far ranks 0-1 closed {closed[0]} steps, {reported}")
 
 
 def test_steps_by_the_clock_end_with_their_rank(tmp_path):

@@ -62,19 +62,19 @@ def lines(measured):
         ("first,second,solve", "no region is called first, second; known: "),
     ],
 )
-def test_entry_of_regions_that_fits_nothing_is_told_with_the_known_names(lines, regions, sentence):
-    told = lines(SOLVE, regions=regions)["regions"]
-    assert told.startswith(sentence)
-    assert {"assemble", "root only", "solve"} == set(told.partition("known: ")[2].split(", "))
+def test_entry_of_regions_that_fits_nothing_is_reported_with_the_known_names(lines, regions, sentence):
+    reported = lines(SOLVE, regions=regions)["regions"]
+    assert reported.startswith(sentence)
+    assert {"assemble", "root only", "solve"} == set(reported.partition("known: ")[2].split(", "))
 
 
-def test_step_region_that_is_no_region_is_told_with_the_known_names(lines):
-    told = lines(SOLVE, step_region="solv")["regions"]
-    assert told == "no region is called solv; known: solve, assemble, root only"
+def test_step_region_that_is_no_region_is_reported_with_the_known_names(lines):
+    reported = lines(SOLVE, step_region="solv")["regions"]
+    assert reported == "no region is called solv; known: solve, assemble, root only"
 
 
 @pytest.mark.parametrize("regions", ["*", "solve", "sol*,assemble", "root only"])
-def test_entry_that_fits_a_region_of_one_rank_is_not_told(lines, regions):
+def test_entry_that_fits_a_region_of_one_rank_is_not_reported(lines, regions):
     assert "regions" not in lines(SOLVE, regions=regions)
 
 
@@ -82,14 +82,14 @@ def test_many_known_names_are_cut_to_one_line(lines):
     body = (
         'char name[32]; for (int i = 0; i < 30; ++i) { sprintf(name, "stage number %d", i); REGION(name); }'
     )
-    told = lines(f"{body} perfield_initialize();", regions="stage numbers 7")["regions"]
-    assert told.startswith("no region is called stage numbers 7; known: stage number 7, ")
-    assert told.endswith(" more")
+    reported = lines(f"{body} perfield_initialize();", regions="stage numbers 7")["regions"]
+    assert reported.startswith("no region is called stage numbers 7; known: stage number 7, ")
+    assert reported.endswith(" more")
 
 
 def test_program_without_regions_says_so(lines):
-    told = lines(BARE, regions="solve")["regions"]
-    assert told == "no region is called solve; the program has no other regions"
+    reported = lines(BARE, regions="solve")["regions"]
+    assert reported == "no region is called solve; the program has no other regions"
 
 
 def test_killed_run_does_not_judge(measured):
@@ -131,7 +131,7 @@ def test_what_is_switched_off_is_not_missed(lines, body, settings, notice):
     assert lines(body, **settings).get("notice") == notice
 
 
-def test_regions_and_messages_switched_off_are_told(lines):
+def test_regions_and_messages_switched_off_are_reported(lines):
     notice = lines(SOLVE + MESSAGE, regions="", messages="false")["notice"]
     assert notice == "regions and messages are both switched off"
 
@@ -162,7 +162,9 @@ int main(int argc, char**) { if (argc > 5) never_called(); advance_all(); }
         ("never_*", "never entered: never_*"),
     ],
 )
-def test_compiled_function_is_proposed_or_told_as_never_entered(build_c, execute, tmp_path, entry, sentence):
+def test_compiled_function_is_proposed_or_reported_as_never_entered(
+    build_c, execute, tmp_path, entry, sentence
+):
     program = build_c(FUNCTIONS, "-finstrument-functions", "-O0", name="functions.cpp", mpi=False)
     result = execute("perfield-exec", program, env={"PERFIELD_REGIONS": f"{entry},main"})
     assert result.returncode == 0, result.stderr
@@ -190,5 +192,5 @@ def test_python_without_perfield_is_the_reason(mpirun, bin_dir, tmp_path):
     (tmp_path / "solver.py").write_text("from mpi4py import MPI\ndef relax():\n    pass\nrelax()\n")
     words = [bin_dir / "perfield-exec", "/usr/bin/python3", "solver.py"]
     mpirun(2, *words, cwd=tmp_path, env={"PERFIELD_REGIONS": "relax"})
-    told = lines_of(tmp_path / "perfield-run")["regions"]
-    assert told == "no region is called relax; this Python has no perfield, which would find functions"
+    reported = lines_of(tmp_path / "perfield-run")["regions"]
+    assert reported == "no region is called relax; this Python has no perfield, which would find functions"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// steps.c - closes steps whose counts are known, and tells in shared memory, which outlives it, how
+// steps.c - closes steps whose counts are known, and says in shared memory, which outlives it, how
 // far it came. With -DMPI its ranks exchange a message in each step.
 //   steps STEPS MICROSECONDS FILE    FILE: one `struct progress` per rank
 // In step s, rank r enters the region `work` 1 + (r + s) % 3 times.

@@ -117,7 +117,7 @@ def test_blocks_are_nearly_cubes():
     assert nearly_a_cube(7) == (1, 1, 7)
 
 
-def test_methods_of_the_solver_run_in_turn_and_are_judged(capsys, solver, tmp_path):
+def test_methods_of_the_solver_run_in_turn_and_are_evaluated(capsys, solver, tmp_path):
     words = ("--solver", solver(), "--launcher", "", "--matvecs", 30, "--repeats", 2, "--combine", 1)
     found = as_json(capsys, *words, "--no-regimes", "--records", "study")
     assert (tmp_path / "order.txt").read_text().split() == [

@@ -78,9 +78,9 @@ def test_figure_9_ends_in_clusters_that_are_locked(capsys):
     assert "They are locked, and stably so: 1 shift of the phases is free" in out
 
 
-def test_wavefront_tells_its_slope(capsys):
+def test_wavefront_says_its_slope(capsys):
     assert oscillate("--preset", "wavefront") == 0
-    # Closed form: neighbours stand 2 sigma / 3 apart, 1 / (3 pi) of a period for sigma = 1.
+    # Closed form: neighbours are 2 sigma / 3 apart, 1 / (3 pi) of a period for sigma = 1.
     assert "They end as a wavefront" in (out := capsys.readouterr().out)
     assert f"each is {1 / (3 * np.pi):+.4f} periods from the one before it, by rank" in out
 

@@ -293,7 +293,7 @@ def test_options_that_make_no_sense_are_refused(refused, run, tmp_path):
 # --- patterns of machines -------------------------------------------------------------------------
 
 
-def test_saved_pattern_tells_where_when_and_how_long(machine):
+def test_saved_pattern_says_where_when_and_how_long(machine):
     about = json.loads(machine.read_text())["machine"]
     assert about["hosts"] == ["alpha"] and about["measured"].startswith("2023-11-14T22:13:20")
     assert about["command"] == "./heat heat.input" and about["field"] == "step_time_s"

@@ -157,7 +157,7 @@ def test_runs_without_regimes_have_no_finding():
     assert not [seed for seed in range(30) if list(find(observed_run(8, 300, seed=seed, noise=0.2)))]
 
 
-def test_short_runs_are_not_judged():
+def test_short_runs_are_not_evaluated():
     assert levels(np.where(in_phases(90, [(20, 60)])[:, 0], 2.0, 1.0), np.ones(90, bool)) is None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield regimes tells when the slow regime struck, where, and what it cost."""
+"""perfield regimes says when the slow regime struck, where, and what it cost."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_json_holds_events_shares_and_tests(say):
     assert [cluster["level"] for cluster in out["clusters"] if cluster["is_cluster"]] == ["node"]
 
 
-def test_report_tells_the_slow_regime_first(path):
+def test_report_says_the_slow_regime_first(path):
     out = report(perfield.open(path)).findings[0]
     assert (out.kind, out.hosts, out.ranks.tolist()) == ("slow regime", ("n2",), [4, 5, 6, 7])
     assert "22 % of the steps take 3.06 ms, the others 1.04 ms" in out.words

@@ -26,7 +26,7 @@ def section(made):
     return next((each for each in sections(made) if each.name == "regimes"), None)
 
 
-def test_section_tells_how_long_steps_take_in_each_regime_and_how_often(made):
+def test_section_says_how_long_steps_take_in_each_regime_and_how_often(made):
     table, follows = section(made).tables
     fast, slow = table.rows
     times = regime_runs.planted(n_steps=600)

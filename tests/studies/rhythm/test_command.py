@@ -68,7 +68,7 @@ def test_says_that_ranks_drift_apart(say):
     assert "Messages lead from rank 3 to rank 0, yet did not hold it back." in out  # a ring
 
 
-def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
+def test_says_which_steps_are_evaluated_where_most_ranks_ended_early(say):
     stamps = rhythm_runs.waiting(4, 50)
     for rank in range(3):
         del stamps[rank][30:]
@@ -77,9 +77,9 @@ def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
 
 def test_counts_steps_from_where_ranks_have_phases():
     found = phases(rhythm_runs.steps_of(rhythm_runs.even(3, 20)), samples=200)
-    judged = course(found.assign(phase=found["phase"].where(found["time"] > 10)))
-    assert np.isnan(judged.moments[0].step)
-    assert next(iter(sentences(judged))).startswith("3 ranks, 9 steps of 1 s,")
+    summary = course(found.assign(phase=found["phase"].where(found["time"] > 10)))
+    assert np.isnan(summary.moments[0].step)
+    assert next(iter(sentences(summary))).startswith("3 ranks, 9 steps of 1 s,")
 
 
 def test_single_rank_gets_a_sentence_and_no_table(say):
@@ -134,7 +134,7 @@ def test_says_that_clocks_were_never_compared(say):
     assert "How well the clocks of the nodes agree is unknown" in out
 
 
-def test_each_group_of_ranks_is_judged_alone(say):
+def test_each_group_of_ranks_is_evaluated_alone(say):
     def grouped(rank, values):
         values.update(monotonic_ns=10**12, group="io" if rank > 1 else "solver")
 
@@ -144,7 +144,7 @@ def test_each_group_of_ranks_is_judged_alone(say):
     assert "drift" not in out
 
 
-def test_running_run_is_judged_now(say):
+def test_running_run_is_evaluated_now(say):
     def live(rank, values):
         twin.live_rank(rank, values)
         values.update(monotonic_ns=10**12)
@@ -217,7 +217,7 @@ def test_formula_that_overstates_measured_speeds_is_reported_to_do_so(rhythm_run
     assert "gives 2 ranks per step" in out and "It overstates speeds measured with rendezvous" in out
 
 
-def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(delayed_run, capsys):
+def test_model_of_the_run_says_its_parameters_and_what_it_predicts(delayed_run, capsys):
     assert commands.main(["rhythm", str(delayed_run), "--model", "--json"]) == 0
     model = json.loads(capsys.readouterr().out)["model"]
     assert any(sentence.strip().startswith("v_p = ") for sentence in model)

@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   } catch (const std::invalid_argument& error) {
     if (rank == 0) std::fprintf(stderr, "%s\n", error.what());
     MPI_Finalize();
-    return 0;  // or mpirun takes seconds to tell
+    return 0;  // or mpirun takes seconds to say
   }
   const poisson::Elements elements(mesh);
   poisson::Exchange exchange(mesh, MPI_COMM_WORLD);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   std::vector<double> x(size_t(mesh.n_owned + mesh.n_ghosts));
   double apart = 0;
   for (size_t d = 0; d < 3; ++d) {
-    std::fill(x.begin(), x.end(), 7);  // ghosts that nobody fills are told
+    std::fill(x.begin(), x.end(), 7);  // ghosts that nobody fills are reported
     for (int node = 0; node < mesh.n_owned; ++node)
       x[size_t(node)] = mesh.position[3 * size_t(node) + d];
     exchange.update_ghosts(x.data());

@@ -144,8 +144,8 @@ def _side_as_json(side: Measured) -> dict[str, Any]:
 
 def _row_as_json(row: Row) -> dict[str, Any]:
     unit = "1" if row.unit == "%" else row.unit
-    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
-    return told | _change_as_json(row.change) | {"beyond_chance": row.beyond_chance}
+    found = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
+    return found | _change_as_json(row.change) | {"beyond_chance": row.beyond_chance}
 
 
 def _change_as_json(change: Change) -> dict[str, Any]:

@@ -259,6 +259,12 @@ def provider_classes() -> tuple[type[Provider], ...]:
     return tuple(classes)
 
 
+@cache
+def given_fields() -> dict[str, Field]:
+    """All fields that a run may have, by name, whoever computes them."""
+    return {field.name: field for kind in reversed(provider_classes()) for field in kind.gives}
+
+
 def entry_points() -> Iterable[metadata.EntryPoint]:
     """The installed providers."""
     if sys.version_info < (3, 10):

@@ -51,7 +51,7 @@ class Waits(Provider):
 
     def fields(self) -> Iterable[Field]:
         """All of them, or none."""
-        return self.gives if self.run.tells_arrivals.any() else ()
+        return self.gives if self.run.has_arrivals.any() else ()
 
     def compute(self, names: Sequence[str], positions: np.ndarray) -> Mapping[str, np.ndarray]:
         """Reads the blocks in which the frames lie; the last one is kept."""
@@ -142,7 +142,7 @@ def _of_states(run: RunDirectory, found: WaitsOfSteps) -> dict[str, np.ndarray]:
     place = found.at_covered, covered["rank"]
     np.add.at(exact, place, covered["exact_ns"] * 1e-9)
     np.add.at(bounded, place, covered["bounded_ns"])
-    unknown = ~run.tells_arrivals | ~np.isfinite(waited)
+    unknown = ~run.has_arrivals | ~np.isfinite(waited)
     absent = unknown | ((waited > 0) & (exact + bounded == 0))
     values = {name: np.zeros(shape) for name in dict.fromkeys(OF_KIND)}
     sure = found.states["exactness"] != UNCERTAIN

@@ -44,17 +44,17 @@ function authorization() {
 }
 
 const under_way = { requests: 0, bytes: 0 };
-let told = () => {};
+let onChange = () => {};
 
 /** Calls back with {requests, bytes} whenever data arrive; bytes : of the requests that are under way. */
 export function onProgress(callback) {
-  told = callback;
+  onChange = callback;
 }
 
 /** The body of an answer, as bytes. Raises ServerError; an AbortError if `signal` ends the request. */
 export async function bytes(path, signal) {
   under_way.requests += 1;
-  told(under_way);
+  onChange(under_way);
   try {
     const answer = await asked(path, signal);
     const parts = [];
@@ -65,7 +65,7 @@ export async function bytes(path, signal) {
       parts.push(value);
       size += value.length;
       under_way.bytes += value.length;
-      told(under_way);
+      onChange(under_way);
     }
     const whole = new Uint8Array(size);
     parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
@@ -77,7 +77,7 @@ export async function bytes(path, signal) {
   } finally {
     under_way.requests -= 1;
     if (under_way.requests === 0) under_way.bytes = 0;
-    told(under_way);
+    onChange(under_way);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a camera shows points, which ray belongs to a pixel, and where a camera must stand to show a picture.
+// Where a camera shows points, which ray belongs to a pixel, and where a camera must be to show a picture.
 
 const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
 const add = (a, b, by = 1) => [a[0] + by * b[0], a[1] + by * b[1], a[2] + by * b[2]];
@@ -41,15 +41,15 @@ export class Lens {
 
   /** The ray of a pixel: {origin, direction}. */
   ray(x, y) {
-    const aside = (x - this.middle[0]) / this.scale;
+    const sideways = (x - this.middle[0]) / this.scale;
     const above = (this.middle[1] - y) / this.scale;
     if (!this.parallel) {
       return {
         origin: this.position,
-        direction: unit(add(add(this.forward, this.right, aside), this.up, above)),
+        direction: unit(add(add(this.forward, this.right, sideways), this.up, above)),
       };
     }
-    return { origin: add(add(this.position, this.right, aside), this.up, above), direction: this.forward };
+    return { origin: add(add(this.position, this.right, sideways), this.up, above), direction: this.forward };
   }
 }
 

@@ -65,11 +65,11 @@ export class MachinePicture {
     const nearest = Math.min(...depths.slice(1).map((depth, n) => depth - depths[n]));
     const across = planes.filter((_, n) => n % 3 === 0).sort(); // numbers, as the array is typed
     const wide = across.at(-1) - across[0];
-    const aside = Math.atan2(1.05 * wide, nearest); // each plane ends where the next begins
+    const sideways = Math.atan2(1.05 * wide, nearest); // each plane ends where the next begins
     const flat = Math.cos(FROM_ABOVE);
     return this.view.look(
       corners,
-      [Math.sin(aside) * flat, -Math.sin(FROM_ABOVE), -Math.cos(aside) * flat],
+      [Math.sin(sideways) * flat, -Math.sin(FROM_ABOVE), -Math.cos(sideways) * flat],
       [0, 1, 0],
       true,
     );

@@ -96,7 +96,7 @@ class App {
     else this.pictures.draw();
   }
 
-  /** Tells an error as a sentence; the page goes on. Returns what the promise gives, or undefined. */
+  /** Shows an error as a sentence; the page goes on. Returns what the promise gives, or undefined. */
   async try(promise) {
     try {
       return await promise;
@@ -163,9 +163,9 @@ class App {
 
   /** Asks again what the server knows of the chosen rank. */
   async refreshRank(rank) {
-    const told = await this.panel.show(rank);
-    if (!told) return;
-    this.partners = told.partners
+    const rankData = await this.panel.show(rank);
+    if (!rankData) return;
+    this.partners = rankData.partners
       .flatMap(({ rank: other, sent, received, sent_count: out, received_count: back }) => [
         ...(out ? [{ from: rank, to: other, bytes: sent, colour: CHOSEN }] : []),
         ...(back ? [{ from: other, to: rank, bytes: received, colour: RECEIVED }] : []),
@@ -274,7 +274,7 @@ class App {
     if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
       await this.try(this.pictures.load());
     }
-    // While the server reads a long run, most news are words.
+    // While the server reads a long run, most updates are words.
     const now = JSON.stringify([this.about?.scale, this.about?.range, this.frame, run.n_frames]);
     if (now === drawn && !run.live) return;
     const shown = this.try(this.#showField()); // chooses the colours at once

@@ -8,10 +8,10 @@ const LINE = { thinnest: 1.2, thickest: 6 }; // pixels at the sender
 
 /** Draws messages as lines, thick at their sender and thin at their receiver, and the thicker, the more bytes.
  *
- * ends : [[from, to, bytes, colour]] with points of three coordinates. aside : pixels by which a line keeps to
+ * ends : [[from, to, bytes, colour]] with points of three coordinates. sideways : pixels by which a line keeps to
  * its right, so that the lines of both directions lie beside one another.
  */
-export function drawMessages(context, lens, ends, aside = 0) {
+export function drawMessages(context, lens, ends, sideways = 0) {
   const known = ends.filter(([from, to]) => ![...from, ...to].some(Number.isNaN));
   const logs = known.map(([, , bytes]) => Math.log10(1 + bytes));
   const [least, most] = [Math.min(...logs), Math.max(...logs)];
@@ -24,7 +24,7 @@ export function drawMessages(context, lens, ends, aside = 0) {
     if (length < 1) return;
     const across = [-(b[1] - a[1]) / length, (b[0] - a[0]) / length];
     const [x, y] = across.map((part) => (part * width) / 2);
-    for (const end of [a, b]) across.forEach((part, axis) => (end[axis] += part * aside));
+    for (const end of [a, b]) across.forEach((part, axis) => (end[axis] += part * sideways));
     context.fillStyle = colour;
     context.beginPath();
     context.moveTo(a[0] + x, a[1] + y);

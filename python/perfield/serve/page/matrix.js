@@ -75,7 +75,7 @@ export class Matrix {
   }
 
   /** Words beside the matrix: the sums of the run, and those of the chosen rank. */
-  #tell() {
+  #describe() {
     const {
       arrays: { bytes, count },
       n_bins: n,
@@ -110,7 +110,7 @@ export class Matrix {
     if (!this.matrix) return;
     this.marked = this.app.chosen === null ? null : Math.floor(this.app.chosen / this.matrix.ranks_per_bin);
     this.grid.mark({ row: this.marked, column: this.marked });
-    this.#tell();
+    this.#describe();
   }
 
   #ranks(bin) {

@@ -5,9 +5,9 @@ import { packed } from './api.js';
 import { Cells, Lines, View3d } from './view3d.js';
 import { drawMessages, drawOutline, drawWords } from './marks.js';
 
-const APART = 1; // pieces of a mesh in space stand apart at first, so that few ranks are hidden
+const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
 const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
-const ASIDE = 3; // pixels between the lines of both directions, each way
+const SIDEWAYS = 3; // pixels between the lines of both directions, each way
 
 export class MeshPicture {
   /** app : see main.js; the picture reads `app.chosen`, `app.messages`, `app.partners` and draws them. */
@@ -91,9 +91,9 @@ export class MeshPicture {
     if (!this.surface) return;
     const ends = (pairs) =>
       pairs.map(({ from, to, bytes, colour }) => [this.middle(from), this.middle(to), bytes, colour]);
-    if (app.layers.messages) drawMessages(context, lens, ends(app.messages), ASIDE);
+    if (app.layers.messages) drawMessages(context, lens, ends(app.messages), SIDEWAYS);
     if (app.chosen === null) return;
-    drawMessages(context, lens, ends(app.partners), ASIDE);
+    drawMessages(context, lens, ends(app.partners), SIDEWAYS);
     drawOutline(context, lens, this.#outline(app.chosen));
     const middle = this.middle(app.chosen);
     if (Number.isNaN(middle[0])) return;

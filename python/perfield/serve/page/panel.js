@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pick tells: where the rank sits, its numbers in the step, its partners, its regions over all steps.
+// What a pick shows: where the rank sits, its numbers in the step, its partners, its regions over all steps.
 
 import { Latest, json } from './api.js';
 import { chart } from './chart.js';
@@ -14,7 +14,7 @@ export class Panel {
     this.element = element;
     this.app = app;
     this.latest = new Latest();
-    this.told = null;
+    this.data = null;
   }
 
   /** Before anything is picked: what to do, and what the run itself has to say. */
@@ -28,21 +28,21 @@ export class Panel {
       parts.push(make('h3', '', 'About this run'), list);
     }
     parts.push(make('h3', '', 'Keys'), keys());
-    this.told = null;
+    this.data = null;
     this.element.replaceChildren(...parts);
   }
 
-  /** Fetches and shows a rank; the numbers of the step follow at once. Returns what the server told. */
+  /** Fetches and shows a rank; the numbers of the step follow at once. Returns what the server sent. */
   async show(rank) {
-    if (this.rank !== rank || !this.told) {
+    if (this.rank !== rank || !this.data) {
       this.element.replaceChildren(this.#title(`Rank ${rank}`, rank), make('p', 'hint', 'loading ...'));
     }
     this.rank = rank;
-    const told = await this.latest.run((signal) => json(`api/rank?rank=${rank}`, signal));
-    if (!told || this.app.chosen !== rank) return null;
-    this.told = told;
-    this.#fill(rank, told);
-    return told;
+    const data = await this.latest.run((signal) => json(`api/rank?rank=${rank}`, signal));
+    if (!data || this.app.chosen !== rank) return null;
+    this.data = data;
+    this.#fill(rank, data);
+    return data;
   }
 
   /** Forgets the rank. */
@@ -53,15 +53,15 @@ export class Panel {
 
   /** Follows the step that is shown. */
   step() {
-    if (!this.told) return;
+    if (!this.data) return;
     this.#numbers();
     for (const element of this.element.querySelectorAll('.chart')) element.show(this.#at);
     for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
   }
 
-  /** Where the step that is shown stands in what was told, which of a long run is not every frame. */
+  /** Where the step that is shown is among the frames that came; of a long run not every frame comes. */
   get #at() {
-    const { frames } = this.told;
+    const { frames } = this.data;
     const later = frames.findIndex((frame) => frame > this.app.frame);
     return (later < 0 ? frames.length : later) - 1;
   }
@@ -90,7 +90,7 @@ export class Panel {
     return head;
   }
 
-  #fill(rank, told) {
+  #fill(rank, data) {
     const { ranks } = this.app.run;
     const facts = make('dl', 'facts');
     const fact = (name, text) =>
@@ -106,14 +106,14 @@ export class Panel {
     const numbers = make('dl', 'facts numbers');
     this.element.replaceChildren(
       this.#title(`Rank ${rank}`, rank),
-      make('p', 'place', told.place),
+      make('p', 'place', data.place),
       facts,
       make('h3', '', ''),
       numbers,
       make('h3', '', 'Partners, over all steps'),
-      this.#partners(told),
+      this.#partners(data),
       make('h3', '', 'Its regions over all steps'),
-      this.#regions(told),
+      this.#regions(data),
     );
     this.#numbers();
     for (const element of this.element.querySelectorAll('[data-series]')) this.#value(element);
@@ -122,15 +122,15 @@ export class Panel {
   #numbers() {
     const numbers = this.element.querySelector('.numbers');
     const at = this.#at;
-    const frame = this.told.frames[at]; // the one that is shown, or the last one told before it
+    const frame = this.data.frames[at]; // the one that is shown, or the last one before it
     numbers.previousSibling.textContent = this.app.stepWords(frame);
-    const rows = Object.entries(this.told.fields).map(([name, values]) => {
+    const rows = Object.entries(this.data.fields).map(([name, values]) => {
       const about = this.app.field(name);
       return [about?.title ?? name, inWords(values[at], about?.unit ?? '')];
     });
     const shown = this.app.shownValue(this.rank);
     const about = this.app.about;
-    if (shown !== null && frame === this.app.frame && !(about.name in this.told.fields))
+    if (shown !== null && frame === this.app.frame && !(about.name in this.data.fields))
       rows.unshift([about.title, inWords(shown, about.unit)]);
     numbers.replaceChildren(
       ...rows.flatMap(([title, text]) => [make('dt', '', title), make('dd', '', text)]),
@@ -138,7 +138,7 @@ export class Panel {
   }
 
   #value(element) {
-    element.textContent = inWords(this.told.regions.series[element.dataset.series][this.#at], 's');
+    element.textContent = inWords(this.data.regions.series[element.dataset.series][this.#at], 's');
   }
 
   #partners({ partners, more_partners: others, unknown }) {
@@ -199,7 +199,7 @@ export class Panel {
           head,
           chart(values, high, this.#at, (at) => this.app.set({ frame: frames[at] })),
         );
-        if (this.told) this.#value(value);
+        if (this.data) this.#value(value);
       }
     };
     add(rows.slice(0, REGIONS));

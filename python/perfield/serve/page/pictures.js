@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both pictures in their cards, with their tools; a sentence stands in the place of one that cannot be drawn.
+// Both pictures in their cards, with their tools; a sentence takes the place of one that cannot be drawn.
 
 import { ServerError, packed } from './api.js';
 import { Colours } from './colours.js';
@@ -40,9 +40,9 @@ export class Pictures {
       return await import('./vtk.js');
     } catch {
       const answer = await fetch('page/vtk.js').catch(() => null);
-      const told = await answer?.json().catch(() => null);
+      const refusal = await answer?.json().catch(() => null);
       return {
-        reason: told?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.',
+        reason: refusal?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.',
       };
     }
   }

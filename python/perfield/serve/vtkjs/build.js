@@ -14,7 +14,7 @@ const made = await build({
   format: 'esm',
   minify: true,
   target: 'es2020',
-  legalComments: 'none', // the licences stand at the head, whole
+  legalComments: 'none', // the licences are at the head, whole
   metafile: true,
   write: false,
 });

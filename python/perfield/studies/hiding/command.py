@@ -23,7 +23,7 @@ from perfield.text.streams import draw_line
 
 if TYPE_CHECKING:
     from perfield.studies.hiding.cases import Case
-    from perfield.studies.hiding.model.study import Judged
+    from perfield.studies.hiding.model.study import Comparison
 
 HELP = "study how a matrix-free solver hides its messages: by a model, or by runs of the solver"
 DESCRIPTION = """\
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source.add_argument("--solver", metavar="PROGRAM", type=Path, help="run this solver, testcase/poisson")
     source.add_argument(
-        "--from", dest="records_of", metavar="DIR", type=Path, help="judge the records of an earlier study"
+        "--from", dest="records_of", metavar="DIR", type=Path, help="compare the records of an earlier study"
     )
     source.add_argument("--settings", action="store_true", help="list the settings of the model, and stop")
     much = parser.add_argument_group("how much of it")
@@ -106,9 +106,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs or reads the cases, judges them, and prints sentences and a table, or JSON."""
+    """Runs or reads the cases, compares them, and prints sentences and a table, or JSON."""
     from perfield.studies.hiding.model.presets import PRESETS
-    from perfield.studies.hiding.model.study import judge
+    from perfield.studies.hiding.model.study import compare
     from perfield.studies.hiding.words import as_json, notes
 
     if arguments.settings:
@@ -116,22 +116,22 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     check_target(arguments.output)
     _check(arguments)
-    found: list[tuple[Case, Judged]] = []
+    found: list[tuple[Case, Comparison]] = []
     for case in _cases(arguments):
         _show("" if arguments.no_regimes else f"{case.name}: fitting regimes, which takes longest")
-        judged = judge(
+        compared = compare(
             case.studies,
             eps_s=case.eps_s,
             n_combined=arguments.combine,
             with_regimes=not arguments.no_regimes,
         )
         _show("")
-        judged = replace(judged, notes=(*notes(case), *judged.notes))
-        found.append((case.without_times(), judged))
+        compared = replace(compared, notes=(*notes(case), *compared.notes))
+        found.append((case.without_times(), compared))
     if len({case.name for case, _ in found}) < len(found):
-        found = [(replace(case, name=case.full_name), judged) for case, judged in found]
+        found = [(replace(case, name=case.full_name), compared) for case, compared in found]
     if arguments.json:
-        objects = [as_json(case, judged) for case, judged in found]
+        objects = [as_json(case, compared) for case, compared in found]
         print(json.dumps(plain(objects[0] if len(objects) == 1 else objects), indent=1, allow_nan=False))
     else:
         _print(found)
@@ -180,7 +180,7 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
     return cases.run(settings, arguments.repeats, **options)
 
 
-def _print(found: Sequence[tuple[Case, Judged]]) -> None:
+def _print(found: Sequence[tuple[Case, Comparison]]) -> None:
     from perfield.studies.hiding.words import COLUMNS, sentences, table
 
     if len(found) == 1:
@@ -188,11 +188,11 @@ def _print(found: Sequence[tuple[Case, Judged]]) -> None:
     print_table(table(found))
     if len(found) == 1:
         print(f"\n{COLUMNS}")
-    for note in dict.fromkeys(note for _, judged in found for note in judged.notes):
+    for note in dict.fromkeys(note for _, compared in found for note in compared.notes):
         print(f"note: {note}")
 
 
-def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]) -> Iterator[Path]:
+def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Comparison]]) -> Iterator[Path]:
     """Writes the files of --plots, --html and --output."""
     from perfield.studies.hiding.words import COLUMNS, ORIGIN, sentences, table
 
@@ -200,8 +200,8 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
         from perfield.studies.hiding.plots import figures
 
         folder = OwnedFolder(arguments.plots)
-        for case, judged in found:
-            for name, _, draw in figures(judged):
+        for case, compared in found:
+            for name, _, draw in figures(compared):
                 file = f"{case.name}/{name}.png" if len(found) > 1 else f"{name}.png"
                 with folder.writing(file) as place:
                     draw().savefig(place)
@@ -213,13 +213,13 @@ def _written(arguments: argparse.Namespace, found: Sequence[tuple[Case, Judged]]
         parts = [
             Part(
                 case.name,
-                list(sentences(case, judged)),
-                table([(case, judged)]),
-                judged.notes,
-                images_of(judged),
+                list(sentences(case, compared)),
+                table([(case, compared)]),
+                compared.notes,
+                images_of(compared),
                 COLUMNS,
             )
-            for case, judged in found
+            for case, compared in found
         ]
         write(arguments.html, page("Communication hiding", ORIGIN[found[0][0].source], parts))
         yield arguments.html

@@ -14,7 +14,7 @@ from perfield.report.charts import Image
 from perfield.report.page import NEEDS_JINJA, TEMPLATE, PageError
 
 if TYPE_CHECKING:
-    from perfield.studies.hiding.model.study import Judged
+    from perfield.studies.hiding.model.study import Comparison
 
 WORDS = (
     "A MatVec is a product of the matrix with a vector. A rank computes some inner elements "
@@ -49,12 +49,12 @@ class Part:
     columns: str = ""
 
 
-def images_of(judged: Judged) -> list[Image]:
+def images_of(compared: Comparison) -> list[Image]:
     """The figures of a setting, as PNG. Raises ModuleNotFoundError without matplotlib."""
     from perfield.studies.hiding.plots import figures
 
     found = []
-    for name, caption, draw in figures(judged):
+    for name, caption, draw in figures(compared):
         figure, file = draw(), io.BytesIO()
         figure.savefig(file, format="png", dpi=130)
         width, height = (round(100 * inches) for inches in figure.get_size_inches())

@@ -13,17 +13,17 @@ from perfield.studies.regimes.model import REGIME
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perfield.studies.hiding.model.study import Judged
+    from perfield.studies.hiding.model.study import Comparison
 
 MOST_IN_MAP = 600  # so that a cell of the heat map is one MatVec
 
 
-def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
+def figures(compared: Comparison) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     """The name of each figure, what to look for, and what draws it, the most important first.
 
     Figures that need regimes are left out where no fit was possible.
     """
-    times, longest = judged.times, judged.longest
+    times, longest = compared.times, compared.longest
     has_regimes = all(REGIME in each for each in times.values())
     yield (
         "sums",
@@ -45,7 +45,7 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
         yield (
             "alpha",
             "Alpha moves where one of the waits, and not both, exceeds the eps of the run.",
-            lambda: regimes.waits_and_splitting(times[DYNAMIC], eps_s=judged.eps_s),
+            lambda: regimes.waits_and_splitting(times[DYNAMIC], eps_s=compared.eps_s),
         )
     if has_regimes:
         yield (

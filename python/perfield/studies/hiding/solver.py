@@ -82,7 +82,7 @@ def run_all(
             record.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(record):
                 raise CommandError(
-                    f"{record} exists already and was left as it is; name another --records, or judge it "
+                    f"{record} exists already and was left as it is; name another --records, or compare it "
                     f"with --from {folder}."
                 )
             if sys.stderr.isatty():

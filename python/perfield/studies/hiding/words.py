@@ -14,7 +14,7 @@ from perfield.text import counted, in_list, in_percent, in_seconds
 from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
-    from perfield.studies.hiding.model.study import Judged
+    from perfield.studies.hiding.model.study import Comparison
 
 DISTURBED = 0.05  # of the MatVecs; above it, a note is printed
 
@@ -32,7 +32,7 @@ ORIGIN = {
 }
 
 
-def as_json(case: Case, judged: Judged) -> dict[str, Any]:
+def as_json(case: Case, compared: Comparison) -> dict[str, Any]:
     """A case and its outcomes as JSON objects; docs/hiding.md lists the names."""
     first = next(iter(case.studies.values()))
     return {
@@ -42,22 +42,22 @@ def as_json(case: Case, judged: Judged) -> dict[str, Any]:
         "ranks": first[0].sizes["rank"],
         "matvecs": first[0].sizes["step"],
         "repeats": len(first),
-        "eps_s": judged.eps_s,
+        "eps_s": compared.eps_s,
         "parameters": dict(case.parameters),
-        "methods": {name: plain(outcome) for name, outcome in judged.outcomes.items()},
-        "sentences": list(sentences(case, judged)),
-        "notes": list(judged.notes),
+        "methods": {name: plain(outcome) for name, outcome in compared.outcomes.items()},
+        "sentences": list(sentences(case, compared)),
+        "notes": list(compared.notes),
     }
 
 
-def sentences(case: Case, judged: Judged) -> Iterator[str]:
+def sentences(case: Case, compared: Comparison) -> Iterator[str]:
     """What a case says, the most important first."""
-    outcomes = list(judged.outcomes.values())
+    outcomes = list(compared.outcomes.values())
     first = next(iter(case.studies.values()))
     n = counted(first[0].sizes["step"], "MatVec")
     yield f"{case.sentence}; {counted(len(first), 'run')} of {n} with each method."
     shares = in_list([f"{in_percent(one.hidden_share)} ({one.method})" for one in outcomes], 9)
-    yield f"Hidden share, of MatVecs whose two waits stayed within {in_seconds(judged.eps_s)}: {shares}."
+    yield f"Hidden share, of MatVecs whose two waits stayed within {in_seconds(compared.eps_s)}: {shares}."
     has_regimes = np.isfinite([one.fast_share for one in outcomes]).any()
     if has_regimes:
         own = in_list([f"{in_percent(one.fast_share)} ({one.method})" for one in outcomes], 9)
@@ -66,7 +66,7 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
             f"Share of steps in the fast regime, by a fit of each method: {own}; by one fit of all, which "
             f"alone can be compared: {pooled}."
         )
-    known = [name for name in judged.outcomes if name in PAPER]
+    known = [name for name in compared.outcomes if name in PAPER]
     if has_regimes and known:
         paper = in_list([f"{in_percent(PAPER[name])} ({name})" for name in known], 9)
         yield (
@@ -109,7 +109,7 @@ def _interval(ends: tuple[float, float]) -> str:
     return f" (mean gain over all runs: {low} to {high} %, 95 % interval)"
 
 
-def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
+def rows(case: Case, compared: Comparison) -> list[dict[str, Any]]:
     """A row for each method, for the table."""
     first = next(iter(case.studies.values()))[0]
     return [
@@ -127,11 +127,11 @@ def rows(case: Case, judged: Judged) -> list[dict[str, Any]]:
             "gain_all_%": one.gain_all,
             "gain_fast_%": one.gain_fast,
         }
-        for one in judged.outcomes.values()
+        for one in compared.outcomes.values()
     ]
 
 
-def table(found: Sequence[tuple[Case, Judged]]) -> list[dict[str, Any]]:
+def table(found: Sequence[tuple[Case, Comparison]]) -> list[dict[str, Any]]:
     """The rows of all cases, with three digits, without what is unknown or, of one case, the same in all."""
     whole = [
         {name: plain(_short(v)) for name, v in row.items()} for case, own in found for row in rows(case, own)

@@ -150,7 +150,7 @@ def _tables(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         ("--stages", arguments.stages, "takes stages"),
         ("--weight", arguments.weight != "none", "weighs edges"),
         ("--by-place", arguments.by_place, "weighs edges"),
-        ("--eager-limit", arguments.eager_limit is not None, "judges messages"),
+        ("--eager-limit", arguments.eager_limit is not None, "evaluates messages"),
     ):
         if asked and not arguments.from_run:
             raise CommandError(f"{option} {does} of a run; name the run with --from-run.")

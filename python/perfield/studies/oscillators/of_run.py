@@ -151,7 +151,7 @@ class _Reading(Exchanges):
 
     def _span(self, positions: np.ndarray) -> np.ndarray:
         """How many steps of the program each step adds up, float64."""
-        return self.snapshot.told(positions, "span").astype(float)
+        return self.snapshot.frame_headers(positions, "span").astype(float)
 
     def _beta(self, edges: Topology, eager_limit: float | None):
         same_node = in_same(edges, placement_of(self.run).node_id)

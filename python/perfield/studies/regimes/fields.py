@@ -22,13 +22,22 @@ if TYPE_CHECKING:
 SHADE, SHARE, NUMBER, CERTAINTY = "regime_shade", "slow_share", "regime", "regime_probability"
 REGIMES = (SHADE, SHARE, NUMBER, CERTAINTY)
 SURE = 0.9  # probability of the regime; below, it is drawn pale
-_MEANINGS = {
-    SHADE: "the regime and its certainty in one number, for colours: twice the regime, and one more where "
-    "its probability is 0.9 or more",
-    SHARE: "share of the rank's steps in the slowest regime, the same in all steps; 0 if there is only one",
-    NUMBER: "regime of the rank in the step, as a hidden Markov model of the times of steps finds it; 0 is "
-    "the fastest",
-    CERTAINTY: "probability of that regime",
+_MEANINGS = {  # with title and colours
+    SHADE: (
+        "the regime and its certainty in one number, for colours: twice the regime, and one more where "
+        "its probability is 0.9 or more",
+        *("regime of the step, pale where uncertain", "category"),
+    ),
+    SHARE: (
+        "share of the rank's steps in the slowest regime, the same in all steps; 0 if there is only one",
+        *("share of steps in the slow regime", "share"),
+    ),
+    NUMBER: (
+        "regime of the rank in the step, as a hidden Markov model of the times of steps finds it; 0 is "
+        "the fastest",
+        *("regime of the step, 0 is the fastest", "category"),
+    ),
+    CERTAINTY: ("probability of that regime", "probability of the regime", "share"),
 }
 
 
@@ -49,8 +58,11 @@ class Regimes(Provider):
             over_steps="none",
             in_runs="it has enough steps to fit regimes",
             absent="the rank has no regime in the step",
+            title=title,
+            colours=colours,
+            is_lasting=name == SHARE,
         )
-        for name, meaning in _MEANINGS.items()
+        for name, (meaning, title, colours) in _MEANINGS.items()
     )
 
     def __init__(self, run: RunDirectory, of: str | None = None, classified: xr.Dataset | None = None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the ranks of a run march in step: phases, and the metrics that judge them."""
+"""Whether the ranks of a run march in step: phases, and their metrics."""
 
 NAMES = {"phases_of_run": "of_run:phases_of_run", "topology_of": "communication:topology_of"}
 COMMANDS = {"rhythm": "command"}

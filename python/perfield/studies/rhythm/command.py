@@ -41,7 +41,7 @@ with the fraction of its current step, on one clock for all ranks.
 The table: time since the first rank's start; step, of the middle rank; spread,
 from the rank furthest behind to the one furthest ahead, in steps; R, 1 if all
 ranks are at the same point of a step, near 0 if they are anywhere in it. R does
-not see whole steps: ranks exactly one step apart have R = 1. Judge by the spread.
+not see whole steps: ranks exactly one step apart have R = 1. Use the spread.
 
 The run may be finished, killed, imported or still running."""
 
@@ -97,15 +97,15 @@ def execute(arguments: argparse.Namespace) -> int:
         samples = _samples(run, len(ranks))
         found = phases_of_run(run, ranks, steps, samples)
         edges = edges_of(found)
-        judged = course(found, edges, max(arguments.rows, 1), idle_wave.waves(observed) if observed else ())
+        summary = course(found, edges, max(arguments.rows, 1), idle_wave.waves(observed) if observed else ())
         closed = int(run.steps_closed[ranks].max(initial=0)) if steps is None else 0
-        lines = list(sentences(judged, run, closed))
-        groups_found.append({"group": name, **as_json(judged), "sentences": lines})
+        lines = list(sentences(summary, run, closed))
+        groups_found.append({"group": name, **as_json(summary), "sentences": lines})
         if not arguments.json:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
-            if judged.n_ranks > 1:
+            if summary.n_ranks > 1:
                 print()
-                print_table(table(judged))
+                print_table(table(summary))
         if arguments.output:
             write_dataset(with_metrics(found, edges), arguments.output)
     model = _model().sentences(run, steps) if arguments.model else []
@@ -157,6 +157,6 @@ def _samples(run: Run, n_ranks: int) -> int:
 
 
 def _groups(run: Run, text: str | None) -> dict[str, list[int]]:
-    """Ranks that are judged together: those chosen, else each group of the run."""
+    """Ranks that are evaluated together: those chosen, else each group of the run."""
     chosen = chosen_ranks(text)
     return run.groups if chosen is None else {"chosen ranks": chosen}

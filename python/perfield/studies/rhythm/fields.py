@@ -18,11 +18,21 @@ if TYPE_CHECKING:
 
 PHASE, GRADIENT, ORDER = "phase_steps", "phase_gradient_steps", "order_parameter"
 RHYTHM = (PHASE, GRADIENT, ORDER)
-_MEANINGS = {
-    PHASE: ("steps that the rank is ahead of the mean of its group", ""),
-    GRADIENT: ("steps between the rank and those that it receives from, on average (eq. 10)", "lower"),
-    ORDER: ("R of the rank's group, the same for all its ranks (eq. 8); 1: all are in step", "higher"),
+_MEANINGS = {  # with what is better, title and colours
+    PHASE: (
+        "steps that the rank is ahead of the mean of its group",
+        *("", "steps ahead of the mean rank", "around 0"),
+    ),
+    GRADIENT: (
+        "steps between the rank and those that it receives from, on average (eq. 10)",
+        *("lower", "steps to the ranks that it receives from", "amount"),
+    ),
+    ORDER: (
+        "R of the rank's group, the same for all its ranks (eq. 8); 1: all are in step",
+        *("higher", "R, 1 if all ranks are at the same point of a step", "share"),
+    ),
 }
+NOISE = 0.1  # steps ahead below which differences are noise
 
 
 class Rhythm(Provider):
@@ -40,8 +50,11 @@ class Rhythm(Provider):
             over_steps="none",
             in_runs="some group closed two or more steps",
             absent="the rank has no phase then" + ", or no messages are known" * (name == GRADIENT),
+            title=title,
+            colours=colours,
+            least_end=NOISE if name == PHASE else 0.0,
         )
-        for name, (meaning, better) in _MEANINGS.items()
+        for name, (meaning, better, title, colours) in _MEANINGS.items()
     )
 
     def fields(self) -> Iterable[Field]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rhythm(run: Run, steps: Steps, figure: Figure, *, order: str | None = None) -> None:
-    """Whether ranks march in step: phases over time, and what judges them. order : as for `plots.page`."""
+    """Whether ranks march in step: phases over time, and their metrics. order : as for `plots.page`."""
     from perfield.studies.rhythm.plots import of_run
 
     of_run(run, steps, figure, order=order)

@@ -29,7 +29,7 @@ static void send(void) {
   MPI_Isend(&out, 1, MPI_DOUBLE, peer, 7, comm, &requests[1]);
 }
 static void post(int source) { MPI_Irecv(&in, 1, MPI_DOUBLE, source, 7, comm, &requests[0]); }
-static void tell(const char* way) {
+static void announce(const char* way) {
   const double late = now() - in;
   if (requests[1] != MPI_REQUEST_NULL) MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   if (rank == 0) printf("%s %.1f\n", way, late);
@@ -38,83 +38,83 @@ static void tell(const char* way) {
 static void receive_in_all_ways(void) {
   send();
   MPI_Recv(&in, 1, MPI_DOUBLE, peer, 7, comm, MPI_STATUS_IGNORE);
-  tell("recv");
+  announce("recv");
   send();
   MPI_Recv(&in, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
-  tell("recv_any");
+  announce("recv_any");
   send();
   post(peer);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-  tell("wait");
+  announce("wait");
   send();
   post(MPI_ANY_SOURCE);
   MPI_Wait(&requests[0], &status);
-  tell("wait_any_source");
+  announce("wait_any_source");
   send();
   post(peer);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-  tell("waitall");
+  announce("waitall");
   send();
   post(peer);
   MPI_Waitall(2, requests, statuses);
-  tell("waitall_statuses");
+  announce("waitall_statuses");
   send();
   post(peer);
   do MPI_Waitany(2, requests, &which, &status);
   while (which != 0);
-  tell("waitany");
+  announce("waitany");
   send();
   post(peer);
   do MPI_Waitsome(2, requests, &n_done, indices, statuses);
   while (requests[0] != MPI_REQUEST_NULL);
-  tell("waitsome");
+  announce("waitsome");
   send();
   post(peer);
   do MPI_Test(&requests[0], &flag, &status);
   while (!flag);
-  tell("test");
+  announce("test");
   send();
   post(peer);
   do MPI_Testall(2, requests, &flag, statuses);
   while (!flag);
-  tell("testall");
+  announce("testall");
   send();
   post(peer);
   do MPI_Testany(2, requests, &which, &flag, &status);
   while (!flag || which != 0);
-  tell("testany");
+  announce("testany");
   send();
   post(peer);
   do MPI_Testsome(2, requests, &n_done, indices, statuses);
   while (requests[0] != MPI_REQUEST_NULL);
-  tell("testsome");
+  announce("testsome");
   send();
   post(peer);
   do MPI_Request_get_status(requests[0], &flag, &status);
   while (!flag);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-  tell("get_status");
+  announce("get_status");
   send();
   MPI_Probe(peer, 7, comm, &status);
   const double probed = now();
   MPI_Recv(&in, 1, MPI_DOUBLE, peer, 7, comm, MPI_STATUS_IGNORE);
-  tell("probe");
+  announce("probe");
   if (rank == 0) printf("probe_alone %.1f\n", probed - in);
   send();
   do MPI_Iprobe(MPI_ANY_SOURCE, 7, comm, &flag, &status);
   while (!flag);
   MPI_Recv(&in, 1, MPI_DOUBLE, peer, 7, comm, MPI_STATUS_IGNORE);
-  tell("iprobe");
+  announce("iprobe");
   send();
   MPI_Mprobe(peer, 7, comm, &message, &status);
   MPI_Mrecv(&in, 1, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
-  tell("mprobe");
+  announce("mprobe");
   send();
   do MPI_Improbe(peer, MPI_ANY_TAG, comm, &flag, &message, &status);
   while (!flag);
   MPI_Imrecv(&in, 1, MPI_DOUBLE, &message, &requests[0]);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-  tell("improbe");
+  announce("improbe");
   MPI_Request kept[2];
   MPI_Recv_init(&in, 1, MPI_DOUBLE, peer, 7, comm, &kept[0]);
   MPI_Send_init(&out, 1, MPI_DOUBLE, peer, 7, comm, &kept[1]);
@@ -122,17 +122,17 @@ static void receive_in_all_ways(void) {
     meet();
     MPI_Startall(2, kept);
     MPI_Waitall(2, kept, MPI_STATUSES_IGNORE);
-    tell("start");
+    announce("start");
   }
   MPI_Request_free(&kept[0]);
   MPI_Request_free(&kept[1]);
   meet();
   MPI_Sendrecv(&out, 1, MPI_DOUBLE, peer, 7, &in, 1, MPI_DOUBLE, peer, 7, comm, MPI_STATUS_IGNORE);
-  tell("sendrecv");
+  announce("sendrecv");
   meet();
   in = out;
   MPI_Sendrecv_replace(&in, 1, MPI_DOUBLE, peer, 7, peer, 7, comm, &status);
-  tell("sendrecv_replace");
+  announce("sendrecv_replace");
   /* Two at once, the second completed first: each keeps its own latency. */
   double first, second;
   MPI_Request two[2];
@@ -146,7 +146,7 @@ static void receive_in_all_ways(void) {
   const double second_late = now() - second;
   MPI_Wait(&two[0], MPI_STATUS_IGNORE);
   in = first;
-  tell("older");
+  announce("older");
   if (rank == 0) printf("newer %.1f\n", second_late);
 }
 
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
     comm = made[i];
     send();
     MPI_Recv(&in, 1, MPI_DOUBLE, peer, 7, comm, &status);
-    tell("made");
+    announce("made");
   }
   for (int i = 0; i < 3; ++i) MPI_Comm_free(&made[i]);
   MPI_Finalize();

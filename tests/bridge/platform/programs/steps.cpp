@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // steps.cpp - a program for another processor: steps, regions, threads and calls that look like
-// those of MPI, from places that only their callers tell apart. Prints CLOCK_MONOTONIC in
+// those of MPI, from places that only their callers distinguish. Prints CLOCK_MONOTONIC in
 // nanoseconds right before and right after each step was closed. With an argument it makes calls
 // and closes no step.
 #include <pthread.h>

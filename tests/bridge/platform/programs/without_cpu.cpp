@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// without_cpu.cpp - asks the functions that tell who keeps a process from running, for
+// without_cpu.cpp - asks the functions that say who keeps a process from running, for
 // test_without_cpu.py: "quota CGROUP MOUNTINFO ROOT" lists the cpu.stat files of groups with a
 // quota, "stolen STAT CPU..." adds up ticks, "shift OFFSETS" reads that of a time namespace, and
-// "call BEFORE CALL USED" tells how long a thread had no CPU in a call.
+// "call BEFORE CALL USED" says how long a thread had no CPU in a call.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -127,7 +127,7 @@ struct Program {
     for (const QuantityRow row : step.quantities) mpi[row.region].mpi += row.value;
     for (const RegionRow row : step.regions)
       regions[row.id] = {row.count, row.inclusive_sum_ns, row.self_sum_ns, mpi[row.id].mpi};
-    std::map<Path, Values> told;
+    std::map<Path, Values> expected;
     std::map<uint32_t, Values> others;
     std::map<uint32_t, int> rows_of;
     for (const PathRow row : step.paths) {
@@ -136,25 +136,25 @@ struct Program {
       if (!row.path)
         others[row.region] = values;
       else
-        told[known.at(row.path)] = values.is_empty() ? regions[row.region] : values;
+        expected[known.at(row.path)] = values.is_empty() ? regions[row.region] : values;
     }
     for (const auto& [region, values] : regions)
-      if (!rows_of.count(region)) told[{region}] = values;
+      if (!rows_of.count(region)) expected[{region}] = values;
     // What is on no known path is on other paths of its region: there the sums are exact.
     std::map<uint32_t, Values> left;
     for (const auto& [path, values] : truth.of) {
       if (values.is_empty()) continue;
-      const auto found = told.find(path);
-      if (found != told.end()) {
+      const auto found = expected.find(path);
+      if (found != expected.end()) {
         if (!(found->second == values)) return "a path differs";
-        told.erase(found);
+        expected.erase(found);
         continue;
       }
       Values& rest = left[path.back()];
       rest.count += values.count;
       rest.self += values.self;
     }
-    if (!told.empty()) return "a path that was not there";
+    if (!expected.empty()) return "a path that was not there";
     if (left.size() != others.size()) return "other paths of wrong regions";
     for (const auto& [region, rest] : left)
       if (others[region].count != rest.count || others[region].self != rest.self)

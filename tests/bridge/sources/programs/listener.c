@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * listener.c - is compiled into a program (with -rdynamic) and hears what the MPI wrappers tell the
+ * listener.c - is compiled into a program (with -rdynamic) and hears what the MPI wrappers say the
  * recorder, since its functions come before those of libperfield. Writes a line for each to
  * heard.<process id>, and passes it on:
  *   world RANK

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * shares - `shares STEPS LIBRARY [thread|relay|whole]`: computes with known shares in functions. Of
- * the main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and dear 60 %; a
- * second thread spends as much in aside; with `relay`, a third one in relayed, which begins when
+ * the main thread, cheap has 10 % of the turns, middle 30 % (inlined into work) and costly 60 %; a
+ * second thread spends as much in beside; with `relay`, a third one in relayed, which begins when
  * the second one ends, after half of the steps; `plugged` of LIBRARY, opened after three steps,
- * takes as long as dear from then on; with `whole`, it has the second thread and tells of no step.
- * At the end it prints the CPU time in s that its thread spent in cheap, middle and dear, since
+ * takes as long as costly from then on; with `whole`, it has the second thread and closes no step.
+ * At the end it prints the CPU time in s that its thread spent in cheap, middle and costly, since
  * turns last longer on a core that others use, too.
  */
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ static volatile int ends;
 
 static __attribute__((noinline)) void cheap(void) { SPIN(1 * kUnit); }
 static inline __attribute__((always_inline)) void middle(void) { SPIN(3 * kUnit); }
-static __attribute__((noinline)) void dear(void) { SPIN(6 * kUnit); }
+static __attribute__((noinline)) void costly(void) { SPIN(6 * kUnit); }
 static double spent[3];
 static double now(void) {
   struct timespec t;
@@ -36,16 +36,16 @@ static __attribute__((noinline)) void work(void) {
   const double after_cheap = now();
   middle();
   const double after_middle = now();
-  dear();
+  costly();
   spent[0] += after_cheap - begin;
   spent[1] += after_middle - after_cheap;
   spent[2] += now() - after_middle;
 }
 
-static __attribute__((noinline)) void aside(void) { SPIN(kUnit); }
+static __attribute__((noinline)) void beside(void) { SPIN(kUnit); }
 static void* second(void* unused) {
   (void)unused;
-  while (!ends) aside();
+  while (!ends) beside();
   return NULL;
 }
 static __attribute__((noinline)) void relayed(void) { SPIN(kUnit); }

@@ -29,7 +29,7 @@ int main(int, char** arguments) {
   for (int event = 0; event < 1000; ++event) {
     raw_ns += 1'000'000;
     const uint64_t stamp = raw_ns, wanted = own_ticks();
-    raw_ns += 100;  // until the event is told
+    raw_ns += 100;  // until the event is reported
     const uint64_t found = stamps.ticks(stamp);
     if (event >= 100 && found)
       worst = std::max(worst, found > wanted ? found - wanted : wanted - found);

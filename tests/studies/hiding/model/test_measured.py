@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model of a measured run: what it takes from a record, and when a record is too noisy to judge."""
+"""The model of a measured run: what it takes from a record, and when a record is too noisy."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_dynamic_alpha_loses_where_a_rank_only_receives_input(owner, loses):
     assert (found["alpha"].sel(splitting=DYNAMIC, rank=0).mean() > 0.9) == loses
 
 
-def test_every_preset_is_judged():
+def test_every_preset_is_evaluated():
     assert {*REFERENCE, *LOSING, *CONTROLS} == set(PRESETS)
 
 

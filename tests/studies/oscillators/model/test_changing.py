@@ -30,7 +30,7 @@ def test_each_stage_of_the_program_has_its_own_frequency_coupling_and_weights():
     frequency = Stages([0.0, 1.0, 2.0], [[1.0, 1.0], [2.0, 0.0], [3.0, 3.0]])
     found = oscillate(Model(PAIR, Sine(), frequency, coupling=0.0), np.zeros(2), times).phase.values
     assert found == pytest.approx(np.array([[0, 1, 3, 6], [0, 1, 1, 4]]), abs=1e-9)
-    # sin coupling of both: tan(x / 2) falls as exp(-2 c t) while they are coupled, and stands still else
+    # sin coupling of both: tan(x / 2) falls as exp(-2 c t) while they are coupled, and does not change else
     fallen = np.tan(1.0) * np.exp(-2 * np.array([0.0, 0.0, 1.0, 1.0]))
     for changes in ({"coupling": Stages([0, 1, 2], [0, 2, 0])}, {"weight": Stages([0, 1, 2], [0, 1, 0])}):
         model = Model(PAIR, Sine(), **{"coupling": 2.0, **changes})

@@ -322,5 +322,5 @@ def test_noise_delays_stops_and_stages_work_together():
     coarse = oscillate(model, perturbed(6), times, seed=9).phase.values
     fine = oscillate(model, perturbed(6), times, seed=9, rtol=1e-11, atol=1e-13).phase.values
     assert coarse == pytest.approx(fine, abs=1e-6)
-    assert coarse[2, 1] == pytest.approx(coarse[2, 2], abs=1e-9)  # it stands from 0.77 s to 1.29 s
+    assert coarse[2, 1] == pytest.approx(coarse[2, 2], abs=1e-9)  # it is constant from 0.77 s to 1.29 s
     assert (np.diff(coarse[[0, 1, 3, 4, 5], 1:3]) > 1.0).all()

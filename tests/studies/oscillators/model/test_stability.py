@@ -83,7 +83,7 @@ def test_twisted_ring_is_stable_below_a_quarter_turn_per_neighbour(turns, stable
     assert stability(unscaled(ring(12, bidirectional=True), Sine()), twisted).stable is stable
 
 
-def test_locked_pair_stands_where_the_closed_form_says():
+def test_locked_pair_is_where_the_closed_form_says():
     pair = Model(
         chain(2, bidirectional=True), Sine(), np.array([0.0, 0.5]), coupling=1.0, normalisation="none"
     )

@@ -125,7 +125,7 @@ def test_a_large_sparse_random_graph_takes_memory_for_its_edges_only():
     assert found.n_edges == pytest.approx(4e5, rel=0.01)
 
 
-def test_a_random_graph_tells_whether_it_is_connected():
+def test_a_random_graph_says_whether_it_is_connected():
     dense = topologies.random_graph(60, 0.2, seed=1)
     assert dense.is_connected and dense.remarks == ()
     sparse = topologies.random_graph(60, 0.01, seed=1)

@@ -61,7 +61,9 @@ def test_slider_that_moves_changes_the_picture(tmp_path):
         changed = tab.until(f"{STATE} != {before!r} && !{STATE}.includes('computing') && {STATE}")
         assert "4 oscillators" in changed
         assert tab.picture() != picture
-        assert not tab.told, tab.told  # neither errors nor scripts that a network should have brought
+        assert not tab.complaints, (
+            tab.complaints
+        )  # neither errors nor scripts that a network should have brought
 
 
 def test_axes_of_time_follow_a_longer_preset(tmp_path):

@@ -43,7 +43,7 @@ def test_regime_of_timings_without_regimes_is_refused():
         known_times(timings([1.0]), 0)
 
 
-def test_fastest_repeats_are_judged_by_as_many_steps_as_the_shortest_knows():
+def test_fastest_repeats_are_evaluated_by_as_many_steps_as_the_shortest_knows():
     repeats = [timings([2.0, 2.0, 2.0]), timings([1.0, 1.0, 1.0, 50.0]), timings([3.0, 3.0, 3.0])]
     assert fastest(repeats, 2) == [1, 0]
 

@@ -36,8 +36,8 @@ def test_short_disturbance_inside_a_long_phase_is_an_event_of_its_own():
 
 def test_costs_of_events_add_up_to_the_time_that_the_slow_regime_costs():
     times = simulated(two_levels(), 6, 2000, 5)
-    usual = times["time_s"].where(times[REGIME] == 0)
-    without = usual.fillna(usual.median("step")).max("rank")
+    ordinary = times["time_s"].where(times[REGIME] == 0)
+    without = ordinary.fillna(ordinary.median("step")).max("rank")
     expected = (times["time_s"].max("rank") - without).sum()
     assert events(times)["cost_s"].sum() == pytest.approx(float(expected), rel=0.01)
 

@@ -104,7 +104,7 @@ def test_regimes_without_memory_keep_their_distance():
         assert ("do not last" in " ".join(found.notes)) == has_memory
 
 
-def test_memory_tells_overlapping_levels_apart_and_a_mixture_does_not():
+def test_memory_separates_overlapping_levels_and_a_mixture_does_not():
     near = model_of([1, 1.1], [0.05, 0.05], [[0.95, 0.05], [0.05, 0.95]])
     times = simulated(near, 8, 1000, seed=3)
     with_memory, without = (

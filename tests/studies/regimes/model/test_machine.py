@@ -21,7 +21,7 @@ def pattern(**changed):
     return dataclasses.replace(found, **changed)
 
 
-def test_pattern_tells_the_regimes_of_its_timings():
+def test_pattern_says_the_regimes_of_its_timings():
     found = pattern()
     np.testing.assert_allclose(found.share, [0.75, 0.25], atol=0.02)
     np.testing.assert_allclose(found.dwell_steps, [20, 1 / 0.15], rtol=0.1)

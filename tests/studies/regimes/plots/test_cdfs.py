@@ -26,8 +26,8 @@ def test_black_curve_is_the_distribution_of_the_rank_in_the_middle():
 
 
 def test_rank_far_from_all_others_is_dashed():
-    usual = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=2000) + np.linspace(0, 2e-6, 12)[:, None]
-    times = timings(np.vstack([usual, usual[:1] + 5e-4]))
+    ordinary = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=2000) + np.linspace(0, 2e-6, 12)[:, None]
+    times = timings(np.vstack([ordinary, ordinary[:1] + 5e-4]))
     figure = regimes.cdfs({"a": times})
     assert "13 ranks; dashed: 1 that differs from the others" in texts(figure)
     assert sum(line.get_linestyle() == "--" for line in figure.axes[0].lines) == 1
@@ -41,7 +41,7 @@ def test_few_ranks_are_all_drawn_and_none_is_called_an_outlier():
     assert "grey: the others" in words and "dashed" not in words
 
 
-def test_slow_regime_of_two_stands_beside_the_slow_one_of_three():
+def test_slow_regime_of_two_is_beside_the_slow_one_of_three():
     two = longest(np.repeat([1e-3, 9e-3], 30), np.repeat([0, 1], 30))
     three = longest(np.repeat([1e-3, 2e-3, 9e-3], 30), np.repeat([0, 1, 2], 30))
     del three.attrs["model"]

@@ -12,7 +12,7 @@ from shown_regimes import classified, study, texts
 
 from perfield.plots.style import PlotError, new_figure
 from perfield.studies.hiding.model import DYNAMIC
-from perfield.studies.hiding.model.study import Judged
+from perfield.studies.hiding.model.study import Comparison
 from perfield.studies.hiding.plots import figures
 from perfield.studies.regimes import plots as regimes
 
@@ -43,9 +43,9 @@ def test_waits_above_eps_are_in_excess_and_the_others_hidden():
     assert "eps = 100 µs" in words and "50 % are hidden" in words and "mean 400 µs" in words
 
 
-def test_plot_of_a_study_counts_waits_by_the_eps_that_judged_it():
-    judged = Judged({}, {}, {DYNAMIC: study()}, eps_s=2e-3, notes=())
-    (draw,) = [draw for name, _, draw in figures(judged) if name == "alpha"]
+def test_plot_of_a_study_counts_waits_by_the_eps_that_evaluated_it():
+    comparison = Comparison({}, {}, {DYNAMIC: study()}, eps_s=2e-3, notes=())
+    (draw,) = [draw for name, _, draw in figures(comparison) if name == "alpha"]
     words = texts(draw())
     assert "eps = 2 ms" in words and "100 % are hidden" in words
 

@@ -49,7 +49,7 @@ def test_boxes_of_regimes_have_their_medians_and_counts():
     assert "fast\n3" in texts(axes.figure) and "slow\n1" in texts(axes.figure)
 
 
-def test_methods_stand_side_by_side_in_each_regime():
+def test_methods_are_side_by_side_in_each_regime():
     words = texts(regimes.boxes({"a": classified(), "b": classified()}, new_figure().subplots()).figure)
     assert all(f"{name}\n{regime}\n" in words for name in "ab" for regime in ("fast", "slow"))
 

@@ -22,7 +22,7 @@ def test_uncoupled_ranks_drift_by_the_difference_of_their_periods():
     assert found.gain == pytest.approx((found.end_s - found.begin_s) * (1 - 1 / 1.08), rel=1e-3)
 
 
-def test_drift_tells_whether_messages_lead_from_the_slow_rank_to_the_fast_one():
+def test_drift_shows_whether_messages_lead_from_the_slow_rank_to_the_fast_one():
     stamps = rhythm_runs.drifting(4, 400)  # rank 3 is the slowest
     found = phases(rhythm_runs.steps_of(stamps)).phase
     assert drift(found).linked is None

@@ -68,7 +68,7 @@ def test_ranks_without_a_phase_do_not_count():
     assert np.isnan(adaptive.values[1])
 
 
-def test_bins_that_adapt_do_not_tell_two_clusters_of_few_ranks_apart():
+def test_bins_that_adapt_do_not_separate_two_clusters_of_few_ranks():
     few = phases_of([0.1, 0.4] * 3)  # h = 2 IQR / 6^(1/3) is wider than the range
     assert float(entropy(few)) == 0
     assert float(entropy(few, CIRCLE_BINS)) == pytest.approx(np.log(2))

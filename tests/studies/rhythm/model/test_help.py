@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each metric that is drawn tells its use and its limit."""
+"""Each metric that is drawn says its use and its limit."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_one_instant_gives_one_number_and_keeps_its_time():
     assert float(found.time) == 4
 
 
-def test_dimensions_may_stand_in_any_order():
+def test_dimensions_may_be_in_any_order():
     series = phases_of(np.random.default_rng(1).random((5, 9)))
     assert order_parameter(series.transpose("time", "oscillator")).equals(order_parameter(series))
 

@@ -37,7 +37,7 @@ def test_rank_half_a_step_late_is_half_a_turn_behind():
     assert order_parameter(found.phase).values == pytest.approx(0, abs=1e-12)
 
 
-def test_phase_stands_still_between_two_steps():
+def test_phase_does_not_change_between_two_steps():
     steps = steps_of([[0], [2]], [[1], [3]])
     assert turns(steps, [0.5, 1, 1.25, 1.75, 2, 2.5]) == pytest.approx(np.array([[0.5, 1, 1, 1, 1, 1.5]]))
 

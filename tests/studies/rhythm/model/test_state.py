@@ -203,7 +203,7 @@ def test_positions_of_other_ranks_are_refused():
         state(phases_of(np.zeros(4)), position=np.arange(3))
 
 
-def test_state_has_the_numbers_that_it_was_judged_by():
+def test_state_has_the_numbers_that_it_was_evaluated_by():
     found = state(phases_of([[0.0, 0.0], [0.0, 0.02], [0.75, 0.04], [0.75, 0.06]], np.array([5.0, 6.0])))
     assert found.state.values.tolist() == ["clusters", "synchronised"]
     assert found.groups.values.tolist() == [2, 1]

@@ -39,7 +39,7 @@ def test_gif_has_a_frame_for_each_moment_and_they_differ(tmp_path):
     assert np.abs(pixels(path, 0) - pixels(path, 4)).max() > 100
 
 
-def test_rank_of_the_frame_stands_still(tmp_path):
+def test_rank_of_the_frame_does_not_move(tmp_path):
     still = rhythm.film(drifting(), tmp_path / "of.gif", frame=0, frames=2)
     right = pixels(still, 1)[300:400, 500:560]  # angle 0
     viridis = np.abs(right - np.array([68, 1, 84])).sum(axis=2).min()

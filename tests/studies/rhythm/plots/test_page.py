@@ -90,7 +90,7 @@ def test_panels_show_periods_behind_the_foremost(shown, axes):
     assert image.get_array().data[:, 0] == pytest.approx([1.25, 1.0, 0.75, 0.5, 0.25, 0.0])
 
 
-def test_spread_in_periods_stands_beside_an_order_parameter_that_is_blind(axes):
+def test_spread_in_periods_is_beside_an_order_parameter_that_is_blind(axes):
     blind = rhythm.Shown(wave(step=1.0))
     panels.order(axes, blind)
     assert axes.lines[0].get_ydata() == pytest.approx(1.0)
@@ -174,7 +174,7 @@ def test_differences_have_a_line_for_each_pair(shown, axes):
 
 def test_heat_map_and_histogram_show_the_chosen_moment(axes):
     drifting = wave()
-    drifting["phase"][0] -= TURN * drifting["time"]  # stands still
+    drifting["phase"][0] -= TURN * drifting["time"]  # does not move
     image = panels.matrix(axes, rhythm.Shown(drifting, at=1.0))
     assert image.get_array().data[0, 1] == pytest.approx(1.25)
     assert image.get_array().data[1, 0] == pytest.approx(-1.25)

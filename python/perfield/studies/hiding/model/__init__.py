@@ -4,7 +4,7 @@
 Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication Hiding for
 Matrix-Free Finite Element Operators", ICS '25, sections 2.3 and 2.4. `simulate` is a discrete-event model of
 its Algorithm 2 under latencies that one states; `perfield.studies.hiding.matvecs` reads what the solver of
-`testcase/poisson` recorded. Both give the same Dataset, so all that judges one judges the other.
+`testcase/poisson` recorded. Both give the same Dataset, so all that takes one takes the other.
 
 A *hidden* MatVec is one whose two waits stay within eps. The *share of steps in the fast regime* comes from a
 hidden Markov model of its times (`perfield.studies.regimes.model`). These are two quantities.

@@ -52,7 +52,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Comparison:
     """What a study says. outcomes : of each method. longest : T_k^max of the combined repeats of each method,
     classified by a fit of its own where one was possible. times : the fastest repeat of each, classified by
     one fit of all. eps_s : s. notes : sentences that a reader must know."""
@@ -64,7 +64,7 @@ class Judged:
     notes: tuple[str, ...]
 
 
-def judge(
+def compare(
     studies: Mapping[str, Sequence[xr.Dataset]],
     *,
     eps_s: float | None = None,
@@ -72,8 +72,8 @@ def judge(
     with_regimes: bool = True,
     seed: int = 0,
     **options: Any,
-) -> Judged:
-    """Judges repeats of methods, of which the first is the one that the others are compared with.
+) -> Comparison:
+    """Compares repeats of methods with those of the first one.
 
     studies : for each method its repeats: `time_s`, `w_in`, `w_out`, `alpha` (rank, step). eps_s : s, else
     the attribute of that name. n_combined : how many repeats, the fastest of each method, are combined.
@@ -125,7 +125,7 @@ def judge(
             gain_fast=np.nan if is_base else _gain_of_fast(first, series),
             alpha=float(np.nanmean([each["alpha"].mean() for each in repeats])),
         )
-    return Judged(outcomes, longest, times, eps, tuple(notes))
+    return Comparison(outcomes, longest, times, eps, tuple(notes))
 
 
 def _of_mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, float]:

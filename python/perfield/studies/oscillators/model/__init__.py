@@ -4,7 +4,7 @@
 Afzal, Hager, Wellein, "Exploring metrics for analyzing dynamic behavior in MPI programs via a
 coupled-oscillator model". `Topology` says which rank receives from which, a potential how ranks pull one
 another, a `Model` joins both, and `oscillate` integrates it. The phases that come out have the form of
-those that `perfield.studies.rhythm.model.phases` takes from a run, so the same metrics judge both.
+those that `perfield.studies.rhythm.model.phases` takes from a run, so the same metrics hold for both.
 """
 
 from perfield.studies.oscillators.model.changing import Stages, Stop

@@ -45,7 +45,7 @@ def improvement(base_s: np.ndarray, other_s: np.ndarray) -> np.ndarray:
 def fastest(repeats: Sequence[xr.Dataset], n: int = 3) -> list[int]:
     """Positions of the n repeats whose times add up to the least, the fastest first.
 
-    repeats : timings of one series each, such as those of `largest`. Each is judged by as many of its fastest
+    repeats : timings of one series each, such as those of `largest`. Each counts by as many of its fastest
     steps as the shortest one knows.
     """
     sums = [cumulative_sums(known_times(each)) for each in repeats]

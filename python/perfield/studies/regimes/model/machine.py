@@ -19,7 +19,7 @@ from perfield.text import counted, in_list, in_number, in_percent, in_seconds
 from perfield.text.as_json import plain
 
 KEY = "machine"
-FEWEST_TIMES = 50  # in a regime, from which their median is judged
+FEWEST_TIMES = 50  # in a regime, from which their median is known
 FAR_BEYOND = 3.0  # times the slow regime's mean, where hardly a step is in another one
 NEARLY_ALL = 0.99
 APART = 1.1  # times as long; means that are nearer count as alike

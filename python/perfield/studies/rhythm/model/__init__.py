@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether ranks march in step: phases from a run, and the metrics that judge phases, measured or modelled.
+"""Whether ranks march in step: phases from a run, and the metrics of phases, measured or modelled.
 
 Afzal, Hager, Wellein, "Exploring metrics for analyzing dynamic behavior in MPI programs via a
 coupled-oscillator model", sections 4.2.1 to 4.2.8. Each metric takes phases of the dimensions (oscillator,

@@ -125,9 +125,9 @@ def course(
     widths = spread(during)
     widest = int(np.nanargmax(widths.values))
     there, farthest = during.isel(time=chosen), during.isel(time=[widest])
-    judged = state(there, edges)
-    moments = _moments(there, judged)
-    last = settled(judged)
+    states = state(there, edges)
+    moments = _moments(there, states)
+    last = settled(states)
     end = _middle(moments[-max(1, round(AT_END * len(moments))) :], last.state)
     since = next((each for each in moments if each.time_s >= last.time), None)  # None where that is NaN
     apart = _apart(during, edges)
@@ -155,9 +155,9 @@ def course(
     )
 
 
-def _moments(phase: xr.DataArray, judged: xr.Dataset) -> list[Moment]:
-    """The ranks at instants. judged : their states."""
-    columns = {name: judged[name].values.tolist() for name in _COLUMNS}
+def _moments(phase: xr.DataArray, states: xr.Dataset) -> list[Moment]:
+    """The ranks at instants. states : theirs."""
+    columns = {name: states[name].values.tolist() for name in _COLUMNS}
     columns["time_s"] = phase["time"].values.tolist()
     columns["step"] = _middle_step(phase.values).tolist()
     return [Moment(**dict(zip(columns, row))) for row in zip(*columns.values())]

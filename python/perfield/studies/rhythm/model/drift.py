@@ -71,12 +71,12 @@ def _leads(edges: Edges, n: int, source: int, target: int) -> bool:
 
 
 def common_window(phase: xr.DataArray) -> slice:
-    """The instants to judge ranks by, where some begin late or end early: `window_of` the known ranks."""
+    """The instants at which ranks are compared where some begin late or end early: `window_of` the known."""
     return window_of(np.isfinite(phase.values).sum(axis=phase.dims.index("oscillator")))
 
 
 def window_of(known: np.ndarray) -> slice:
-    """The instants to judge ranks by; `known` (time,) is how many ranks have a phase.
+    """The instants at which ranks are compared; `known` (time,) is how many ranks have a phase.
 
     It begins where the number of ranks with a phase, times what is left of the time, is largest in the first
     half. It ends where that number, times the time since the first instant, is largest in the second half. So

@@ -3,7 +3,7 @@
 
 
 class RhythmError(ValueError):
-    """Phases that a metric cannot judge; the text says what was given, what is expected and what to do."""
+    """Phases that a metric cannot take; the text says what was given, what is expected and what to do."""
 
 
 class ModelError(ValueError):

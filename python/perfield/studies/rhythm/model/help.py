@@ -55,7 +55,7 @@ HELP = {
     ),
     "difference_histogram": Help(
         "The bars count pairs of ranks by how far they are apart at one instant.",
-        "Use it to judge synchrony at a moment: one narrow peak at 0, or peaks for clusters.",
+        "Use it for synchrony at a moment: one narrow peak at 0, or peaks for clusters.",
         "It shows one instant only, and neither drift nor slips.",
         "Pairs grow with the square of the ranks: choose neighbours by offsets beyond 2,000 ranks.",
     ),

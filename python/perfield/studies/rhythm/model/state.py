@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names the state that ranks are in: synchronised, clusters, wavefront, disordered or partly known.
 
-The rule judges unwrapped phases, in periods (steps), so whole steps between ranks count:
+The rule takes unwrapped phases, in periods (steps), so whole steps between ranks count:
 
 1. Partly known: fewer than half of the ranks, or fewer than two, have a phase.
 2. Synchronised: the ranks are one tight group: 99 of 100 (of fewer ranks: all) lie within NEAR of one
@@ -70,13 +70,13 @@ class Front:
 
 
 def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray | None = None) -> xr.Dataset:
-    """The name of the state at each instant, and the numbers that it is judged by.
+    """The name of the state at each instant, and the numbers that it follows from.
 
     edges : the communication topology, if known. position : where each rank is, instead of its number.
     Returns, of dimension time: `state` (one of STATES); `spread` in periods; `order_parameter` and `entropy`
     (relative), which do not see whole steps; `groups`, the number of tight groups (0 if there are none), and
     `members`, their sizes from the group furthest behind, such as "17 + 1"; `slope` in periods per rank (per
-    message, where `order` is a distance), `fit` (R^2) and `order` of the straight line that was judged;
+    message, where `order` is a distance), `fit` (R^2) and `order` of the straight line that was fitted;
     `known`, the number of ranks with a phase. `in_words` makes a sentence of one instant.
     """
     whole = checked(phase)

@@ -78,7 +78,7 @@ class Topology:
         if n_groups - len(alone) > 1:
             found.append(
                 f"the topology falls into {n_groups - len(alone)} groups without edges between them; they "
-                "cannot synchronise with one another, so judge each group by itself, or add edges."
+                "cannot synchronise with one another, so take each group by itself, or add edges."
             )
         return tuple(found)
 

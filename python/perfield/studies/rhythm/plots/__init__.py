@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots of rhythm: phases of a model or of a run, and the metrics that judge them.
+"""Plots of rhythm: phases of a model or of a run, and their metrics.
 
 Figures of Afzal, Hager, Wellein, "Exploring metrics for analyzing dynamic behavior in MPI programs via a
 coupled-oscillator model". All take phases in the form of `perfield.studies.rhythm.model.dataset`.

@@ -28,7 +28,7 @@ class Verdict:
         return not self.why
 
 
-def judged(plant: Plant, findings: Sequence[Finding]) -> Verdict:
+def verdict_of(plant: Plant, findings: Sequence[Finding]) -> Verdict:
     """Compares the findings, the costliest first, with what was planted, without those that are true of the
     machine."""
     others = [finding for finding in findings if finding.kind not in OF_THE_MACHINE]

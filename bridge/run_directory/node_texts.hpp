@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// told_on_node.hpp - what the ranks of a node tell one another about the texts that they have
-// written, by the texts' hashes, in a small piece of shared memory (/dev/shm). So a text that all
-// ranks need is written by few of them. Where there is no such memory, each rank writes all of its
-// texts. Lock-free; a process that dies at any moment leaves it valid. Never throws or allocates.
+// node_texts.hpp - which texts the ranks of a node have written, by the texts' hashes, in a
+// small piece of shared memory (/dev/shm). So a text that all ranks need is written by few of them.
+// Where there is no such memory, each rank writes all of its texts. Lock-free; a process that dies
+// at any moment leaves it valid. Never throws or allocates.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace perfield {
 
-class ToldOnNode {
+class NodeTexts {
  public:
   static constexpr uint32_t kCopies = 2;  // of each text, so that a damaged one loses no name
 
-  ToldOnNode() = default;
-  ToldOnNode(const ToldOnNode&) = delete;
-  ToldOnNode& operator=(const ToldOnNode&) = delete;
-  ~ToldOnNode() { leave(); }
+  NodeTexts() = default;
+  NodeTexts(const NodeTexts&) = delete;
+  NodeTexts& operator=(const NodeTexts&) = delete;
+  ~NodeTexts() { leave(); }
 
   // Joins the others of this node and run. local_size: how many they are, -1: unknown. The last of
-  // them to join removes the memory's name; where they are fewer than told, the last to leave;
+  // them to join removes the memory's name; where they are fewer than stated, the last to leave;
   // where their number is unknown, the first to leave.
   void join(uint64_t run_id, const std::string& node, int local_size) noexcept;
   void leave() noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// told_on_node.cpp - see told_on_node.hpp. The memory is taken in full before it is mapped, so that
+// node_texts.cpp - see node_texts.hpp. The memory is taken in full before it is mapped, so that
 // touching it cannot fail.
-#include "run_directory/told_on_node.hpp"
+#include "run_directory/node_texts.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,19 +15,19 @@
 
 namespace perfield {
 
-struct ToldOnNode::Slot {
+struct NodeTexts::Slot {
   std::atomic<uint64_t> hash;  // 0: free
   std::atomic<uint32_t> claims, written;
 };
 
-struct ToldOnNode::Table {
+struct NodeTexts::Table {
   static constexpr uint64_t kSlots = 4095;
   std::atomic<uint64_t> n_joined, n_here;
   Slot slots[kSlots];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-void ToldOnNode::join(uint64_t run_id, const std::string& node, int local_size) noexcept {
+void NodeTexts::join(uint64_t run_id, const std::string& node, int local_size) noexcept {
   static_assert(sizeof(Table) == 65536);
   leave();
   if (local_size == 1) return;
@@ -51,7 +51,7 @@ void ToldOnNode::join(uint64_t run_id, const std::string& node, int local_size) 
   if (int64_t(table_->n_joined.fetch_add(1)) + 1 == local_size) unlink(name_);
 }
 
-void ToldOnNode::leave() noexcept {
+void NodeTexts::leave() noexcept {
   if (!table_) return;
   // Who joins after that writes its own texts again.
   const bool is_last = table_->n_here.fetch_sub(1) == 1;
@@ -61,7 +61,7 @@ void ToldOnNode::leave() noexcept {
   table_ = nullptr;
 }
 
-ToldOnNode::Slot* ToldOnNode::slot_of(uint64_t hash) noexcept {
+NodeTexts::Slot* NodeTexts::slot_of(uint64_t hash) noexcept {
   if (!table_) return nullptr;
   for (uint64_t n = 0; n < 64; ++n) {
     Slot& slot = table_->slots[(hash + n) % Table::kSlots];
@@ -72,16 +72,16 @@ ToldOnNode::Slot* ToldOnNode::slot_of(uint64_t hash) noexcept {
   return nullptr;
 }
 
-bool ToldOnNode::claim(uint64_t hash) noexcept {
+bool NodeTexts::claim(uint64_t hash) noexcept {
   Slot* const slot = slot_of(hash);
   return !slot || slot->claims.fetch_add(1) < kCopies;
 }
 
-void ToldOnNode::note_written(uint64_t hash) noexcept {
+void NodeTexts::note_written(uint64_t hash) noexcept {
   if (Slot* const slot = slot_of(hash)) slot->written.store(1, std::memory_order_release);
 }
 
-bool ToldOnNode::is_written(uint64_t hash) noexcept {
+bool NodeTexts::is_written(uint64_t hash) noexcept {
   Slot* const slot = slot_of(hash);
   return slot && slot->written.load(std::memory_order_acquire);
 }
