@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 SECTIONS = (  # of the page of a report
-    *("findings", "where", "efficiency", "regions", "ranks", "steps", "messages", "files", "placement"),
+    *(
+        "findings",
+        "parts",
+        "where",
+        "efficiency",
+        "regions",
+        "ranks",
+        "steps",
+        "messages",
+        "files",
+        "placement",
+    ),
     *("pictures", "settings", "how"),
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -419,9 +419,10 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
     }  # fmt: skip
 
 
-def outside_body(kind: int, ns: int) -> bytes:
+def outside_body(kind: int, ns: int, **values) -> bytes:
     """Body of the setup (kind 1) or teardown (kind 2) entry of `write_run`: no regions, no messages."""
-    return step_body(kind=kind, end_ns=ns, measured_ns=ns, perfield_bytes=1_500_000, perfield_ns=1_000)
+    own = {"end_ns": ns, "measured_ns": ns, "perfield_bytes": 1_500_000, "perfield_ns": 1_000}
+    return step_body(kind=kind, **{**own, **values})
 
 
 def slab_mesh(rank: int, ranks: int) -> bytes:
@@ -463,6 +464,7 @@ def write_run(
     change_rank=None,
     change_step=None,
     change_end=None,
+    outside=None,
     clocks: tuple[tuple[int, dict], ...] = (),
     run_id: int = RUN_ID,
     config: dict | None = None,
@@ -474,7 +476,8 @@ def write_run(
     numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs. sum_every : how many
     steps each of the `steps` entries says it adds up.
     change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
-    place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
+    place before they are written. If change_step returns False, the step is left out. outside(rank, kind) :
+    values of setup (kind 1) and teardown (2). clocks : (rank, values)
     of `clock` entries. packed : of 64 steps, 63 are stated as differences to the first. Returns path.
     """
     path = Path(path)
@@ -504,7 +507,7 @@ def write_run(
             writers[rank].add("region", json_body(definition), index=number)
         for number, definition in enumerate(() if rank in without_quantities else quantities):
             writers[rank].add("quantity", quantity_body(number, *definition), index=number)
-        writers[rank].add("step", outside_body(1, 10_000_000))
+        writers[rank].add("step", outside_body(1, 10_000_000, **(outside(rank, 1) if outside else {})))
         if mesh:
             body = block_mesh(rank, blocks) if blocks else slab_mesh(rank, ranks)
             mesh_writers[rank].add("mesh", body, index=1)
@@ -521,7 +524,8 @@ def write_run(
             if mesh and fields_every and step % fields_every == 0:
                 mesh_writers[rank].add("field", slab_field(rank, step), index=last)
     for rank in range(ranks if ended else 0):
-        writers[rank].add("step", outside_body(2, 2_000_000), index=steps * sum_every)
+        behind = outside_body(2, 2_000_000, **(outside(rank, 2) if outside else {}))
+        writers[rank].add("step", behind, index=steps * sum_every)
         end = {
             "reason": "finalize", "steps": steps * sum_every, "hooks": {}, "faults": {},
             "dropped_messages": 0, "dropped_regions": 0, "bytes_written": 10_000,

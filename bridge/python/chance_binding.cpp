@@ -40,6 +40,8 @@ const char* word_of(perfield::Pattern pattern) {
       return "fixed";
     case perfield::Pattern::moving:
       return "moving";
+    case perfield::Pattern::untested:
+      return "untested";
     case perfield::Pattern::chance:
       break;
   }
@@ -57,21 +59,24 @@ py::dict differences(const Numbers& values) {
   return py::dict("pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio,
                   "saved"_a = found.saved, "most"_a = found.most, "n_in_turn"_a = found.n_in_turn,
                   "stay"_a = found.stay, "chance"_a = found.chance,
-                  "is_significant"_a = found.is_significant);
+                  "is_significant"_a = found.is_significant,
+                  "in_most_steps"_a = found.in_most_steps, "usual"_a = found.usual,
+                  "n_most"_a = found.n_most, "visible"_a = found.visible);
 }
 
 // What differences() gave Python, back again: as much of it as explanations ask for.
 perfield::Differences found_of(const std::string& pattern, std::vector<size_t> most, double stay,
                                const perfield::Table& table) {
   perfield::Differences found;
-  for (const perfield::Pattern known : {perfield::Pattern::fixed, perfield::Pattern::moving})
+  for (const perfield::Pattern known :
+       {perfield::Pattern::fixed, perfield::Pattern::moving, perfield::Pattern::untested})
     if (pattern == word_of(known)) found.pattern = known;
   for (const size_t rank : most)
     if (rank >= table.n_ranks)
       throw std::invalid_argument("most names column " + std::to_string(rank) + "; the table has " +
                                   std::to_string(table.n_ranks));
-  if (found.pattern == perfield::Pattern::fixed && most.empty())
-    throw std::invalid_argument("most is empty; expected columns, as the pattern is fixed");
+  if (found.names_ranks() && most.empty())
+    throw std::invalid_argument("most is empty; expected columns, as the pattern is " + pattern);
   found.most = std::move(most);
   found.stay = stay;
   return found;
@@ -177,6 +182,12 @@ void bind_chance(py::module_& module) {
   module.def("regions_to_report", &regions_to_report, py::arg("saved"), py::arg("share"),
              py::arg("elapsed"), py::arg("most"),
              "Numbers of the regions worth reporting, by what balancing them saves.");
+  module.def(
+      "rank_without_work",
+      [](const Numbers& compute) { return column(perfield::rank_without_work(table_of(compute))); },
+      py::arg("compute"),
+      "The column of the one rank that computes next to nothing, or None; explanation.hpp says "
+      "how little.\n\ncompute : (n_steps, n_ranks).");
   module.def("rank_waited_for", &rank_waited_for, py::arg("waited"), py::arg("named"),
              py::arg("waiting"),
              "The column of the one rank that others wait for beyond chance, or None.\n\n"

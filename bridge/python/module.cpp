@@ -34,6 +34,19 @@ py::list all_calls() {
   return calls;
 }
 
+py::list texts_of(const std::vector<std::string>& lines) {
+  py::list texts;  // a damaged name may be no UTF-8
+  for (const std::string& line : lines)
+    texts.append(py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeUTF8(line.data(), py::ssize_t(line.size()), "replace")));
+  return texts;
+}
+
+perfield::Summary summary_of(const std::string& run_path, uint64_t max_bytes) {
+  py::gil_scoped_release released;  // reads files only
+  return perfield::summary_of(run_path, max_bytes);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_bridge, module) {
@@ -59,18 +72,23 @@ PYBIND11_MODULE(_bridge, module) {
   module.def(
       "summary_lines",
       [](const std::string& run_path, uint64_t max_bytes) {
-        std::vector<std::string> lines;
-        {
-          py::gil_scoped_release released;  // reads files only
-          lines = perfield::summary_lines(run_path, max_bytes);
-        }
-        py::list texts;  // a damaged name may be no UTF-8
-        for (const std::string& line : lines)
-          texts.append(py::reinterpret_steal<py::str>(
-              PyUnicode_DecodeUTF8(line.data(), py::ssize_t(line.size()), "replace")));
-        return texts;
+        return texts_of(summary_of(run_path, max_bytes).lines);
       },
       py::arg("run_path"), py::arg("max_bytes") = perfield::kClosingBytes,
       "The lines that sum up a run, finished or not.\n\n"
       "max_bytes : how much of the streams is read, from their end.");
+  module.def(
+      "summary",
+      [](const std::string& run_path, uint64_t max_bytes) {
+        const perfield::Summary found = summary_of(run_path, max_bytes);
+        py::list parts;
+        for (const perfield::RunPart& part : found.parts)
+          parts.append(py::make_tuple(part.name, part.ns / 1e9, part.share,
+                                      perfield::waiting_in_words(part)));
+        return py::make_tuple(texts_of(found.lines), parts);
+      },
+      py::arg("run_path"), py::arg("max_bytes") = perfield::kClosingBytes,
+      "The lines that sum up a run, and its setup, steps and teardown.\n\n"
+      "Of each of these: its name, seconds, share of the run, and who waits there, in words. None "
+      "where the run has no steps, or its begin was not read.");
 }

@@ -452,7 +452,7 @@ void Session::print_summary() noexcept {
   feholdexcept(&of_program);
   try {
     std::string text;
-    for (const std::string& line : summary_lines(writer_.run_path())) text += line + "\n";
+    for (const std::string& line : summary_of(writer_.run_path()).lines) text += line + "\n";
     print(text);
   } catch (...) {
     // a failed summary does no harm

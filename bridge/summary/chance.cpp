@@ -9,13 +9,22 @@
 #include <algorithm>
 #include <cmath>
 #include <list>
+#include <set>
+
+#include "summary/most_steps.hpp"
 
 namespace perfield {
 namespace {
 
 constexpr double kChance = 0.001;  // accepted probability of one false name or order per table
+// The parts of it that the tests of means and of most steps take; they mostly agree, so that both
+// together stay below it.
+constexpr double kOfMeans = 0.1, kOfMost = 0.8;
+constexpr size_t kMostWindows = 5;    // parts of a run in each of which another rank may have most
+constexpr double kOfWindows = 0.033;  // the part of it for them: noise that lasts looks like it
 constexpr size_t kBlocks = 20;
 constexpr double kWorthReporting = 0.05;  // above the mean; less is not reported
+constexpr double kWorthUntested = 0.1;    // the same, where no test is possible
 constexpr double kOfImbalance = 0.25;     // the part of it that lasts, below which no rank is named
 constexpr size_t kLongestLag = 64;
 constexpr double kPredictable = 0.6;  // of what chance leaves open
@@ -90,7 +99,7 @@ std::vector<std::vector<double>> excesses(const Table& table) {
 // tested's chance and is_significant.
 std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   const double mean = table.sum() / double(table.n_ranks);
-  const double limit = kChance / double(table.n_ranks);
+  const double limit = kOfMeans * kChance / double(table.n_ranks);
   const auto above = excesses(table);
   // If ranks are equal, they scatter alike. A rank that was spared by chance scatters too little.
   double scatter = 0;
@@ -119,6 +128,50 @@ std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
     if (!clearly_less) alike.push_back(rank);
   }
   return alike;
+}
+
+// The ranks that have most in most steps and cannot be told apart; none if that may be chance. Sets
+// tested's chance and is_significant.
+std::vector<size_t> ranks_with_most_in(const MostSteps& steps, size_t n_ranks,
+                                       Differences* tested) {
+  const double limit = kOfMost * kChance / double(n_ranks);
+  const std::vector<double>& relative = steps.relative();
+  const auto most = size_t(std::max_element(relative.begin(), relative.end()) - relative.begin());
+  const double chance = steps.chance_of(most);
+  if (chance > limit) return {};
+  tested->is_significant = true;
+  if (relative[most] < 1 + kWorthReporting) return {};
+  tested->chance = chance * double(n_ranks);
+  std::vector<size_t> alike;
+  for (size_t rank = 0; rank < n_ranks; ++rank) {
+    if (relative[rank] < 1 + kWorthReporting || steps.chance_of(rank) > limit) continue;
+    const bool clearly_less = relative[rank] * (1 + kWorthReporting) < relative[most] &&
+                              steps.chance_of_less(rank, most) <= limit;
+    if (!clearly_less) alike.push_back(rank);
+  }
+  return alike;
+}
+
+// Whether another rank has most in another part of the run, both beyond chance. Sets found's
+// chance, n_in_turn and stay.
+bool moves_between_windows(const MostSteps& steps, size_t n_steps, Differences* found) {
+  for (size_t n_windows = 2; n_windows <= kMostWindows; ++n_windows) {
+    std::set<size_t> ranks;
+    double chance = 0;
+    for (const MostSteps::Window& window : steps.windows(n_windows)) {
+      const double of_all = window.chance * double(kMostWindows - 1);
+      if (of_all > kOfWindows * kChance) continue;
+      ranks.insert(window.most);
+      chance = std::max(chance, of_all);
+    }
+    if (ranks.size() < 2) continue;
+    found->is_significant = true;
+    found->chance = chance;
+    found->n_in_turn = ranks.size();
+    found->stay = double(n_steps) / double(n_windows);
+    return true;
+  }
+  return false;
 }
 
 // Whether ranks take turns in having most, one after the other: the next is one that has not had
@@ -217,6 +270,14 @@ double Table::of_ranks(const std::vector<size_t>& ranks) const {
   return sum;
 }
 
+Table Table::without(size_t rank) const {
+  Table others(n_ranks - 1, n_steps);
+  for (size_t step = 0; step < n_steps; ++step)
+    for (size_t other = 0; other < n_ranks; ++other)
+      if (other != rank) others.at(step, other - (other > rank)) = at(step, other);
+  return others;
+}
+
 double Table::sum() const {
   double all = 0;
   for (const double value : values) all += value;
@@ -286,19 +347,47 @@ Differences differences(const Table& table) {
   found.ratio = largest / mean;
   found.saved = largest - mean;
   found.stay = double(order.size()) / double(changes + 1);
+  if (order.size() == 1) {
+    if (found.ratio < 1 + kWorthUntested) return found;
+    found.pattern = Pattern::untested;
+    for (size_t rank = 0; rank < table.n_ranks; ++rank)
+      if (table.of_rank(rank) * (1 + kWorthReporting) >= largest) found.most.push_back(rank);
+    return found;
+  }
 
-  found.most = ranks_with_most(table, &found);
-  if (!found.most.empty()) {
-    double lasting = 0;
+  const MostSteps steps(table);
+  found.visible =
+      steps.visible(kOfMost * kChance, std::max(kWorthReporting, kOfImbalance * (found.ratio - 1)));
+  found.usual = steps.largest();
+  const auto lasts = [&](double imbalance) {
     for (const size_t rank : found.most)
-      lasting = std::max(lasting, table.of_rank(rank) / mean - 1);
-    if (lasting >= kOfImbalance * (found.ratio - 1)) {
-      found.pattern = Pattern::fixed;
+      if (table.of_rank(rank) / mean - 1 >= kOfImbalance * imbalance) return true;
+    return false;
+  };
+  const auto name = [&] {
+    found.pattern = Pattern::fixed;
+    for (const size_t rank : order)
+      found.n_most += size_t(std::count(found.most.begin(), found.most.end(), rank));
+  };
+  found.most = ranks_with_most(table, &found);
+  if (lasts(found.ratio - 1)) {
+    name();
+    return found;
+  }
+  found.most = ranks_with_most_in(steps, table.n_ranks, &found);
+  if (!found.most.empty()) {
+    name();
+    if (2 * found.n_most >= order.size() || lasts(found.ratio - 1)) {
+      found.in_most_steps = !lasts(found.ratio - 1);
+      if (found.in_most_steps) found.saved = (found.usual - 1) * steps.mean_in_all();
       return found;
     }
+    found.pattern = Pattern::chance;
     found.most.clear();
   }
-  if (is_predictable(order, table.n_ranks, &found) && found.ratio >= 1 + kWorthReporting)
+  if (found.ratio < 1 + kWorthReporting) return found;
+  if (is_predictable(order, table.n_ranks, &found) ||
+      moves_between_windows(steps, order.size(), &found))
     found.pattern = Pattern::moving;
   return found;
 }

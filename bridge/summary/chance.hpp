@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace perfield {
@@ -25,23 +26,37 @@ struct Table {
   double of_rank(size_t rank) const;                        // sum over steps
   double of_ranks(const std::vector<size_t>& ranks) const;  // likewise, of all of these
   double sum() const;
+  Table without(size_t rank) const;  // its column
 };
 
 enum class Pattern {
-  chance,  // who has most changes as by chance, or the ranks hardly differ
-  fixed,   // the same ranks have most, step after step
-  moving   // the rank with most changes, but not by chance
+  chance,   // who has most changes as by chance, or the ranks hardly differ
+  fixed,    // the same ranks have most, step after step
+  moving,   // the rank with most changes, but not by chance
+  untested  // some ranks have a tenth more than the mean, in a single step, which nothing can test
 };
 
 struct Differences {
   Pattern pattern = Pattern::chance;
-  double ratio = 1;             // the largest rank of each step to the mean, over all steps
-  double saved = 0;             // the sum of what the largest has above the mean
-  std::vector<size_t> most;     // fixed: the ranks that have most and cannot be distinguished
-  size_t n_in_turn = 0;         // different ranks that had most in some step
-  double stay = 0;              // for how many steps in a row one had most, on average
-  double chance = 1;            // that nothing but chance makes this pattern
+  bool in_most_steps = false;  // fixed: in most steps, while few steps of other ranks add more
+  double usual = 1;   // the largest rank to the mean, without the shortest and longest steps
+  size_t n_most = 0;  // in how many steps one of `most` has most
+  double ratio = 1;   // the largest rank of each step to the mean, over all steps
+  // The sum of what the largest has above the mean; in_most_steps: of what `most` have above it in
+  // most steps, as if it were so in all.
+  double saved = 0;
+  std::vector<size_t> most;  // fixed: the ranks that have most and cannot be distinguished;
+                             // untested: those that have most, to 5 %
+  size_t n_in_turn = 0;      // different ranks that had most in some step
+  double stay = 0;           // for how many steps in a row one had most, on average
+  double chance = 1;         // that nothing but chance makes this pattern
+  // The excess over the mean of the others, relative, with which a rank would have been found in 95
+  // % of such runs; infinite where nothing can be tested.
+  double visible = std::numeric_limits<double>::infinity();
   bool is_significant = false;  // some rank or order is beyond chance, even if too small to report
+
+  // Whether `most` are the ranks that have most in all steps, tested or in a single one.
+  bool names_ranks() const { return pattern == Pattern::fixed || pattern == Pattern::untested; }
 };
 
 // Whether ranks differ by more than chance, and how. See chance.cpp for the limits.

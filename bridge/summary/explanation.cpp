@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace perfield {
 namespace {
@@ -15,6 +16,7 @@ constexpr double kCellsAlike = 0.01;
 constexpr double kCostsMore = 1.1;        // than another rank's cell
 constexpr double kWorthReporting = 0.01;  // of the run's time
 constexpr double kWholeStep = 0.95;       // of it: such a region locates nothing
+constexpr double kNothing = 0.05;         // of the others' compute time: who has less has no work
 constexpr double kCoverage = 0.2;         // of all waiting must name a rank
 constexpr double kStandsOut = 1.5;        // times an even share of all ranks
 
@@ -93,13 +95,27 @@ double chance_of_agreement(const Table& compute, const Table& cause, double stay
 
 bool explains(const Table& compute, const Table& cause, const Differences& found, size_t n_tried) {
   if (!is_enough(compute, cause, found)) return false;
-  const double chance = found.pattern == Pattern::fixed
-                            ? chance_of_correlation(compute, cause)
-                            : chance_of_agreement(compute, cause, found.stay);
+  const double chance = found.names_ranks() ? chance_of_correlation(compute, cause)
+                                            : chance_of_agreement(compute, cause, found.stay);
   return chance <= kChance / double(n_tried);
 }
 
 }  // namespace
+
+size_t rank_without_work(const Table& compute) {
+  if (compute.n_ranks < 3) return kNone;
+  std::vector<std::pair<double, size_t>> times;
+  for (size_t rank = 0; rank < compute.n_ranks; ++rank)
+    times.emplace_back(compute.of_rank(rank), rank);
+  std::sort(times.begin(), times.end());
+  const auto has_none = [&](size_t place) {
+    std::vector<double> others;
+    for (size_t other = 0; other < times.size(); ++other)
+      if (other != place) others.push_back(times[other].first);
+    return times[place].first <= kNothing * median_of(std::move(others));
+  };
+  return has_none(0) && !has_none(1) ? times[0].second : kNone;
+}
 
 Explanation explanation_of(const Table& compute, const Differences& found,
                            const std::vector<Table>& causes) {
@@ -145,7 +161,7 @@ std::vector<size_t> regions_to_report(const std::vector<double>& saved,
 size_t rank_waited_for(const Table& waited, double named, double waiting) {
   if (!(named > 0) || named < kCoverage * std::max(named, waiting)) return kNone;
   const Differences found = differences(waited);
-  if (found.pattern != Pattern::fixed || found.most.size() > 1) return kNone;
+  if (!found.names_ranks() || found.most.size() > 1) return kNone;
   const size_t rank = found.most[0];
   for (size_t other = 0; other < waited.n_ranks; ++other)
     if (waited.of_rank(other) > waited.of_rank(rank)) return kNone;

@@ -13,6 +13,10 @@ namespace perfield {
 
 inline constexpr size_t kNone = size_t(-1);
 
+// The one of three ranks or more that computes a twentieth of the others' median at most, as one
+// that only hands out work; kNone where there is none, or several.
+size_t rank_without_work(const Table& compute);
+
 // What explains that ranks differ in compute time.
 struct Explanation {
   size_t cause = kNone;  // the first of the causes that explains it

@@ -67,7 +67,7 @@ std::string explanation(const Tables& tables, const Table& compute, const Differ
   const Explanation explained = explanation_of(compute, found, causes);
   if (explained.cause != kNone)
     return std::string(", ") + words[explained.cause] + number(explained.imbalance);
-  return found.pattern == Pattern::fixed ? text_of(cost_of_cells(compute, found, causes[0])) : "";
+  return found.names_ranks() ? text_of(cost_of_cells(compute, found, causes[0])) : "";
 }
 
 // --- ranks that share PUs ------------------------------------------------------------------------
@@ -189,7 +189,19 @@ bool is_worth_reporting(double delayed, const Totals& totals) {
 }  // namespace
 
 Computing::Computing(const RunTotals& run, const Tables& tables)
-    : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {
+    : time(tables.of(&RankStep::compute_ns)),
+      found(differences(time)),
+      idle(rank_without_work(time)) {
+  if (idle != kNone) {
+    const Table working = time.without(idle);
+    const Differences of_others = differences(working);
+    others = of_others.ratio;
+    work_of_idle = time.of_rank(idle) * double(working.n_ranks) / working.sum();
+    if (of_others.pattern == Pattern::chance)
+      found.pattern = Pattern::chance;
+    else
+      idle = kNone;
+  }
   if (time.n_ranks) {
     most_to_save = most_to_save_ns(run, tables);
     found.saved = std::min(found.saved, most_to_save);
@@ -197,7 +209,8 @@ Computing::Computing(const RunTotals& run, const Tables& tables)
   has_delays = is_worth_reporting(delayed_ns(run.steps), run.steps);
 }
 
-std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known) {
+std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known,
+                           bool is_whole) {
   const Table& compute = computing.time;
   const Differences& found = computing.found;
   if (compute.n_ranks < 2 || compute.sum() <= 0) return "";
@@ -208,14 +221,21 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
           : "";
   const std::string what =
       computing.has_delays ? "compute time without waiting for a PU" : "compute time";
-  std::string text = number(found.ratio) + " (" + what + ", slowest / mean" + whose + "): ";
+  const std::string ratio = found.in_most_steps
+                                ? number(found.usual) + " (" + what +
+                                      ", slowest / mean, in most steps; " + number(found.ratio) +
+                                      " in all"
+                                : number(found.ratio) + " (" + what + ", slowest / mean";
+  std::string text = ratio + whose + "): ";
   const std::string saving = "; balancing would save " + text_of_time(found.saved) + " (" +
                              text_of_share(found.saved / std::max(elapsed, 1.0)) + ")";
   switch (found.pattern) {
     case Pattern::fixed:
       text += names_of(found.most, tables.ranks()) +
-              (found.most.size() == 1 ? " is slowest" : " are slowest") +
-              explanation(tables, compute, found) + saving;
+              (found.most.size() == 1 ? " is slowest" : " are slowest");
+      if (found.in_most_steps)
+        text += " in " + text_of_count(found.n_most) + " of " + plural(compute.n_steps, "step");
+      text += explanation(tables, compute, found) + saving;
       break;
     case Pattern::moving:
       text += "the slowest moves (" + text_of_count(found.n_in_turn) + " of " +
@@ -223,7 +243,19 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
               (found.stay >= 1.5 ? ", " + number(found.stay, 0) + " steps each" : "") + ")" +
               explanation(tables, compute, found) + saving;
       break;
+    case Pattern::untested:
+      text += names_of(found.most, tables.ranks()) +
+              (found.most.size() == 1 ? " is slowest" : " are slowest") +
+              explanation(tables, compute, found) + saving + "; not proven: one " +
+              (is_whole ? "frame" : "step");
+      break;
     case Pattern::chance:
+      if (computing.idle != kNone) {
+        text += "rank " + std::to_string(tables.ranks()[computing.idle]) + " computes " +
+                text_of_share(computing.work_of_idle) +
+                " of the others' mean; no other rank stands out (" + number(computing.others) + ")";
+        break;
+      }
       text += "no rank stands out";
       if (compute.n_steps < kFewSteps)
         text += " in so few steps";
@@ -376,7 +408,7 @@ std::string cores_line(const RunTotals& run, const Totals& totals) {
 std::string most_on(const Tables& tables, float RankStep::*ns) {
   const Table time = tables.of(ns), measured = tables.of(&RankStep::measured_ns);
   const Differences found = differences(time);
-  if (found.pattern != Pattern::fixed) return "";
+  if (!found.names_ranks()) return "";
   return "; most on " + names_of(found.most, tables.ranks()) + " (" +
          text_of_share(time.of_ranks(found.most) / measured.of_ranks(found.most)) +
          (found.most.size() == 1 ? " of its time)" : " of their time)");

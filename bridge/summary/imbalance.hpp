@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "summary/explanation.hpp"
 #include "summary/tables.hpp"
 
 namespace perfield {
@@ -19,11 +20,18 @@ struct Computing {
   Differences found;        // saved: also at most what shared PUs leave to save
   double most_to_save = 0;  // by balancing, ns: what shared PUs leave
   bool has_delays = false;  // ranks waited long enough for a PU to report it
+  // The one rank without work (explanation.hpp), if the others differ by chance only; kNone. Then
+  // found names nobody. work_of_idle: its compute time, of the others' mean; others: their
+  // imbalance.
+  size_t idle;
+  double work_of_idle = 0, others = 1;
 };
 
 // The slowest rank's compute time relative to the mean, the slowest ranks, what explains it, and
 // what balancing would save. n_known: ranks of the run; if the tables hold fewer, it names them.
-std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known);
+// is_whole: the tables hold the whole run, as no step was closed.
+std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known,
+                           bool is_whole);
 
 // The slowest ranks and their hosts.
 std::string slowest_line(const RunTotals& run, const Tables& tables, const Computing& computing);

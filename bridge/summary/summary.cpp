@@ -177,37 +177,44 @@ std::string notice_line(const RunTotals& run) {
 
 }  // namespace
 
-std::vector<std::string> summary_lines(const std::string& run_path, uint64_t max_bytes) noexcept {
-  std::vector<std::string> lines;
+Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
+  Summary summary;
+  std::vector<std::string>& lines = summary.lines;
   try {
     RunTotals run;
     const std::string error = read_totals(run_path, max_bytes, &run);
-    if (!error.empty()) return {error};
+    if (!error.empty()) return {{error}, {}};
+    summary.parts = run_parts(run);
+    const std::string parts_text = run_parts_line(summary.parts);
+    const bool outside_first = are_mostly_outside(summary.parts);
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
     const UnevenSteps uneven(&run);
-    const Tables tables(run.steps);
+    const Tables tables(totals);
     const std::string path = text_of_path(run_path);
     const Computing computing(run, tables);
     const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
-    const std::string imbalance = imbalance_line(tables, computing, run.group.size());
+    const std::string imbalance =
+        imbalance_line(tables, computing, run.group.size(), run.steps.n_steps == 0);
     for (const std::string& text :
          {not_believed_line(run),
           missing_ranks_line(run),
           injected_line(run),
           uneven.line(!imbalance.empty()),
           uneven.advice_line(),
+          outside_first ? parts_text : std::string(),
           output.comes_first() ? output_text : std::string(),
           imbalance,
           slowest_line(run, tables, computing),
           cores_line(run, totals),
           steps_line(run, uneven),
+          outside_first ? std::string() : parts_text,
           output.comes_first() ? std::string() : output_text,
           efficiency_line(tables),
           regions_line(run, totals, tables, computing),
           waiting_line(totals, tables, run.n_blind() > 0),
-          waited_for_line(totals, tables, run.waiting),
-          delay_line(run, totals, tables),
+          waited_for_line(totals, tables, run.waiting, computing.idle),
+          delay_line(run, totals, tables, computing.idle),
           explained_line(totals, run.waiting),
           waiting_region_line(run, totals),
           messages_line(totals),
@@ -220,9 +227,9 @@ std::vector<std::string> summary_lines(const std::string& run_path, uint64_t max
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);
   } catch (...) {  // out of memory: the run matters more than its summary
-    lines.clear();
+    summary = {};
   }
-  return lines;
+  return summary;
 }
 
 }  // namespace perfield

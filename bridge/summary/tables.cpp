@@ -54,7 +54,7 @@ Table Tables::of(float RankStep::*number) const {
     if (places_[row] == kNowhere) continue;
     const float value = totals_.rank_steps[row].*number;
     if (std::isnan(value)) return {};
-    table.values[places_[row]] = double(value);
+    table.values[places_[row]] += double(value);
   }
   return table;
 }

@@ -89,8 +89,9 @@ void OutsideRegions::add(const StepView& step, double compute, double calls,
   most_ns += outside(std::min(calls, all));
 }
 
-void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
-                 const std::vector<KnownQuantity>& quantities, const MeshIds& mesh) {
+RankSums Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
+                     const StepView& step, const std::vector<KnownQuantity>& quantities,
+                     const MeshIds& mesh) {
   RankSums entry;
   entry.has_mpi = !is_blind;
   entry.add(step, quantities);
@@ -129,7 +130,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
   const uint32_t span = std::max(1u, step.fixed.span);
   entries.push_back({number, step.fixed.label, step.fixed.time, double(step.fixed.measured_ns),
                      entry.io_write_bytes, rank, span});
-  if (!entry.has_mpi) return;
+  if (!entry.has_mpi) return entry;
   RankStep here{number,
                 step.fixed.label,
                 rank,
@@ -169,6 +170,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
     const double own = std::min(double(row.self_max_ns), without(waits_inside));
     region_steps.push_back({number, rank, row.id, float(without(inside)), float(own)});
   }
+  return entry;
 }
 
 void LongestSpan::add(uint64_t index, uint32_t span, bool is_measured) {
@@ -278,15 +280,22 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       steps.n_steps = std::max(steps.n_steps, mine);
     }
     const bool is_measured = !(step->fixed.flags & kStepNotMeasured);
+    const bool is_behind = step->fixed.kind == static_cast<uint16_t>(StepKind::teardown);
+    PartTimes& part = parts[header.rank][inside ? 1 : is_behind ? 2 : 0];
+    part.begin_ns = std::min(part.begin_ns, step->fixed.begin_ns);
+    part.end_ns = std::max(part.end_ns, step->fixed.end_ns);
     if (inside && is_measured) arrivals.add_step(header.rank, int64_t(header.index), *step);
     if (inside) longest_span.add(header.index, step->fixed.span, is_measured);
-    if (!is_measured)
+    if (!is_measured) {
       steps.n_unmeasured += inside;
-    else
-      (inside ? steps : outside)
-          .add(header.rank, inside ? header.index : 0, group[header.rank],
-               size > 1 && blind[header.rank], *step, quantities[header.rank],
-               mesh_ids[header.rank]);
+      return;
+    }
+    const RankSums sums = (inside ? steps : outside)
+                              .add(header.rank, inside ? header.index : 0, group[header.rank],
+                                   size > 1 && blind[header.rank], *step, quantities[header.rank],
+                                   mesh_ids[header.rank]);
+    part.measured_ns += sums.measured_ns;
+    part.waiting_ns += sums.waiting_ns();
   }
 }
 

@@ -4,6 +4,7 @@
 // entry. Memory is bounded by the bytes read; only the first kMostPairs pairs are kept.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -129,15 +130,27 @@ struct Totals {
   uint64_t n_unmeasured = 0;                           // of these steps
 
   // is_blind: MPI was not seen there, so compute time is not known either. quantities: those of the
-  // rank, by its ids.
-  void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
-           const std::vector<KnownQuantity>& quantities, const MeshIds& mesh);
+  // rank, by its ids. Returns the sums of this entry.
+  RankSums add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
+               const std::vector<KnownQuantity>& quantities, const MeshIds& mesh);
   // Call when all entries are added: joins ranks whose entries add up different numbers of steps.
   void join();
 
   RankSums of_all_ranks() const;
   // ns: gives the nanoseconds of a rank's time to compare.
   LargestShare largest_share(const std::function<double(const RankSums&)>& ns) const;
+};
+
+inline constexpr size_t kRunParts = 3;  // setup, steps, teardown
+
+// From when to when a rank was in a part of the run, by its stamps, and how long it waited there.
+struct PartTimes {
+  uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;
+  double measured_ns = 0, waiting_ns = 0;
+
+  bool is_known() const { return end_ns >= begin_ns; }
+  double ns() const { return is_known() ? double(end_ns - begin_ns) : 0; }
+  double waiting() const { return measured_ns > 0 ? waiting_ns / measured_ns : 0; }  // share
 };
 
 // What the ranks' end entries hold of the regions and messages that the configuration selects.
@@ -181,6 +194,7 @@ struct NotBelieved {  // what rank entries state of the world, if that is too ma
 
 struct RunTotals {
   Totals steps, outside;
+  std::map<int32_t, std::array<PartTimes, kRunParts>> parts;  // by rank
   Arrivals arrivals;
   FoundWaiting waiting;  // what they show
   DelayRegions delays;   // and in which regions it began

@@ -26,21 +26,25 @@ constexpr const char* kKinds[waits::kStateKinds] = {
     "late sender",    "late receiver", "barrier",       "n-to-n",
     "late broadcast", "early reduce",  "late one-sided"};
 
-// The rank that waits longest for `cause`, why and how long.
-std::string victim_of(int32_t cause, const FoundWaiting& found) {
-  int32_t victim = -1;
+struct Victim {
+  int32_t rank = -1;
   int why = 0;
-  double longest = 0;
+  double ns = 0;
+};
+
+// The rank that waits longest for `cause`, why and how long.
+Victim victim_of(int32_t cause, const FoundWaiting& found) {
+  Victim victim;
   for (int kind = 0; kind < waits::kStateKinds; ++kind)
     for (const auto& [pair, ns] : found.by_pair[kind])
-      if (pair.first == cause && ns > longest) {
-        longest = ns;
-        victim = pair.second;
-        why = kind;
-      }
-  if (victim < 0) return "";
-  return "; rank " + std::to_string(victim) + " waits " + text_of_time(longest) + " for it (" +
-         kKinds[why] + ")";
+      if (pair.first == cause && ns > victim.ns) victim = {pair.second, kind, ns};
+  return victim;
+}
+
+std::string in_words(const Victim& victim) {
+  if (victim.rank < 0) return "";
+  return "; rank " + std::to_string(victim.rank) + " waits " + text_of_time(victim.ns) +
+         " for it (" + kKinds[victim.why] + ")";
 }
 
 std::string by_kind(const FoundWaiting& found) {
@@ -89,23 +93,26 @@ bool is_late_for_a_pu(int32_t rank, const Totals& totals, const FoundWaiting& fo
 
 // The rank on which so much of the waiting begins that it stands out; -1: none, or one that was
 // late for a PU.
-int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
+int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables,
+                  size_t idle) {
   if (!names_causes(totals, found)) return -1;
   if (!(found.waiting_ns > 0) || found.caused_ns < kWorthReporting * found.measured_ns) return -1;
   const double perhaps = found.waiting_ns + found.hidden_ns;
   const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
   if (column == kNone) return -1;
   const int32_t rank = tables.ranks()[column];
+  if (idle != kNone && victim_of(rank, found).rank == tables.ranks()[idle]) return -1;
   return is_late_for_a_pu(rank, totals, found) ? -1 : rank;
 }
 
-std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables) {
-  const int32_t rank = most_late(totals, found, tables);
+std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables,
+                        size_t idle) {
+  const int32_t rank = most_late(totals, found, tables, idle);
   if (rank < 0) return "";
   const double ns = cost_of(rank, found);
   return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
                            " of waiting, " + text_of_share(ns / found.waiting_ns) +
-                           " of all that is known" + victim_of(rank, found));
+                           " of all that is known" + in_words(victim_of(rank, found)));
 }
 
 }  // namespace
@@ -132,15 +139,19 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
                              most_on(tables, &RankStep::waiting_ns));
 }
 
-std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found) {
-  if (found.waiting_ns > 0) return caused_line(totals, found, tables);
+std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found,
+                            size_t idle) {
+  if (found.waiting_ns > 0) return caused_line(totals, found, tables, idle);
   struct WaitedFor {
     double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
   };
   std::map<int32_t, WaitedFor> by_peer;
-  double known = 0;  // waiting for known ranks
+  double known = 0;                                       // waiting for known ranks
+  std::map<int32_t, std::pair<double, int32_t>> longest;  // by rank: for how long who waits for it
   for (const auto& [key, ns] : totals.waits) {
+    auto& wait = longest[static_cast<int32_t>(key & 0xFFFFFFFFu)];
+    wait = std::max(wait, {double(ns), static_cast<int32_t>(key >> 32)});
     WaitedFor& peer = by_peer[static_cast<int32_t>(key & 0xFFFFFFFFu)];
     peer.ns += double(ns);
     peer.ranks += ns > 0;
@@ -152,6 +163,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
   const size_t column = rank_waited_for(tables.waited_for(), known, all_ns);
   if (column == kNone) return "";
   const int32_t rank = tables.ranks()[column];
+  if (idle != kNone && longest[rank].second == tables.ranks()[idle]) return "";
   const WaitedFor& most = by_peer[rank];
   const double of_those = all.measured_ns / double(totals.ranks.size()) * double(most.ranks);
   if (most.ns < kWorthReporting * of_those) return "";
@@ -163,8 +175,9 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
                            text_of_share(most.ns / known) + " of the waiting that names a rank");
 }
 
-std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables) {
-  const int32_t rank = most_late(totals, run.waiting, tables);
+std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables,
+                       size_t idle) {
+  const int32_t rank = most_late(totals, run.waiting, tables, idle);
   const DelayRegions::value_type* most = nullptr;
   for (auto at = run.delays.lower_bound({rank, ""});
        rank >= 0 && at != run.delays.end() && at->first.first == rank; ++at)

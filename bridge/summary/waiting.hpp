@@ -16,10 +16,13 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 
 // The rank whose lateness costs the others most, if one stands out. Without stamps: the rank that
 // calls wait for most, where their status names it.
-std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found);
+// idle: the one rank without work, kNone: a master waits for workers as they wait for it.
+std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found,
+                            size_t idle);
 
 // The region in which most of what that rank costs begins; only with stamps.
-std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables);
+std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables,
+                       size_t idle);
 
 // How much of the time in MPI stamps explain, and how long ranks waited by kinds of waiting.
 std::string explained_line(const Totals& totals, const FoundWaiting& found);

@@ -126,6 +126,7 @@ def test_finding_is_reported_with_kind_cost_and_place(made):
         "hosts": ["n1"],
         "pairs": [[0, 3]],
         "chance": 1e-9,
+        "unproven": "",
         "view": {"frame": None, "field": "resident_bytes", "rank": 3},
     }
 

@@ -62,7 +62,7 @@ def test_browser_draws_the_images(file, tmp_path):
     shots = []
     for page_file in (file, without):
         shot = tmp_path / "shot.png"
-        opened(page_file, tmp_path, f"--screenshot={shot}", "--window-size=1280,3000")
+        opened(page_file, tmp_path, f"--screenshot={shot}", "--window-size=1280,6000")
         shots.append(shot.read_bytes())
     assert len(shots[0]) > 1.2 * len(shots[1])
 

@@ -22,13 +22,21 @@ class Differences:
     """How ranks differ in a table over steps and ranks.
 
     pattern : "fixed": the same ranks have most, step after step; "moving": the rank with most changes, but
-    not by chance; "chance": it changes as by chance, or the ranks hardly differ. ratio : the largest rank of
+    not by chance; "chance": it changes as by chance, or the ranks hardly differ; "untested": some ranks have
+    a tenth more than the mean in a single step, which nothing can test. ratio : the largest rank of
     each step to the mean, over all steps. saved : the sum over steps of the largest minus the mean, in the
-    table's unit. most : columns of the ranks that have most and cannot be distinguished, if "fixed".
+    table's unit. most : columns of the ranks that have most and cannot be distinguished, if "fixed"; those
+    that have most, to 5 %, if "untested".
     n_in_turn : how many ranks had most in some step. stay : for how many steps in a row one had most, on
     average. chance : the probability that nothing but chance makes this pattern, over all ranks and distances
-    that were tried; meaningless for "chance". is_significant : some rank or order is beyond chance, even if
-    it is too small for a test.
+    that were tried; meaningless for "chance" and
+    "untested". is_significant : some rank or order is beyond chance, even if
+    it is too small for a test. in_most_steps : `most` have most in most steps, but few steps of other ranks
+    add more; `saved` is then what they have above the mean in most steps, as if it were so in all. usual :
+    the largest rank to the mean, without the shortest and longest steps. n_most : in how many steps one of
+    `most` has most. visible : the excess over the mean of the others, relative, with which a rank would have
+    been found in 95 % of such runs (`MostSteps::visible` in bridge/summary/most_steps.cpp); infinite where
+    nothing can be tested.
     """
 
     pattern: str
@@ -39,6 +47,15 @@ class Differences:
     stay: float
     chance: float
     is_significant: bool
+    in_most_steps: bool
+    usual: float
+    n_most: int
+    visible: float
+
+    @property
+    def names_ranks(self) -> bool:
+        """Whether `most` are the ranks that have most in all steps, tested or in a single one."""
+        return self.pattern in ("fixed", "untested")
 
 
 def differences(values: np.ndarray) -> Differences:

@@ -20,6 +20,7 @@ __all__ = [
     "cost_of_cells",
     "explanation",
     "rank_waited_for",
+    "rank_without_work",
     "regions_to_report",
 ]
 
@@ -88,6 +89,15 @@ def regions_to_report(
     what is in it. elapsed, and what the ranks' PUs leave to save at most : in the unit of saved.
     """
     return _bridge.regions_to_report(saved, share, elapsed, most)
+
+
+def rank_without_work(compute: np.ndarray) -> int | None:
+    """The column of the one of three ranks or more that computes a twentieth of the others' median at most,
+    as one that only hands out work; None where there is none, or several.
+
+    compute : compute time (n_steps, n_ranks), whose NaN count as 0.
+    """
+    return _bridge.rank_without_work(_known(compute))
 
 
 def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | None:

@@ -13,6 +13,7 @@ from perfield.analysis.explanation import (
     Explanation,
     cost_of_cells,
     explanation,
+    rank_without_work,
     regions_to_report,
 )
 from perfield.analysis.observed import COMPUTING, Observed, once
@@ -56,7 +57,9 @@ class Imbalance:
 
     @property
     def times_mean(self) -> float:
-        """Compute time of the slowest ranks, over the mean of all."""
+        """Compute time of the slowest ranks, over the mean of all; of most steps where few others hide it."""
+        if self.found.in_most_steps:
+            return self.found.usual
         of_rank = self.compute.sum(axis=0)
         return float(of_rank[self.columns].mean() / of_rank.mean())
 
@@ -68,7 +71,8 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
-    if region is None and (sums := largest_and_mean(observed)) is not None:  # of steps, not of rows
+    sums = None if region or found.in_most_steps else largest_and_mean(observed)
+    if sums is not None:  # of steps, not of rows
         largest, mean = sums
         found = replace(found, saved=largest - mean, ratio=largest / mean)
     found = replace(found, saved=min(found.saved, _most_to_save(observed)))
@@ -76,7 +80,7 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     by_chance = found.pattern == "chance"
     explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
     cells, cost = causes["cells"], None
-    if found.pattern == "fixed" and not explained.cause and cells is not None:
+    if found.names_ranks and not explained.cause and cells is not None:
         cost = cost_of_cells(compute, found, cells)
     return Imbalance(compute, found, explained, cost, inside)
 
@@ -94,12 +98,25 @@ def imbalance_to_report(observed: Observed, least: float) -> tuple[Imbalance, li
     if imbalance.found.pattern == "chance" and regions:
         regions, least = regions[:1], max(least, IN_A_REGION)
         imbalance = imbalance_of(observed, regions[0])
-        if imbalance.found.pattern == "fixed" and not _lasts(imbalance, least * observed.elapsed_s):
+        if imbalance.found.names_ranks and not _lasts(imbalance, least * observed.elapsed_s):
             return None
     found = imbalance.found
     if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
         return None
+    if rank_without_work_alone(observed) is not None and not imbalance.inside:
+        return None
     return imbalance, regions
+
+
+@once
+def rank_without_work_alone(observed: Observed) -> int | None:
+    """The column of the one rank without work, if the compute times of the others differ by chance only:
+    it is all that the imbalance is."""
+    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    idle = rank_without_work(compute)
+    if idle is None or differences(np.delete(compute, idle, axis=1)).pattern != "chance":
+        return None
+    return idle
 
 
 def largest_and_mean(observed: Observed) -> tuple[float, float] | None:

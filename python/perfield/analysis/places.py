@@ -178,7 +178,7 @@ def place_in_machine(observed: Observed, slowest: np.ndarray) -> Group | None:
 def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
     """Whether the slowest ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain
     it."""
-    if imbalance.explained.cause or imbalance.found.pattern != "fixed":
+    if imbalance.explained.cause or not imbalance.found.names_ranks:
         return False
     slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s")))
     return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())

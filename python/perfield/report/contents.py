@@ -26,10 +26,12 @@ from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours, with_cells
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.studies import given, loaded
+from perfield.text import in_percent, in_seconds, start
 from perfield.topology import Placement, placement_of
 
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
 MPI_FIELDS = tuple(f"mpi_{kind}_time_s" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
+MOSTLY = 0.5  # of the run must be steps; else a note says what the rest is
 FILE_FIELDS = ("io_read_bytes", "io_write_bytes", "io_read_count", "io_write_count")
 
 
@@ -42,6 +44,17 @@ class HostUse:
     machine: str
     switch: str
     ranks: np.ndarray
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """A part of the run. name : "setup", "steps" or "teardown". time_s : mean of the ranks. share : of the
+    run. who_waits : ranks that wait for half of it or more, in words; "" where none does, or nobody knows."""
+
+    name: str
+    time_s: float
+    share: float
+    who_waits: str
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,8 @@ class Report:
 
     run : it is about. observed : what was read of it. answers : to each question. findings : the one that
     costs most first. placement : of the ranks. region_sums : of the regions, over the newest frames.
-    lines : of the summary, what each is called and its text. without_neighbours : why nobody knows which
+    lines : of the summary, what each is called and its text. parts : setup, steps and teardown, with the
+    numbers of the summary; empty where the run has no steps. without_neighbours : why nobody knows which
     pieces of the mesh touch; "" if they are known, or if there is no mesh.
     """
 
@@ -70,6 +84,7 @@ class Report:
     placement: Placement
     region_sums: RegionSums
     lines: tuple[tuple[str, str], ...]
+    parts: tuple[RunPart, ...] = ()
     without_neighbours: str = ""
 
     @property
@@ -118,12 +133,32 @@ class Report:
             f"{injected[:1].upper()}{injected[1:]}. All times contain them; they are not the machine's own."
         )
         notes = of_observed.notes(self.run, self.observed, dict(self.lines))
-        return (*([note] if injected else []), *notes, *filter(None, [self.without_neighbours]))
+        return (
+            *([note] if injected else []),
+            *self._outside,
+            *notes,
+            *filter(None, [self.without_neighbours]),
+        )
 
     @property
-    def questions_without_findings(self) -> tuple[str, ...]:
-        """Questions that were asked, and whose answer is no."""
-        return tuple(a.question for a in self.answers if not a.findings and not a.missing)
+    def _outside(self) -> list[str]:
+        """That most of the run lies outside the steps, where it does."""
+        if not self.parts or self.parts[1].share >= MOSTLY:
+            return []
+        setup, steps, teardown = self.parts
+        outside = [
+            f"{part.name} takes {in_seconds(part.time_s)} ({in_percent(part.share)})"
+            + (f", and {part.who_waits}" if part.who_waits else "")
+            for part in (setup, teardown)
+            if part.time_s > 0
+        ]
+        of_run = in_percent(steps.share)
+        return [f"Findings are about the steps, which take {of_run} of the run. {start('; '.join(outside))}."]
+
+    @property
+    def answers_without_findings(self) -> tuple[Answer, ...]:
+        """Answers to questions that were asked and have no finding: no, or not proven."""
+        return tuple(a for a in self.answers if a.sight is not None)
 
     @property
     def questions_not_asked(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -216,7 +251,8 @@ def report(run: Run) -> Report:
     observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours), run)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
-    lines = [line.partition(" ") for line in _bridge.summary_lines(os.fsencode(run.path))]
+    summary, parts = _bridge.summary(os.fsencode(run.path))
+    lines = [line.partition(" ") for line in summary]
     return Report(
         run,
         observed,
@@ -225,5 +261,6 @@ def report(run: Run) -> Report:
         placement_of(run) if observed.placement is None else observed.placement,
         RegionSums(run, newest),
         tuple((name, text.strip()) for name, _, text in lines if name != "look"),
+        tuple(RunPart(*part) for part in parts),
         without_neighbours,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfield import _bridge
-from perfield.analysis.findings import QUESTIONS
+from perfield.analysis.findings import QUESTIONS, Answer
 from perfield.derived.comparing import mean_by_rank
 from perfield.report.conditions import LARGEST
 from perfield.report.contents import Report
@@ -69,12 +69,15 @@ def facts(report: Report) -> dict[str, Any]:
             },
             "notes": report.notes,
             "numbers": numbers(report),
+            "parts": report.parts,
             "findings": [{**plain(each), "view": view_of(each, report)} for each in report.findings],
             "questions": [
                 {
                     "question": a.question,
                     "asked": not a.missing,
                     "missing": a.missing,
+                    "answer": _answer(a),
+                    "would_have_found": a.sight.words if a.sight else "",
                     "findings": len(a.findings),
                 }
                 for a in report.answers
@@ -141,6 +144,7 @@ def _of_run(report: Report) -> dict[str, float]:
     logged = report.path.efficiency
     longest = observed.largest.get("step_time_s", np.zeros(0))
     step_s = float(observed.totals["step_time_s"].sum()) if observed.n_steps else 0.0
+    parts = {part.name: part.time_s for part in report.parts}
     saved = [finding.saved_s for finding in report.findings if finding.saved_s is not None]
 
     def total(name: str) -> float:
@@ -150,6 +154,8 @@ def _of_run(report: Report) -> dict[str, float]:
         "ranks": observed.n_ranks,
         "steps": observed.n_steps,
         "elapsed_s": report.elapsed_s,
+        **{f"{name}_s": parts.get(name, math.nan) for name in ("setup", "teardown")},
+        "outside_steps_share": 1 - report.parts[1].share if report.parts else math.nan,
         "step_time_s": float(np.median(longest)) if len(longest) else math.nan,
         "longest_step_s": float(longest.max()) if len(longest) else math.nan,
         "imbalance": report.imbalance,
@@ -185,6 +191,13 @@ def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
         known = any(kind in kinds for question, kinds in kinds_of.items() if question in asked)
         yield f"finding:'{kind}'.count", float(len(found)) if known else math.nan
         yield f"finding:'{kind}'.saved_s", saved if known else math.nan
+
+
+def _answer(answer: Answer) -> str | None:
+    """ "yes", "no" or "not proven"; None where nobody could look."""
+    if answer.missing:
+        return None
+    return "yes" if answer.findings else "no" if answer.is_no else "not proven"
 
 
 def _lines(value: Any) -> str:

@@ -83,6 +83,8 @@ def cost(finding: Finding, report: Report) -> str:
 
 def chance(finding: Finding) -> str:
     """How likely chance alone gives a finding, as a sentence; "" where nothing random plays a part."""
+    if finding.unproven:
+        return f"Not proven: {finding.unproven}."
     if finding.chance is None:
         return ""
     if finding.chance < 1e-6:
@@ -112,6 +114,17 @@ def not_asked(report: Report) -> list[str]:
     ]
 
 
+def asked(report: Report) -> list[str]:
+    """Answers to questions without findings, as sentences: no and not proven, and what would have been found.
+    Those of which the same would have been share one."""
+    together: dict[tuple[bool, str], list[str]] = {}
+    for answer in report.answers_without_findings if report.observed.n_steps else ():
+        assert answer.sight is not None
+        together.setdefault((answer.is_no, answer.sight.words), []).append(answer.question)
+    order = sorted(together, key=lambda key: not key[0])
+    return [f"{' '.join(together[key])} {'No' if key[0] else 'Not proven'}. {key[1]}" for key in order]
+
+
 def nothing_found(report: Report) -> str:
     """What is said in place of findings."""
     if not report.observed.n_steps:
@@ -119,6 +132,8 @@ def nothing_found(report: Report) -> str:
     if report.observed.n_steps == 1:
         return "perfield found nothing, but most costs show only where several steps can be compared."
     nothing = "Nothing that perfield looks for costs this run time."
+    if not all(answer.is_no for answer in report.answers_without_findings):
+        nothing = "perfield found nothing that costs this run time. Some answers are not proven."
     remarks = (loaded(place).remark(found) for place, found in report.studied.items() if found is not None)
     return " ".join(filter(None, (nothing, *remarks)))
 
@@ -158,6 +173,22 @@ def _where(report: Report) -> Section:
     note = f"{len(rows) - MOST_HOSTS:,} more hosts are not shown" if len(rows) > MOST_HOSTS else ""
     said = tuple(filter(None, words))
     return Section("where", "What ran where", said, tables=(Table(headings, rows[:MOST_HOSTS], note),))
+
+
+def _parts(report: Report) -> Section | None:
+    if not report.parts:
+        return None
+    rows = tuple(
+        (part.name, in_seconds(part.time_s), in_percent(part.share), part.who_waits or UNKNOWN)
+        for part in report.parts
+        if part.time_s > 0
+    )
+    note = (
+        "setup: from the start of measuring to the first step; teardown: behind the last step; times: means "
+        "of the ranks; who waits: ranks that wait for half of it or more"
+    )
+    table = Table(("part", ">time", ">of the run", "who waits"), rows, note)
+    return Section("parts", "Setup, steps and teardown", tables=(table,))
 
 
 def _efficiency(report: Report) -> Section:
@@ -369,12 +400,12 @@ def _how(report: Report) -> Section:
         "The whole run was one step, with its setup and teardown."
         if report.is_whole
         else f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
-        "Setup before the first step and teardown after the last are in no number.",
+        "Setup before the first step and teardown after the last are in the table of both alone.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
     table = Table(("line", "text"), lines, folded="The summary of the run, as `perfield info` prints them")
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
 
 
-FIRST: tuple[Callable[[Report], Section | None], ...] = (_where, _efficiency, _regions, _heat_maps)
+FIRST: tuple[Callable[[Report], Section | None], ...] = (_parts, _where, _efficiency, _regions, _heat_maps)
 THEN: tuple[Callable[[Report], Section | None], ...] = (_slowest, _messages, _files, _placement)

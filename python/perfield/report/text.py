@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from perfield.report.contents import Report
 from perfield.report.page import title, when
-from perfield.report.sections import Section, chance, cost, not_asked, nothing_found, sections
+from perfield.report.sections import Section, asked, chance, cost, not_asked, nothing_found, sections
 from perfield.report.view import command, view_of
 from perfield.text import printable
 
@@ -43,9 +43,9 @@ def as_text(report: Report) -> str:
     lines += ["", "Findings", "--------", findings_as_text(report)]
     if any(view_of(finding, report) for finding in report.findings):
         lines += [f"See them in the browser: {command(report)}"]
-    if report.questions_without_findings and report.observed.n_steps:
-        nothing = " ".join(report.questions_without_findings)
-        lines += ["", *_wrapped("", f"perfield asked this, too, and the answer is no: {nothing}")]
+    lines += [""] if asked(report) else []
+    for words in asked(report):
+        lines += _wrapped("", words)
     for words in not_asked(report):
         lines += _wrapped("", words)
     for section in sections(report):

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from observed_runs import observed_run, plain_placement
 
-from perfield.analysis.findings import io_by_one_rank_per_node, io_through_few_ranks, output_steps
+from perfield.analysis.findings import (
+    calls_on_files,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    output_steps,
+)
 from perfield.analysis.findings.finding import Finding
 
 EVERY_20TH = (np.arange(60) % 20 == 19)[:, None]
@@ -189,3 +194,34 @@ def test_writers_on_an_only_node_are_not_one_per_node():
     observed = run_of_writers([0], placement=plain_placement(8, per_node=8))
     assert list(io_by_one_rank_per_node.find(observed)) == []
     assert len(list(io_through_few_ranks.find(observed))) == 1
+
+
+def logging(log_s, n_steps=60, **more):
+    """Rank 0 writes 50 lines of 40 bytes in each step; all write 0.5 MB every 20 steps."""
+    first = np.arange(8) == 0
+    compute = 0.1 * (1 + 0.02 * np.random.default_rng(1).standard_normal((n_steps, 8)))
+    step = np.broadcast_to(compute.max(axis=1, keepdims=True) + log_s + 0.001, (n_steps, 8))
+    fields = {
+        "compute_time_s": compute,
+        "step_time_s": step,
+        "waiting_time_s": step - compute - log_s * first - 0.001,
+        "io_time_s": log_s * first + 1e-4 * EVERY_20TH[:n_steps],
+        "io_write_bytes": 2000 * first + 5e5 * EVERY_20TH[:n_steps],
+        "io_write_count": 50 * first + 1 * EVERY_20TH[:n_steps],
+    }
+    return observed_run(n_steps=n_steps, **{**fields, **more})
+
+
+def test_log_of_one_rank_is_found_by_its_time_where_all_write_as_many_bytes():
+    finding = only(calls_on_files, logging(0.4))
+    assert finding.kind == "file calls of few ranks" and finding.ranks.tolist() == [0]
+    assert (
+        "Rank 0 spends 24 s in calls on files, 79 % of its time: 3,000 calls move 1.62 MB." in finding.words
+    )
+    assert finding.saved_s == pytest.approx(60 * 0.4 * 7 / 8, rel=0.01)
+    assert not list(io_through_few_ranks.find(logging(0.4)))
+
+
+@pytest.mark.parametrize("run", [logging(1e-5), run_of_writers([0]), run_of_writers(range(8))])
+def test_short_logs_and_ranks_that_write_for_all_are_no_costly_calls(run):
+    assert not list(calls_on_files.find(run))

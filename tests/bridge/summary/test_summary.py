@@ -21,7 +21,7 @@ from perfield import _bridge
 def lines_of(path, **options) -> dict[str, str]:
     """Lines of the summary by their label."""
     lines = _bridge.summary_lines(str(path), **options)
-    assert len(lines) <= 14
+    assert len(lines) <= 15
     assert all(len(line) <= 150 and "\n" not in line for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
@@ -38,6 +38,7 @@ def test_lines_match_the_run(run):
         "imbalance",
         "slowest",
         "steps",
+        "run",
         "efficiency",
         "where",
         "waiting",
@@ -128,7 +129,7 @@ def test_output_that_costs_much_is_reported_first(tmp_path, steps, longer_ms, re
 def test_output_that_costs_little_comes_after_the_steps(tmp_path):
     lines = list(lines_of(twin.write_run(tmp_path / "run", steps=12, change_step=writes_in({3, 7}, 3))))
     assert lines[0] == "imbalance"
-    assert lines.index("output") == lines.index("steps") + 1
+    assert lines.index("output") == lines.index("run") + 1 == lines.index("steps") + 2
 
 
 @pytest.mark.parametrize(

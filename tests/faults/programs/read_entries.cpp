@@ -68,7 +68,7 @@ int main(int n, char** words) {
         if (file->d_name[0] != '.') read_stream(run + room + file->d_name, run + room + ".index");
       if (folder) closedir(folder);
     }
-    for (const std::string& line : summary_lines(run, kClosingBytes)) seen += line.size();
+    for (const std::string& line : summary_of(run, kClosingBytes).lines) seen += line.size();
   }
   std::printf("%llu %llu\n", static_cast<unsigned long long>(entries),
               static_cast<unsigned long long>(seen & 0xff));

@@ -4,6 +4,7 @@
 Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
 fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
 find(), which yields findings. It may have lacks(), which says what else it would have needed to say no;
+sees(), a Sight of what it would have found, which is how far its no goes (`sight.of_cost` if it has none);
 EXPLAINS, by kind of its findings, the kinds that are their consequences where they name no other ranks; and
 EXPLAINS_ALL, those that are consequences whatever they name. To add one, write a module and add it to
 QUESTIONS; studies give theirs by themselves.
@@ -20,6 +21,7 @@ import numpy as np
 
 from perfield.analysis.findings import (
     bursts,
+    calls_on_files,
     empty_messages,
     far_devices,
     far_partners,
@@ -43,8 +45,10 @@ from perfield.analysis.findings import (
     tiny_messages,
     wait_causes,
     waited_for,
+    without_work,
 )
 from perfield.analysis.findings.finding import LATE, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_cost
 from perfield.analysis.observed import Observed
 from perfield.studies import given, loaded
 
@@ -54,6 +58,7 @@ __all__ = [
     "Answer",
     "Finding",
     "Picture",
+    "Sight",
     "answers",
     "needs",
     "placement_findings",
@@ -73,6 +78,7 @@ OF_PLACEMENT: tuple[ModuleType, ...] = (
 )
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
+    without_work,
     slow_nodes,
     imbalance_place,
     wait_causes,
@@ -85,6 +91,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     tiny_messages,
     io_by_one_rank_per_node,
     io_through_few_ranks,
+    calls_on_files,
     output_steps,
     *OF_PLACEMENT,
     steps_get_slower,
@@ -93,16 +100,26 @@ QUESTIONS: tuple[ModuleType, ...] = (
     noise,
 )
 # A late rank comes behind files that explain it.
-WRITERS = ("I/O through few ranks", "I/O by one rank per node")
+WRITERS = ("I/O through few ranks", "I/O by one rank per node", "file calls of few ranks")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one question. missing : fields that the run lacks, so nobody looked; else empty."""
+    """The answer to one question.
+
+    missing : fields that the run lacks, so nobody looked; else empty. sight : what would have been found,
+    where nothing was; else None.
+    """
 
     question: str
     findings: tuple[Finding, ...]
     missing: tuple[str, ...] = ()
+    sight: Sight | None = None
+
+    @property
+    def is_no(self) -> bool:
+        """Whether the answer is no: nothing was found, and what occurs would have been."""
+        return self.sight is not None and self.sight.is_enough
 
 
 def needs(questions: Iterable[ModuleType] = QUESTIONS) -> list[str]:
@@ -119,7 +136,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
         found_here = () if missing else tuple(module.find(observed))
         if not missing and not found_here and hasattr(module, "lacks"):
             missing = module.lacks(observed)
-        found.append(Answer(module.QUESTION, found_here, missing))
+        sight = None if missing or found_here else getattr(module, "sees", of_cost)(observed)
+        found.append(Answer(module.QUESTION, found_here, missing, sight))
     return found
 
 

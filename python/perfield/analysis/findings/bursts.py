@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_steps
 from perfield.analysis.findings.step_costs import extra, extra_of, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
@@ -52,6 +53,14 @@ def find(observed: Observed) -> Iterator[Finding]:
         steps=observed.index[chosen],
         chance=cost.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much longer steps with many messages would have to be."""
+    sent = observed.totals["sent_count"] - observed.empty
+    median = float(np.median(sent)) if len(sent) else 0.0
+    what = f"sends {FAR_MORE:g} times as many messages as the median step"
+    return of_steps(observed, sent > max(FAR_MORE * median, median + len(observed.ranks)), what)
 
 
 def messages_in_bursts(observed: Observed) -> float:

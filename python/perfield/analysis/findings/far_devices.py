@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import hosts_of, rank_ranges
+from perfield.analysis.findings.sight import Sight, of_places
 from perfield.analysis.observed import Observed
 from perfield.text import start
 
@@ -46,3 +47,10 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
         ranks=ranks,
         hosts=hosts_of(placement, ranks),
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """Places are known exactly, where they and the devices in use are known."""
+    if observed.devices is None:
+        return Sight("The run does not say which devices its ranks used.", False)
+    return of_places(observed)

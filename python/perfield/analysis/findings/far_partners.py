@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_places
 from perfield.analysis.observed import Observed
 from perfield.text import in_bytes, in_percent, in_seconds
 from perfield.topology import Placement
@@ -72,6 +73,11 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
         ranks=ranks,
         pairs=np.stack([pairs["rank"], pairs["peer"]], axis=1)[heaviest][once],
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """Places are known exactly, where they are known."""
+    return of_places(observed)
 
 
 def _both_ways(messages: np.ndarray, placement: Placement) -> dict[str, np.ndarray]:

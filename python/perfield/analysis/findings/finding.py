@@ -14,6 +14,7 @@ CONSEQUENCES = frozenset(
 )
 # What slow phases, and PUs that others take now and then, look like in all steps together.
 OF_SLOW_STEPS = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})
+ONE_STEP = "one number per rank allows no test against chance"
 WORTH_REPORTING = 0.01  # of the run's time; what costs less is not reported
 _NO_RANKS = np.zeros(0, np.int64)
 
@@ -43,7 +44,8 @@ class Finding:
     picture : that shows it.
     ranks : int64, of the world, those it is about; empty if it is about all. steps : int64, indexes of the
     steps that it is about; empty for all. regions, hosts : names. pairs : int64 (n, 2), sender and receiver.
-    chance : the probability that chance alone gives as much; None where nothing random plays a part.
+    chance : the probability that chance alone gives as much; None where nothing random plays a part, or
+    nothing can be tested. unproven : why not, as "a single step allows no test"; "" where it is proven.
     """
 
     kind: str
@@ -57,3 +59,4 @@ class Finding:
     hosts: tuple[str, ...] = ()
     pairs: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     chance: float | None = None
+    unproven: str = ""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight
+from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.idle_waves import idle_waves
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.steps import output_steps
@@ -102,6 +104,13 @@ def find(observed: Observed) -> Iterator[Finding]:
         regions=(name,) if name else (),
         chance=wave.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """Single delays are reported where they are long, for the steps and for the run."""
+    periods_s = MUCH * float(np.median(lengths_s(observed)))
+    least = max(min(periods_s, MUCH_S + periods_s / MUCH), WORTH_REPORTING * observed.elapsed_s)
+    return Sight(f"A delay of {in_seconds(least)} that travels to two ranks or more would have been found.")
 
 
 def described(observed: Observed, wave: IdleWave) -> str:

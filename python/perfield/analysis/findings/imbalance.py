@@ -8,12 +8,14 @@ Where they explain the imbalance, this is silent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfield.analysis.chance import Differences
 from perfield.analysis.explanation import explanation
-from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.finding import ONE_STEP, WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_ranks
 from perfield.analysis.imbalance import (
     FIELDS,
     OF_REGIONS,
@@ -24,7 +26,7 @@ from perfield.analysis.imbalance import (
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import is_of_slow_nodes, place_of_slowest
-from perfield.text import in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
+from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (
@@ -34,7 +36,7 @@ KINDS = (
     "imbalance that moves",
     "rank that all wait for",
 )
-NEEDS = ("compute_time_s", "steps")
+NEEDS = ("compute_time_s",)
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
 
@@ -118,6 +120,11 @@ def find(observed: Observed) -> Iterator[Finding]:
         yield fixed(observed, imbalance, regions, why(observed, imbalance))
 
 
+def sees(observed: Observed) -> Sight:
+    """How much longer a rank would have to compute to be found."""
+    return of_ranks(observed, observed.of("compute_time_s"), "computes")
+
+
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
@@ -147,6 +154,7 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
         kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
+        f"{_in_most_steps(observed, imbalance)}"
         f"{_apart_from_waits(observed)}"
         f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
         f"{_functions(observed, imbalance)}{counted}",
@@ -156,7 +164,7 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
-        chance=imbalance.found.chance,
+        **proof(imbalance.found),
     )
 
 
@@ -189,6 +197,13 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
     return Why("imbalance", counts, BY_COST)
 
 
+def proof(found: Differences) -> dict[str, Any]:
+    """What a finding says on the test of the ranks that it names."""
+    if found.pattern == "untested":
+        return {"unproven": ONE_STEP}
+    return {"chance": found.chance}
+
+
 def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
     """How many calls on files one of the slowest ranks makes, if it makes nearly all of them, and many."""
     calls = sum(np.nansum(observed.of(name), axis=0, dtype=float) for name in CALLS_ON_FILES)
@@ -207,6 +222,18 @@ def _explained(imbalance: Imbalance) -> str:
 def _apart_from_waits(observed: Observed) -> str:
     """Says that what ranks waited for a PU is no part of the compute time, where they did."""
     return ", apart from waiting for a PU" if observed.has_delays else ""
+
+
+def _in_most_steps(observed: Observed, imbalance: Imbalance) -> str:
+    """Says that it is so in most steps, where few steps in which other ranks are slowest add more."""
+    if not imbalance.found.in_most_steps:
+        return ""
+    n_steps = len(imbalance.compute)
+    one = len(imbalance.columns) == 1
+    return (
+        f" in most steps ({'it is' if one else 'they are'} slowest in {imbalance.found.n_most:,} of "
+        f"{counted(n_steps, 'step')}; a few steps of other ranks are far longer)"
+    )
 
 
 def _inside(imbalance: Imbalance) -> str:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import comb
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import CALLS_ON_FILES, Why, fixed, why
+from perfield.analysis.findings.sight import Sight, of_ranks
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_report
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
@@ -22,7 +24,7 @@ from perfield.text import start
 
 QUESTION = "Does imbalance follow the mesh, or the place in the machine?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh")
-NEEDS = ("compute_time_s", "steps")
+NEEDS = ("compute_time_s",)
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
 
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
@@ -64,6 +66,18 @@ def find(observed: Observed) -> Iterator[Finding]:
         yield fixed(observed, imbalance, regions, place)
     elif not explained:
         yield from _likeness(observed, imbalance)
+
+
+def sees(observed: Observed) -> Sight:
+    """Of an imbalance that is not found nobody knows where it would be. Of n ranks, the slowest s share a
+    place by chance in one of n-over-s cases at least (hypergeometric distribution)."""
+    uneven = imbalance_to_report(observed, WORTH_REPORTING)
+    if uneven is None:
+        return of_ranks(observed, observed.of("compute_time_s"), "computes")
+    n_slowest, n_ranks = max(len(uneven[0].columns), 1), len(observed.ranks)
+    if comb(n_ranks, n_slowest) * CHANCE < 1:
+        return Sight(f"Any {n_slowest} of {n_ranks} ranks may have a place in common by chance.", False)
+    return Sight("A place that four fifths of the slowest ranks have in common would have been found.")
 
 
 def _explained(observed: Observed, imbalance: Imbalance, group: Group) -> Finding:

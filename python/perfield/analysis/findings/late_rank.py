@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.chance import differences
+from perfield.analysis.chance import Differences, differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings.finding import WORTH_REPORTING
 from perfield.analysis.findings.message_costs import of_each_rank
-from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_report
+from perfield.analysis.findings.sight import Sight, of_ranks
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_report, rank_without_work_alone
 from perfield.analysis.observed import Observed, once
 from perfield.text import in_percent, in_seconds
 
 NEEDS = ("waited_for_time_s", "waiting_time_s")
 LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
+STANDS_OUT = 1.5  # times an even share of all waiting
 MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
 MOST = 0.5  # of the messages that it sends and receives: if more are needless, they make it late; or of its
 # lateness: if it waits for a PU that long, who takes the PU is the problem
@@ -24,7 +26,7 @@ MOST = 0.5  # of the messages that it sends and receives: if more are needless, 
 
 @dataclass(frozen=True)
 class LateRank:
-    """A rank that others wait for. each_s : s that one of them waits, on average. chance : of a false name.
+    """A rank that others wait for. each_s : s that one of them waits, on average. found : the test of it.
 
     words : who waits how long for it, as the begin of a sentence: "7 ranks wait 6.3 s in all for rank 2".
     share : of all waiting, in words.
@@ -34,7 +36,7 @@ class LateRank:
     each_s: float
     words: str
     share: str
-    chance: float
+    found: Differences
 
 
 @once
@@ -55,7 +57,11 @@ def late_rank(observed: Observed) -> LateRank | None:
     if imbalance is not None and column in imbalance[0].found.most:
         return None
     rank = int(observed.ranks[column])
-    waits = named[named["peer"] == rank]["time_s"]
+    own = named[named["peer"] == rank]
+    idle = rank_without_work_alone(observed)  # a master waits for workers as they wait for it
+    if idle is not None and own["rank"][own["time_s"].argmax()] == observed.ranks[idle]:
+        return None
+    waits = own["time_s"]
     each_s = float(waits.sum() / max(1, len(waits)))
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
     if is_late_for_a_pu(observed, column, each_s):
@@ -68,7 +74,19 @@ def late_rank(observed: Observed) -> LateRank | None:
     in_all = "" if len(waits) == 1 else " in all"
     words = f"{wait} {in_seconds(waits.sum())}{in_all} for rank {rank}"
     share = in_percent(waits.sum() / all_waiting)
-    return LateRank(rank, each_s, words, share, differences(waited).chance)
+    return LateRank(rank, each_s, words, share, differences(waited))
+
+
+def sight(observed: Observed, waited: np.ndarray) -> Sight:
+    """How much longer others would have to wait for one rank. A rank that is named has 1.5 times an even
+    share of all waiting (`kStandsOut` in bridge/summary/explanation.cpp).
+
+    waited : how long others waited for each rank, (n, n_columns), s.
+    """
+    n_ranks = len(observed.ranks)
+    share = min(STANDS_OUT / max(n_ranks, 2), 0.99)
+    least = share * (n_ranks - 1) / (1 - share) - 1
+    return of_ranks(observed, np.nan_to_num(waited), "is waited for", least)
 
 
 def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:

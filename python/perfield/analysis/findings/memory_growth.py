@@ -9,8 +9,9 @@ import numpy as np
 
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import rank_ranges
+from perfield.analysis.findings.sight import Sight
 from perfield.analysis.observed import Observed
-from perfield.text import in_bytes
+from perfield.text import counted, in_bytes, in_percent
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)
@@ -61,4 +62,16 @@ def find(observed: Observed) -> Iterator[Finding]:
         picture=Picture("heat_map", "resident_bytes"),
         ranks=observed.ranks[growing],
         chance=float(chance[growing].max()),
+    )
+
+
+def sees(observed: Observed) -> Sight:
+    """Whether a sign test over so many parts can reach the level at all: if all of them rise."""
+    n_rows = len(observed.of("resident_bytes"))
+    n_parts = min(MOST_PARTS, n_rows - int(SETTLED * n_rows))
+    if n_parts < 4 or 0.5 ** (n_parts - 1) * len(observed.ranks) > CHANCE:
+        return Sight(f"The test needs more than {counted(n_rows, 'step')} for so many ranks.", False)
+    return Sight(
+        f"Memory that grows from part to part of the run, by {in_percent(LEAST)} and "
+        f"{in_bytes(LEAST_BYTES)} in all, would have been found."
     )

@@ -17,6 +17,7 @@ from perfield.analysis.findings.placed import (
     shorter_s,
     times,
 )
+from perfield.analysis.findings.sight import Sight, of_places
 from perfield.analysis.observed import Observed
 from perfield.text import in_percent, in_seconds, start
 
@@ -46,6 +47,11 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
     yield from _moved(observed, worth)
     if worth <= 0:
         yield from _moved_threads(observed)
+
+
+def sees(observed: Observed) -> Sight:
+    """Places are known exactly, where they are known."""
+    return of_places(observed)
 
 
 def _moved(observed: Observed, worth: float) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from perfield.analysis.chance import differences
 from perfield.analysis.findings import idle_wave
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import crowded
+from perfield.analysis.findings.sight import Sight
 from perfield.analysis.observed import Observed
 from perfield.text import in_percent, in_seconds
 
@@ -46,3 +47,10 @@ def find(observed: Observed) -> Iterator[Finding]:
         "system; or synchronise less often, so that slow moments of ranks even out.",
         picture=Picture("heat_map", "compute_time_s"),
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """Noise is reported where it takes a quarter of the time."""
+    if observed.n_steps < FEWEST:
+        return Sight(f"It takes {FEWEST} steps to see that; the run has {observed.n_steps}.", False)
+    return Sight(f"Noise that costs {in_percent(MUCH)} of the time would have been found.")

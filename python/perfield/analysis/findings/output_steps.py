@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings import bursts, io_by_one_rank_per_node, io_through_few_ranks
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_steps
 from perfield.analysis.findings.step_costs import extra, lengths_s, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
@@ -56,3 +57,9 @@ def find(observed: Observed) -> Iterator[Finding]:
         steps=observed.index[chosen],
         chance=cost.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much longer steps that write output would have to be."""
+    chosen = output_steps(observed.written_per_step()[:, None])
+    return of_steps(observed, chosen, "writes ten times as much to files as the median step, and 4 kB")

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, on_each_node
+from perfield.analysis.findings.sight import Sight, of_places
 from perfield.analysis.observed import Observed
 from perfield.topology import ranges
 
@@ -49,3 +50,8 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
         ranks=np.sort(np.concatenate([ranks for _, ranks, _, _ in on_nodes])),
         hosts=tuple(node.label for node, _, _, _ in on_nodes),
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """Places are known exactly, where they are known."""
+    return of_places(observed)

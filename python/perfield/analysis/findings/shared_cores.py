@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.finding import CONSEQUENCES, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import elsewhere, keep_busy, shared_cores, shorter_s, times, used_share
+from perfield.analysis.findings.sight import Sight, of_places
 from perfield.analysis.observed import COMPUTING, Observed
 from perfield.text import in_percent, in_seconds
 from perfield.topology import Placement, ranges, sharing
@@ -59,6 +60,11 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
     apart = np.setdiff1d(crowded.ranks, bound)
     if len(apart) and (worth <= 0 or _wait_for_pus(observed, apart)):
         yield _finding(observed, crowded.ranks, crowded.ranks, crowded.words, False)
+
+
+def sees(observed: Observed) -> Sight:
+    """Places are known exactly, where they are known."""
+    return of_places(observed)
 
 
 def _finding(observed: Observed, ranks: np.ndarray, without: np.ndarray, words: str, free: bool) -> Finding:

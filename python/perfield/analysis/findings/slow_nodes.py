@@ -8,14 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import FOUND, PLAUSIBLE, SURE, Sight
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
 from perfield.analysis.observed import Observed
-from perfield.analysis.places import slow_nodes
-from perfield.text import in_list, start
+from perfield.analysis.places import CHANCE, SLOWER, slow_nodes
+from perfield.text import in_list, in_percent, start
 
 QUESTION = "Is a node slow, or are all nodes below one switch?"
 KINDS = ("slow node", "slow switch")
-NEEDS = ("compute_time_s", "steps")
+NEEDS = ("compute_time_s",)
 LIKES = (*FIELDS, *OF_REGIONS)
 
 
@@ -57,3 +58,25 @@ def find(observed: Observed) -> Iterator[Finding]:
         hosts=hosts,
         chance=slow.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How slow a node would have to be: Student's t of two samples, the ranks of the smallest node and all
+    others, with the level of the test and a power of 95 %, by the scatter of ranks inside nodes."""
+    from scipy.stats import t
+
+    if observed.placement is None:
+        return Sight("The run does not say on which nodes its ranks ran.", False)
+    node = observed.placement.node_id[observed.ranks]
+    nodes, sizes = np.unique(node[node >= 0], return_counts=True)
+    if len(nodes) < 2:
+        return Sight("All ranks ran on one node.")
+    times = np.nansum(observed.of("compute_time_s"), axis=0, dtype=float)
+    free = int(sizes.sum()) - len(nodes)
+    if sizes.min() < 2 or not (times > 0).all():
+        return Sight("A node with one rank allows no test against chance.", False)
+    squares = sum(np.log(times[node == one]).var() * size for one, size in zip(nodes, sizes))
+    error = np.sqrt(squares / free * (1 / sizes.min() + 1 / max(sizes.sum() - sizes.min(), 1)))
+    quantiles = t.isf(CHANCE / (2 * len(nodes)), free) + t.isf(1 - FOUND, free)
+    visible = max(float(np.expm1(quantiles * error)), SLOWER - 1)
+    return Sight(f"A node whose ranks compute {in_percent(visible)} longer {SURE}", visible <= PLAUSIBLE)

@@ -11,10 +11,11 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed
+from perfield.analysis.findings.sight import FOUND, PLAUSIBLE, SURE, Sight
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
-from perfield.analysis.trends import Trend, trend
-from perfield.text import in_ranks, in_seconds
+from perfield.analysis.trends import LEAST_VALUES, Trend, trend
+from perfield.text import in_percent, in_ranks, in_seconds
 
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
@@ -88,6 +89,22 @@ def find(observed: Observed) -> Iterator[Finding]:
         regions=(observed.regions[region],) if region else (),
         chance=found.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much steps would have to grow: the standard error of a fitted line's growth over n steps is
+    sqrt(12 / n) of their scatter (least squares; Theil's and Sen's line is 0.95 as exact: Sen, Journal of the
+    American Statistical Association 63, 1968), times the normal quantiles of the level and of 95 %."""
+    from scipy.stats import norm
+
+    lengths = lengths_s(observed)
+    if len(lengths) < LEAST_VALUES:
+        return Sight(f"A trend needs {LEAST_VALUES} steps; the run has {len(lengths)}.", False)
+    median = float(np.median(lengths))
+    scatter = float(np.median(np.abs(lengths - median))) * 1.483 / median if median > 0 else np.inf
+    visible = (norm.isf(CHANCE) + norm.isf(1 - FOUND)) * np.sqrt(12 / len(lengths) / 0.95) * scatter
+    growth = in_percent(max(visible, LEAST))
+    return Sight(f"Steps that grow by {growth} from the first to the last {SURE}", visible <= PLAUSIBLE)
 
 
 def _counts(found: Trend | None) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from perfield.analysis.chance import Differences, differences
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight, of_ranks
 from perfield.analysis.imbalance import CAUSES, FIELDS, OF_REGIONS, compute_time_in
 from perfield.analysis.observed import Observed
 from perfield.text import in_list, in_number, in_ranks, in_seconds, start
@@ -62,6 +63,20 @@ def find(observed: Observed) -> Iterator[Finding]:
         regions=names,
         chance=first.found.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much longer a rank would have to be in the region whose times scatter most."""
+    stems = [
+        stem
+        for stem, counts in observed.of_regions("<region>_count").items()
+        if np.nansum(counts, dtype=float) >= CALLS * observed.n_steps * len(observed.ranks)
+    ]
+    if not stems:
+        return Sight(f"No region runs {CALLS} times in each step.")
+    tables = [compute_time_in(observed, stem) for stem in stems]
+    worst = max(tables, key=lambda table: differences(table).visible)
+    return of_ranks(observed, worst, "computes in a region")
 
 
 def _picture(observed: Observed, stem: str) -> Picture:

@@ -11,7 +11,9 @@ from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings import empty_messages, late_rank, tiny_messages
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
-from perfield.analysis.imbalance import imbalance_to_report
+from perfield.analysis.findings.imbalance import proof
+from perfield.analysis.findings.sight import Sight
+from perfield.analysis.imbalance import imbalance_to_report, rank_without_work_alone
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.waits.states import KINDS as WAIT_KINDS
 from perfield.analysis.waits.sums import WaitSums
@@ -20,7 +22,7 @@ from perfield.text import counted, in_percent, in_seconds
 
 QUESTION = "Does the waiting of the others begin on a rank that computes no longer than they do?"
 KINDS = ("late rank",)
-NEEDS = ("wait_states", "steps")
+NEEDS = ("wait_states",)
 LIKES = late_rank.LIKES
 
 REMEDIES = {
@@ -59,8 +61,13 @@ def find(observed: Observed) -> Iterator[Finding]:
         picture=Picture("heat_map", "waiting_time_s"),
         ranks=np.array([rank], np.int64),
         pairs=np.array([[rank, int(one)] for one in waiting], np.int64),
-        chance=differences(sums.caused_of).chance,
+        **proof(differences(sums.caused_of)),
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much longer others would have to wait for a rank."""
+    return late_rank.sight(observed, observed.waiting.caused_of)
 
 
 def lacks(observed: Observed) -> tuple[str, ...]:
@@ -80,6 +87,7 @@ def late(observed: Observed) -> int | None:
     if not is_explained(observed):
         return None
     sums = observed.waiting
+    idle = rank_without_work_alone(observed)  # a master waits for workers as they wait for it
     rank = rank_waited_for(np.nan_to_num(sums.caused_of), float(np.nansum(sums.caused_s)), sums.mpi_s)
     if rank is None or not (sums.sure()["cause"] == rank).any():
         return None
@@ -87,6 +95,8 @@ def late(observed: Observed) -> int | None:
     if cost_s < WORTH_REPORTING * observed.elapsed_s:
         return None
     columns = np.flatnonzero(observed.ranks == rank)
+    if idle is not None and longest_wait_for(sums, rank) == observed.ranks[idle]:
+        return None
     if sums.sure()["time_s"][sums.sure()["rank"] == rank].sum() >= cost_s / 2:  # it passes waiting on
         return None
     imbalance = imbalance_to_report(observed, WORTH_REPORTING)
@@ -96,6 +106,12 @@ def late(observed: Observed) -> int | None:
         return None
     files = float(np.nansum(observed.of("io_time_s")[:, columns], dtype=float))
     return None if files >= late_rank.MOSTLY * cost_s else int(rank)
+
+
+def longest_wait_for(sums: WaitSums, rank: int) -> int:
+    """The rank that waits longest for another."""
+    of_rank = sums.sure()[sums.sure()["cause"] == rank]
+    return int(of_rank["rank"][of_rank["time_s"].argmax()])
 
 
 def saved_s(sums: WaitSums, rank: int) -> float:

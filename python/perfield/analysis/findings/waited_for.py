@@ -9,11 +9,13 @@ import numpy as np
 
 from perfield.analysis.findings import empty_messages, late_rank, tiny_messages, wait_causes
 from perfield.analysis.findings.finding import Finding, Picture
+from perfield.analysis.findings.imbalance import proof
+from perfield.analysis.findings.sight import Sight
 from perfield.analysis.observed import Observed
 
 QUESTION = "Do ranks wait for one that computes no longer than they do?"
 KINDS = ("rank that all wait for",)
-NEEDS = (*late_rank.NEEDS, "steps")
+NEEDS = late_rank.NEEDS
 LIKES = late_rank.LIKES
 
 
@@ -36,5 +38,12 @@ def find(observed: Observed) -> Iterator[Finding]:
         "MPI; post its sends earlier, or use a collective call.",
         picture=Picture("heat_map", "waited_for_time_s"),
         ranks=np.array([late.rank], np.int64),
-        chance=late.chance,
+        **proof(late.found),
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """How much longer others would have to wait for a rank."""
+    if wait_causes.is_explained(observed):
+        return wait_causes.sees(observed)
+    return late_rank.sight(observed, observed.of("waited_for_time_s"))

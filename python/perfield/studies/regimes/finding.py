@@ -16,6 +16,7 @@ from perfield.analysis.chance import chance_of_hits
 from perfield.analysis.findings import idle_wave
 from perfield.analysis.findings.finding import CONSEQUENCES, OF_SLOW_STEPS, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import crowded, disturbed, hosts_of
+from perfield.analysis.findings.sight import Sight
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
@@ -103,6 +104,16 @@ def find(observed: Observed) -> Iterator[Finding]:
         steps=observed.index[found.slow],
         hosts=hosts,
         chance=found.chance,
+    )
+
+
+def sees(observed: Observed) -> Sight:
+    """Two levels are reported where they lie apart."""
+    if observed.n_steps < FEWEST:
+        return Sight(f"It takes {FEWEST} steps to see that; the run has {observed.n_steps}.", False)
+    return Sight(
+        f"A level that is {in_percent(SLOWER - 1)} slower, lasts {LASTS:g} steps and more at a time, and "
+        f"takes {in_percent(LEAST_SHARE)} of the steps would have been found."
     )
 
 

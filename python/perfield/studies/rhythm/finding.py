@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
+from perfield.analysis.findings.sight import Sight
 from perfield.analysis.observed import Observed
 from perfield.text import in_number, in_percent, in_seconds
 
@@ -66,6 +67,13 @@ def find(observed: Observed) -> Iterator[Finding]:
         picture=Picture("phase_lag"),
         chance=found.chance,
     )
+
+
+def sees(observed: Observed) -> Sight:
+    """A wavefront needs steps to settle, and ranks to lie on a line."""
+    if observed.n_program_steps < FEWEST_STEPS or len(observed.ranks) < FEWEST_RANKS:
+        return Sight(f"It takes {FEWEST_STEPS} steps of {FEWEST_RANKS} ranks to see one.", False)
+    return Sight(f"A line along which ranks lag {LEAST:g} steps would have been found.")
 
 
 def _settled(observed: Observed) -> _Settled | None:
