@@ -219,7 +219,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   if (!finds_.load(relaxed)) return 0;
   const uint32_t number = s.sites.newest;
   if (number >= size() || n_threads_.load(relaxed) != 1 || tables_->sites[number].is_of_interpreter)
-    return stop_finding() ? kRestartSteps : 0;
+    return stop_finding() ? kRestartSteps : kNothing;
   CallSite& site = tables_->sites[number];
   StepFinder& finder = tables_->finder;
   ++n_of_all_;
@@ -242,7 +242,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       tables_->agreed.refuse();
       found_.store(true, relaxed);
       if (agreed) tables_->pace.restart();
-      return paced(finder.steps()) | (agreed ? kRestartSteps : 0);
+      return paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
     }
     case StepFinder::Answer::restarts_and_closes:
       tables_->pace.restart();
@@ -253,7 +253,8 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
 
 uint64_t CallSites::paced(uint64_t hits) noexcept {
   const StepPace::Answer answer = tables_->pace.met(hits);
-  return (answer & StepPace::kAsks ? kAskRanks : 0) | (answer & StepPace::kCloses ? kCloseStep : 0);
+  return (answer & StepPace::kAsks ? kAskRanks : kNothing) |
+         (answer & StepPace::kCloses ? kCloseStep : kNothing);
 }
 
 bool CallSites::stop_finding() noexcept {
@@ -288,12 +289,12 @@ uint64_t CallSites::found_first() const noexcept {
 uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) noexcept {
   CallSite& site = tables_->sites[number];
   if (n_threads_.load(relaxed) != 1 || site.is_of_interpreter)
-    return stop_finding() ? kRestartSteps : 0;
+    return stop_finding() ? kRestartSteps : kNothing;
   hits_ = &s.sites;
   const AgreedSite::Answer answer =
       tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);
-  return (answer & AgreedSite::kAsks ? kAskRanks : 0) |
-         (answer & AgreedSite::kCloses ? paced(hits) : 0);
+  return (answer & AgreedSite::kAsks ? kAskRanks : kNothing) |
+         (answer & AgreedSite::kCloses ? paced(hits) : kNothing);
 }
 
 bool CallSites::agree(const StepProposal& proposal) noexcept {

@@ -27,6 +27,7 @@ inline constexpr int kMostSiteFrames = 32;
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
 enum AfterCall : uint64_t {
+  kNothing = 0,
   kCloseStep = 1,
   kNoteSites = 2,
   kRestartSteps = 4,

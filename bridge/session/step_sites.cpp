@@ -46,7 +46,7 @@ Hits hits_of(Recorder& r, uint32_t site) {
   return all;
 }
 
-// One level: [beats, even, bursts, last, same, gaps_inside, inside_ns, between_ns,
+// One level: [beats, even, bursts, last_run, same, gaps_inside, inside_ns, between_ns,
 // inside_calls, between_calls], as docs/stream.md says.
 std::string level_json(Recorder& r, const Rhythm& level) {
   const uint64_t gaps = level.beats.get() - 1 - level.since_beat.get();
@@ -57,7 +57,7 @@ std::string level_json(Recorder& r, const Rhythm& level) {
       level.beats.get(),
       level.even.get(),
       bursts,
-      level.last.get(),
+      level.last_run.get(),
       level.same.get(),
       inside,
       r.clock.span_ns(level.inside.get()),
