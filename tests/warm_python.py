@@ -166,24 +166,27 @@ def _become(request: dict, out: int, err: int) -> str:
 
 
 def run(code: str) -> None:
-    """Runs the code of a main module and ends as Python does, but for the modules: to free them takes longer
-    than most commands."""
-    status = 0
+    """Runs the code of a main module; Python's end, which follows, is cut short by `end`."""
+    global status
     try:
         exec(code, {"__name__": "__main__"})
-    except SystemExit as end:
-        if not isinstance(end.code, (int, type(None))):
+        status = 0
+    except SystemExit as stop:
+        if not isinstance(stop.code, (int, type(None))):
             raise
-        status = end.code or 0
-    threading._shutdown()
-    atexit._run_exitfuncs()
+        status = (stop.code or 0) & 255
+
+
+def end() -> None:
+    """Ends this process before Python frees its modules, which takes longer than most commands."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status & 255)
+    os._exit(status)
 
 
 if __name__ == "__main__":
-    __name__ = "warm_python"  # Python shows deprecations in __main__
+    status = 1  # if an exception ends it
+    atexit.register(end)  # first, so that it is called last
     sys.path.pop(0)
     exec(sys.argv[1])
     its_control = socket.socket(fileno=os.dup(0))
