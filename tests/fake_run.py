@@ -152,6 +152,10 @@ class FakeRun:
     def __len__(self) -> int:
         return len(self._frames)
 
+    def mesh_versions(self, position: int) -> np.ndarray:
+        """As `Frame.mesh_version`."""
+        return self._frames[position].mesh_version
+
     def frame(self, index: int) -> FakeFrame:
         """The frame of that index."""
         return self._frames[index]

@@ -130,8 +130,8 @@ std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   return alike;
 }
 
-// The ranks that have most in most steps and cannot be told apart; none if that may be chance. Sets
-// tested's chance and is_significant.
+// The ranks that have most in most steps and cannot be distinguished; none if that may be chance.
+// Sets tested's chance and is_significant.
 std::vector<size_t> ranks_with_most_in(const MostSteps& steps, size_t n_ranks,
                                        Differences* tested) {
   const double limit = kOfMost * kChance / double(n_ranks);

@@ -174,6 +174,10 @@ class GatheredRun:
         """(len(self),) int64, how many steps the frame adds up."""
         return np.array([frame.span for frame in self.frames()], dtype=np.int64)
 
+    def mesh_versions(self, position: int) -> np.ndarray:
+        """(n_ranks,) int64, the version of each rank's mesh in the newest step, 0 for none."""
+        return self.frame(position).mesh_version
+
     def frame(self, number: int = 0) -> Frame:
         """The newest step; values of ranks whose pieces are not here are NaN."""
         if self._frame is None or number not in (0, -1):

@@ -152,16 +152,14 @@ def _without(run: AnyRun, with_box: np.ndarray, why: str) -> list[str]:
 def _messages(run: AnyRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Source, target and bytes of all messages between two ranks of the run, added up by pair."""
     chosen = range(0, len(run), -(-len(run) // MOST_FRAMES) or 1)
-    sums: dict[int, float] = {}
+    pairs, sums = np.zeros(0, np.int64), np.zeros(0)
     for number in chosen:
         messages = run.frame(number).messages
         source, target = (messages[end].astype(np.int64) for end in ("source", "target"))
         between = (source >= 0) & (target >= 0) & (source != target)
         between &= (source < run.n_ranks) & (target < run.n_ranks)
-        keys, place = np.unique(source[between] * run.n_ranks + target[between], return_inverse=True)
-        of_pair = np.bincount(place.ravel(), messages["bytes"][between].astype(float), len(keys))
-        for key, amount in zip(keys.tolist(), of_pair.tolist()):
-            sums[key] = sums.get(key, 0.0) + amount
-    keys = np.array(sorted(sums), dtype=np.int64)
-    amounts = np.array([sums[key] for key in keys.tolist()])
-    return keys // run.n_ranks, keys % run.n_ranks, amounts
+        here = source[between] * run.n_ranks + target[between]
+        pairs, place = np.unique(np.concatenate([pairs, here]), return_inverse=True)
+        amounts = np.concatenate([sums, messages["bytes"][between].astype(float)])
+        sums = np.bincount(place.ravel(), amounts, len(pairs))
+    return pairs // run.n_ranks, pairs % run.n_ranks, sums

@@ -142,7 +142,7 @@ def choose_pieces(
         raise MeshMissingError(
             f"--rank-array {rank_array} is an array of a mesh file; name the file with --mesh PATH."
         )
-    if any((frame.mesh_version > 0).any() for frame in _first_and_last(run)):
+    if len(run) and any((run.mesh_versions(at) > 0).any() for at in {0, len(run) - 1}):
         return StoredPieces(run)
     case = (started_in(run) / openfoam_case(run)).resolve()
     if is_openfoam_case(case):
@@ -190,7 +190,3 @@ def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> P
         pieces.check()
         return pieces
     return RankArrayPieces(path, n_ranks, rank_array)
-
-
-def _first_and_last(run: AnyRun) -> list[Frame]:
-    return [run.frame(index) for index in sorted({0, len(run) - 1})] if len(run) else []

@@ -62,6 +62,10 @@ class AnyRun(Protocol):
     def frames(self) -> Iterator[Frame]:
         """All frames in turn; one at a time is in memory."""
 
+    def mesh_versions(self, position: int) -> np.ndarray:
+        """(n_ranks,) int64, the version of each rank's mesh in a frame, 0 for none; as `Frame.mesh_version`,
+        without reading what ranks measured."""
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
 

@@ -152,9 +152,9 @@ def test_report_says_no_and_not_proven_apart(tmp_path):
     assert all(" No. " in one or " Not proven. " in one for one in words)
     assert sorted(words, key=lambda one: " Not proven. " in one) == words
     assert f"{noise.QUESTION} Not proven. It takes 20 steps to see that; the run has 5." in text
-    told = {each["question"]: each for each in facts(made)["questions"]}
-    assert told[noise.QUESTION]["answer"] == "not proven"
-    assert told[imbalance.QUESTION]["answer"] == "yes" and not told[imbalance.QUESTION]["would_have_found"]
+    found = {each["question"]: each for each in facts(made)["questions"]}
+    assert found[noise.QUESTION]["answer"] == "not proven"
+    assert found[imbalance.QUESTION]["answer"] == "yes" and not found[imbalance.QUESTION]["would_have_found"]
 
 
 def test_nothing_costs_time_only_where_all_is_proven(tmp_path):

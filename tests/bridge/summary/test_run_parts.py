@@ -73,9 +73,9 @@ def test_report_has_the_numbers_of_the_summary(tmp_path):
     path = twin.write_run(tmp_path / "run", outside=lasting(3000, 2000, waits=(1, 2, 3)))
     made = report(perfield.open(path))
     assert [part.name for part in made.parts] == ["setup", "steps", "teardown"]
-    told = numbers(made)
-    assert (told["setup_s"], told["teardown_s"]) == (3.0, 2.0)
-    assert told["outside_steps_share"] == pytest.approx(5 / 5.02101)
+    found = numbers(made)
+    assert (found["setup_s"], found["teardown_s"]) == (3.0, 2.0)
+    assert found["outside_steps_share"] == pytest.approx(5 / 5.02101)
     text = as_text(made)
     assert (
         "Findings are about the steps, which take 0.42 % of the run. Setup takes 3 s (60 %), and ranks"

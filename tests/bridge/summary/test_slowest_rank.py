@@ -57,7 +57,7 @@ def test_noise_names_nobody(kind, n_steps, n_ranks):
 
 @pytest.mark.parametrize("last", [0.5, 0.8, 0.95])
 def test_noise_that_lasts_names_nobody(last):
-    """Noise that lasts as long as the run cannot be told from a slow rank, so some more names are false."""
+    """Noise that lasts as long as the run looks like a slow rank, so some more names are false."""
     assert n_named(slow_noise(RUNS, 200, 4, last)) <= (MOST_FALSE if last < 0.9 else 10)
 
 
