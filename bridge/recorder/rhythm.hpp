@@ -33,9 +33,9 @@ struct Rhythm {
                             // machine only makes times longer
   SmallCounter even;        // gaps with between half and twice the calls of the one before
   SmallCounter last_call, gap, shortest;
-  SmallCounter since_beat, since_call;   // where the statistics begin
-  SmallCounter bursts, run, last, same;  // complete ones; beats in this one and in the last; how
-                                         // many were as long as the one before
+  SmallCounter since_beat, since_call;       // where the statistics begin
+  SmallCounter bursts, run, last_run, same;  // complete ones; beats in this one and in the last;
+                                             // how many were as long as the one before
 
   // Counts a beat. Returns whether it begins a burst although an earlier one is complete.
   bool beat(uint64_t now, uint32_t call) noexcept {
@@ -67,8 +67,8 @@ struct Rhythm {
       return false;
     }
     if (bursts.get() == 0 || passed < between.get()) between.set(passed);
-    if (bursts.get() && run.get() == last.get()) same.add(1);
-    last.set(run.get());
+    if (bursts.get() && run.get() == last_run.get()) same.add(1);
+    last_run.set(run.get());
     bursts.add(1);
     run.set(1);
     return true;
@@ -85,7 +85,7 @@ struct Rhythm {
     since.set(ticks);
     since_call.set(call);
     bursts.set(0);
-    last.set(0);
+    last_run.set(0);
     same.set(0);
   }
 };
