@@ -76,7 +76,7 @@ def sees(observed: Observed) -> Sight:
         return of_ranks(observed, observed.of("compute_time_s"), "computes")
     n_slowest, n_ranks = max(len(uneven[0].columns), 1), len(observed.ranks)
     if comb(n_ranks, n_slowest) * CHANCE < 1:
-        return Sight(f"Any {n_slowest} of {n_ranks} ranks may have a place in common by chance.", False)
+        return Sight(f"{n_slowest} of {n_ranks} ranks are too few to tell a place from chance.", False)
     return Sight("A place that four fifths of the slowest ranks have in common would have been found.")
 
 

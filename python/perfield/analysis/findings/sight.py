@@ -16,6 +16,7 @@ from perfield.text import counted, in_percent, in_seconds, start
 
 PLAUSIBLE = 0.5  # a rank, node or step that takes half as long again: a test that misses it shows nothing
 FOUND = 0.95  # of such runs, in which what is called visible is found
+MOST = 10.0  # a larger size says nothing
 SURE = "would have been found in 19 of 20 such runs."
 
 
@@ -26,6 +27,18 @@ class Sight:
 
     words: str
     is_enough: bool = True
+
+
+def of_size(what: str, size: float, plausible: float = PLAUSIBLE) -> Sight:
+    """Of questions whose test finds a size in 95 % of runs.
+
+    what : has it, with {} in place of it, as "rank that computes {} longer than the others". size : relative.
+    plausible : up to which size a test must find, for its no to be one.
+    """
+    if size > MOST:
+        return Sight("What was measured scatters too much for a test.", False)
+    begin = "A" if size <= plausible else "Only a"
+    return Sight(f"{begin} {what.format(in_percent(size))} {SURE}", size <= plausible)
 
 
 def of_cost(observed: Observed) -> Sight:
@@ -55,9 +68,8 @@ def of_ranks(observed: Observed, table: np.ndarray, does: str, least: float = 0.
     if not isfinite(visible):
         return Sight(f"{start(ONE_STEP)}.", False)
     steps = counted(observed.n_program_steps, "step")
-    longer = in_percent(max(visible, least))
-    words = f"A rank that {does} {longer} longer than the others in these {steps} {SURE}"
-    return Sight(words, visible <= max(PLAUSIBLE, least))
+    what = f"rank that {does} {{}} longer than the others in these {steps}"
+    return of_size(what, max(visible, least), max(PLAUSIBLE, least))
 
 
 def of_steps(observed: Observed, chosen: np.ndarray, what: str) -> Sight:
@@ -75,5 +87,6 @@ def of_steps(observed: Observed, chosen: np.ndarray, what: str) -> Sight:
         return Sight(f"{start(counted(n_chosen, 'step'))} like that allows no test against chance.", False)
     visible = float(np.quantile(others, 1 - LONG) / np.median(others) - 1)
     longer = in_percent(max(visible, WORTH_REPORTING))
-    such = start(counted(n_chosen, "such step"))
-    return Sight(f"{such} {longer} longer than the others would have been found.", visible <= PLAUSIBLE)
+    such = counted(n_chosen, "such step")
+    words = f"{such} {longer} longer than the others would have been found."
+    return Sight(words if visible <= PLAUSIBLE else f"Only {words}", visible <= PLAUSIBLE)

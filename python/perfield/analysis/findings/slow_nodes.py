@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
-from perfield.analysis.findings.sight import FOUND, PLAUSIBLE, SURE, Sight
+from perfield.analysis.findings.sight import FOUND, Sight, of_size
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import CHANCE, SLOWER, slow_nodes
-from perfield.text import in_list, in_percent, start
+from perfield.text import in_list, start
 
 QUESTION = "Is a node slow, or are all nodes below one switch?"
 KINDS = ("slow node", "slow switch")
@@ -79,4 +79,4 @@ def sees(observed: Observed) -> Sight:
     error = np.sqrt(squares / free * (1 / sizes.min() + 1 / max(sizes.sum() - sizes.min(), 1)))
     quantiles = t.isf(CHANCE / (2 * len(nodes)), free) + t.isf(1 - FOUND, free)
     visible = max(float(np.expm1(quantiles * error)), SLOWER - 1)
-    return Sight(f"A node whose ranks compute {in_percent(visible)} longer {SURE}", visible <= PLAUSIBLE)
+    return of_size("node whose ranks compute {} longer", visible)

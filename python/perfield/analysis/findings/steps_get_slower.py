@@ -11,11 +11,11 @@ import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed
-from perfield.analysis.findings.sight import FOUND, PLAUSIBLE, SURE, Sight
+from perfield.analysis.findings.sight import FOUND, Sight, of_size
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.trends import LEAST_VALUES, Trend, trend
-from perfield.text import in_percent, in_ranks, in_seconds
+from perfield.text import in_ranks, in_seconds
 
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
@@ -103,8 +103,7 @@ def sees(observed: Observed) -> Sight:
     median = float(np.median(lengths))
     scatter = float(np.median(np.abs(lengths - median))) * 1.483 / median if median > 0 else np.inf
     visible = (norm.isf(CHANCE) + norm.isf(1 - FOUND)) * np.sqrt(12 / len(lengths) / 0.95) * scatter
-    growth = in_percent(max(visible, LEAST))
-    return Sight(f"Steps that grow by {growth} from the first to the last {SURE}", visible <= PLAUSIBLE)
+    return of_size("growth of steps by {} from the first to the last", max(visible, LEAST))
 
 
 def _counts(found: Trend | None) -> bool:
