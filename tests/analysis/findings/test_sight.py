@@ -150,6 +150,12 @@ def test_rank_with_least_work_is_measured():
     assert sight.words == "The rank that computes least has 50 % of the others' median."
 
 
+def test_rank_without_work_beside_others_that_differ_is_not_denied():
+    sight = without_work.sees(observed_run(4, compute_time_s=noisy(60, 4) * [0.01, 1, 1, 2]))
+    assert "Rank 0 computes 1 % of the others' median, but the others differ" in sight.words
+    assert not sight.is_enough
+
+
 def test_report_says_no_and_not_proven_apart(tmp_path):
     made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
     text, words = " ".join(as_text(made).split()), asked(made)

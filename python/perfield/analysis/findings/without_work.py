@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.chance import differences
+from perfield.analysis.explanation import rank_without_work
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.sight import Sight
 from perfield.analysis.imbalance import rank_without_work_alone
@@ -70,7 +71,11 @@ def sees(observed: Observed) -> Sight:
     """A rank without work is so whatever chance does."""
     if len(observed.ranks) < 3:
         return Sight("Of two ranks, one that computes less is an imbalance.")
-    of_rank = np.nansum(observed.of("compute_time_s"), axis=0, dtype=float)
+    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    of_rank = compute.sum(axis=0)
     median = float(np.median(np.delete(of_rank, of_rank.argmin())))
     share = of_rank.min() / median if median > 0 else 1.0
-    return Sight(f"The rank that computes least has {in_percent(share)} of the others' median.")
+    if rank_without_work(compute) is None:
+        return Sight(f"The rank that computes least has {in_percent(share)} of the others' median.")
+    idle = f"Rank {observed.ranks[of_rank.argmin()]} computes {in_percent(share)} of the others' median"
+    return Sight(f"{idle}, but the others differ by more than chance, too: that is an imbalance.", False)
