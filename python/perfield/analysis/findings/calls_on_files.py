@@ -12,7 +12,7 @@ from perfield.analysis.findings import io_by_one_rank_per_node, io_through_few_r
 from perfield.analysis.findings.file_costs import FILE_FIELDS, MORE_FILE_FIELDS, saved_by_spreading_s
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import CALLS_ON_FILES, proof
-from perfield.analysis.findings.sight import Sight, of_ranks
+from perfield.analysis.findings.sight import LEAST_COST, Sight, of_ranks
 from perfield.analysis.observed import Observed
 from perfield.text import in_bytes, in_number, in_percent, in_ranks, in_seconds, start
 
@@ -66,5 +66,5 @@ def sees(observed: Observed) -> Sight:
     reported at all."""
     file_s = np.nan_to_num(observed.of("io_time_s").astype(float))
     if file_s.sum(axis=0).max(initial=0.0) < WORTH_REPORTING * observed.elapsed_s:
-        return Sight(f"No rank spends {in_percent(WORTH_REPORTING)} of the time in files.")
+        return Sight(f"No rank spends {LEAST_COST} in files.")
     return of_ranks(observed, file_s, "is in files")

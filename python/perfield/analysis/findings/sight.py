@@ -16,6 +16,7 @@ from perfield.text import counted, in_percent, in_seconds, start
 
 PLAUSIBLE = 0.5  # a rank, node or step that takes half as long again: a test that misses it shows nothing
 FOUND = 0.95  # of such runs, in which what is called visible is found
+LEAST_COST = f"{in_percent(WORTH_REPORTING)} of the time"
 MOST = 10.0  # a larger size says nothing
 SURE = "would have been found in 19 of 20 such runs."
 
@@ -44,7 +45,7 @@ def of_size(what: str, size: float, plausible: float = PLAUSIBLE) -> Sight:
 def of_cost(observed: Observed) -> Sight:
     """Of questions whose answer is a count or a time that is exact: the least cost that they report."""
     least = in_seconds(WORTH_REPORTING * observed.elapsed_s)
-    return Sight(f"What costs {in_percent(WORTH_REPORTING)} of the time ({least}) would have been found.")
+    return Sight(f"What costs {LEAST_COST} ({least}) would have been found.")
 
 
 def of_places(observed: Observed) -> Sight:
@@ -68,7 +69,7 @@ def of_ranks(observed: Observed, table: np.ndarray, does: str, least: float = 0.
     if not isfinite(visible):
         return Sight(f"{start(ONE_STEP)}.", False)
     steps = counted(observed.n_program_steps, "step")
-    what = f"rank that {does} {{}} longer than the others in these {steps}"
+    what = f"rank that {does} {{}} longer than the others in these {steps} and costs {LEAST_COST}"
     return of_size(what, max(visible, least), max(PLAUSIBLE, least))
 
 
@@ -88,5 +89,5 @@ def of_steps(observed: Observed, chosen: np.ndarray, what: str) -> Sight:
     visible = float(np.quantile(others, 1 - LONG) / np.median(others) - 1)
     longer = in_percent(max(visible, WORTH_REPORTING))
     such = counted(n_chosen, "such step")
-    words = f"{such} {longer} longer than the others would have been found."
+    words = f"{such} {longer} longer than the others that cost {LEAST_COST} would have been found."
     return Sight(words if visible <= PLAUSIBLE else f"Only {words}", visible <= PLAUSIBLE)

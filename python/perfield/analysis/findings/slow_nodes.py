@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
-from perfield.analysis.findings.sight import FOUND, Sight, of_size
+from perfield.analysis.findings.sight import FOUND, LEAST_COST, Sight, of_size
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import CHANCE, SLOWER, slow_nodes
@@ -79,4 +79,4 @@ def sees(observed: Observed) -> Sight:
     error = np.sqrt(squares / free * (1 / sizes.min() + 1 / max(sizes.sum() - sizes.min(), 1)))
     quantiles = t.isf(CHANCE / (2 * len(nodes)), free) + t.isf(1 - FOUND, free)
     visible = max(float(np.expm1(quantiles * error)), SLOWER - 1)
-    return of_size("node whose ranks compute {} longer", visible)
+    return of_size(f"node whose ranks compute {{}} longer, at a cost of {LEAST_COST},", visible)
