@@ -44,7 +44,7 @@ def linked(build_c, perfield_flags):
 def execute_here(tmp_path):
     """execute_here(program, env={}, printed=""): runs a program in a new folder; returns the folder."""
 
-    def run(program, env=None, reported=None):
+    def run(program, env=None, printed=None):
         folder = tmp_path / "here"
         folder.mkdir()
         result = subprocess.run(
@@ -57,8 +57,8 @@ def execute_here(tmp_path):
             timeout=60,
         )
         assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
-        if reported is not None:
-            assert result.stderr.count("perfield: ") == 1 and reported in result.stderr
+        if printed is not None:
+            assert result.stderr.count("perfield: ") == 1 and printed in result.stderr
         return folder
 
     return run
