@@ -43,6 +43,8 @@ class AgreedSite {
   // This rank or another one refuses what was proposed.
   void refuse() noexcept;
   bool has_agreed() const noexcept { return site_ != kNone; }
+  // Rank 0 has looked for long enough.
+  bool gives_up() const noexcept { return proposes_ && !has_agreed() && n_calls_ >= kMostCalls; }
   // Whether the hit that met() asks about closes a step, if nobody has refused.
   bool is_first() const noexcept { return is_first_; }
   void begin() noexcept { closes_ = true; }
@@ -64,7 +66,7 @@ class AgreedSite {
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
   bool proposes_, closes_ = false, is_first_ = false;
 
-  static constexpr uint32_t kFirstLook = 4;
+  static constexpr uint32_t kFirstLook = 4, kMostCalls = 1 << 17;
   static constexpr uint64_t kFewestSteps = 2;  // beyond the first
 };
 

@@ -114,6 +114,10 @@ class CallSites {
     return agrees_.load(std::memory_order_relaxed) && call < 32 && kinds >> call & 1;
   }
   bool is_agreeing() const noexcept { return agrees_.load(std::memory_order_relaxed); }
+  void stop_agreeing() noexcept {
+    agrees_.store(false, std::memory_order_relaxed);
+    tables_->agreed.refuse();
+  }
   // Such a call returned at this site, its hits-th time on this thread. Returns AfterCall.
   uint64_t met_alone(ThreadProfile& s, uint32_t site, uint64_t hits) noexcept;
   AgreedSite& agreed() noexcept { return tables_->agreed; }

@@ -40,7 +40,11 @@ void AgreedSteps::look_for_site(CallSites& sites) {
     leave_note(refusal(), "refused");
     agreed.refuse();
   }
-  if (agreed.has_agreed() && (is_there(refusal()) || is_there(note_ + kEnded))) agreed.refuse();
+  if (agreed.gives_up()) leave_note(note_ + kEnded, "refused");
+  if (is_there(note_ + kEnded))
+    sites.stop_agreeing();
+  else if (agreed.has_agreed() && is_there(refusal()))
+    agreed.refuse();
 }
 
 void AgreedSteps::look_for_pace(CallSites& sites, uint64_t now_ns) {
