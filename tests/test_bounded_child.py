@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,8 @@ def waiting():
 
 def called(function, *arguments, stored=1000, **more):
     """What one of the functions above yields in a child that reads `stored` bytes."""
-    return list(in_child(f"{__name__}:{function.__name__}", list(arguments), [stored], **more))
+    name = f"{Path(__file__).stem}:{function.__name__}"  # tests/ is on the path
+    return list(in_child(name, list(arguments), [stored], **more))
 
 
 def test_values_come_back_without_what_libraries_print(capfd):
@@ -86,7 +88,7 @@ def test_waiting_is_bounded():
 
 
 def test_child_ends_with_whoever_reads_its_values():
-    values = in_child(f"{__name__}:waiting", [], [1])
+    values = in_child(f"{Path(__file__).stem}:waiting", [], [1])
     child = next(values)
     values.close()
     with pytest.raises(ProcessLookupError):

@@ -45,20 +45,20 @@ def test_computing_and_waiting_come_first_then_the_regions_with_most_to_save(run
     surveyed = survey(opened)
     names = telling_arrays(opened.frame(0).values, surveyed)
     pair = [name for name in names if not name.startswith(("compute_time", "waiting_time"))]
-    assert names[0].startswith("compute_time") and pair[0].startswith("dear_")
+    assert names[0].startswith("compute_time") and pair[0].startswith("costly_")
     costs = [
         name
         for name in names
         if name in {f"{stem}_compute_time_s" for stem in ("costly", "c", "d", "e", "b", "a")}
     ]
-    assert costs == ["dear_compute_time_s", "e_compute_time_s", "d_compute_time_s", "c_compute_time_s"]
+    assert costs == ["costly_compute_time_s", "e_compute_time_s", "d_compute_time_s", "c_compute_time_s"]
     assert 15 <= len(names) <= 26
 
 
 def test_pictures_carry_the_telling_arrays_and_the_own_fields(run, capsys):
     assert commands.main(["render", str(run)]) == 0
     names = arrays_of(run)
-    assert {"temperature", "compute_time_s", "waiting_time_s", "dear_compute_time_s", "rank"} <= set(names)
+    assert {"temperature", "compute_time_s", "waiting_time_s", "costly_compute_time_s", "rank"} <= set(names)
     assert "a_compute_time_s" not in names and "minor_faults" not in names
     layers = json.loads((run / "pictures/pictures.json").read_text())["layers"]
     assert "minor_faults" not in layers["topology/measurements"]["arrays"]
