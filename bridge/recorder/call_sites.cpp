@@ -111,16 +111,16 @@ CallSites::~CallSites() {
   if (tables_) munmap(static_cast<void*>(tables_), sizeof *tables_);
 }
 
-void CallSites::start(const StepCall& step, bool finds, bool proposes) noexcept {
+void CallSites::start(const StepCall& step, const StepSearch& search) noexcept {
   void* const memory = map_pages(sizeof(Tables));
   if (!memory) return;
   tables_ = static_cast<Tables*>(memory);
   new (&tables_->finder) StepFinder;
-  new (&tables_->agreed) AgreedSite(proposes);
+  new (&tables_->agreed) AgreedSite(search.proposes);
   new (&tables_->pace) StepPace;
   step_ = step;
-  finds_.store(finds, relaxed);
-  agrees_.store(finds, relaxed);
+  finds_.store(search.finds, relaxed);
+  agrees_.store(search.agrees, relaxed);
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
 }
 

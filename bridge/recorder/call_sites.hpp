@@ -50,6 +50,12 @@ struct CallSite {
   bool is_of_interpreter;  // whose frames do not distinguish lines of a script
 };
 
+// How to find where steps end: by collective operations; where these do not show it, by notes among
+// the ranks; whether this one proposes.
+struct StepSearch {
+  bool finds = false, agrees = false, proposes = false;
+};
+
 class SiteHits;
 class ThreadProfile;
 
@@ -62,9 +68,8 @@ class CallSites {
   ~CallSites();
 
   // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
-  // names close steps. finds: where steps end is found while the program runs. proposes: by this
-  // rank for all, where collective operations do not show it.
-  void start(const StepCall& step, bool finds, bool proposes) noexcept;
+  // names close steps, or of one that is found while the program runs.
+  void start(const StepCall& step, const StepSearch& search) noexcept;
   // Stops following, for good.
   void stop() noexcept {
     if (following())

@@ -8,14 +8,19 @@
 #include "session/warnings.hpp"
 
 namespace perfield {
+namespace {
 
-bool ConfiguredSteps::start(const Config& config, const std::string& run, int rank,
+constexpr int kMostThatAgree = 4096;  // ranks that look for notes of one another in one folder
+
+}  // namespace
+
+bool ConfiguredSteps::start(const Config& config, const std::string& run, int rank, int size,
                             Windows::Close close_window) {
   std::string complaint;  // stays empty: the configuration has been checked
   call_ = read_step_call(config.step_call, &complaint);
   const bool finds =
       config.find_steps && !call_.call && !(config.step_seconds > 0) && config.step_region.empty();
-  recorder().sites.start(call_, finds, rank == 0);
+  recorder().sites.start(call_, {finds, finds && size <= kMostThatAgree, rank == 0});
   by_clock_ = config.step_seconds > 0;
   if (!by_clock_) return false;
   RunFacts facts;

@@ -17,7 +17,8 @@ namespace perfield {
 class ConfiguredSteps {
  public:
   // Starts the windows, which call close_window. True if they close the steps from here on.
-  bool start(const Config& config, const std::string& run, int rank, Windows::Close close_window);
+  bool start(const Config& config, const std::string& run, int rank, int size,
+             Windows::Close close_window);
   // Whether the configuration closes the steps. If so, says once that the program's own step ends
   // are ignored.
   bool replace_the_programs() noexcept;

@@ -123,7 +123,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   phase_ = Phase::measuring;
   clock_.begin(now);
   agreed_steps_.start(writer_.run_path() + "/stream/.steps", rank_ == 0);
-  if (configured_steps_.start(config_, writer_.run_path(), rank_,
+  if (configured_steps_.start(config_, writer_.run_path(), rank_, size,
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
   for (auto* function : hooks.on_start) function();
