@@ -238,8 +238,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return kRestartSteps;
     case StepFinder::Answer::closes: {
       const bool agreed = is_agreed();
-      agrees_.store(false, relaxed);
-      tables_->agreed.refuse();
+      if (is_agreeing()) stop_agreeing();
       found_.store(true, relaxed);
       if (agreed) tables_->pace.restart();
       return paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
@@ -260,9 +259,8 @@ uint64_t CallSites::paced(uint64_t hits) noexcept {
 bool CallSites::stop_finding() noexcept {
   const bool any = has_found();
   finds_.store(false, relaxed);
-  agrees_.store(false, relaxed);
   found_.store(false, relaxed);
-  if (tables_) tables_->agreed.refuse();
+  if (is_agreeing()) stop_agreeing();
   return any;
 }
 

@@ -18,7 +18,7 @@ constexpr char kEnded[] = "-ended";
 }  // namespace
 
 void AgreedSteps::look(CallSites& sites, uint64_t now_ns) {
-  look_for_site(sites);
+  if (sites.is_agreeing()) look_for_site(sites);
   if (sites.has_found()) look_for_pace(sites, now_ns);
 }
 
