@@ -8,6 +8,7 @@
 #include <unwind.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -47,6 +48,12 @@ struct CallSites::Backtrace {
   uint64_t offset[kMostSiteFrames + kOwnFrames];
   int first = 0, end = 0;
   uintptr_t frame_record = 0, stack = 0;  // of the frame that was noted last; aarch64
+  const PythonStack& python;
+  const char* script;  // its innermost frame, which stands for the interpreter's; nullptr: none
+  bool is_of_interpreter = false;
+
+  explicit Backtrace(const PythonStack& python) noexcept
+      : python(python), script(python.innermost()) {}
 
   void take() noexcept {
     _Unwind_Backtrace(note_frame, this);
@@ -54,12 +61,30 @@ struct CallSites::Backtrace {
     while (first < end && path[first] && !strncmp(base_name(path[first]), "libperfield", 11))
       ++first;
     if (end - first > kMostSiteFrames) end = first + kMostSiteFrames;
+    for (int i = first; i < end && !is_of_interpreter; ++i) {
+      const char* const name = path[i] ? base_name(path[i]) : "";
+      is_of_interpreter = python.is_inside(address[i]) || !strncmp(name, "python", 6) ||
+                          !strncmp(name, "libpython", 9);
+      if (is_of_interpreter && script) end = i;
+    }
+    if (!is_of_interpreter) script = nullptr;
+  }
+
+  // Calls `take` with the lines of the script, innermost first.
+  template <class Take>
+  void each_line(Take take) const noexcept {
+    const char* frame = script;
+    for (int i = 0; frame && i < PythonStack::kMostFrames; ++i, frame = python.caller(frame)) {
+      PythonLine line;
+      if (python.read(frame, &line)) take(line);
+    }
   }
 
   uint64_t identity(uint16_t call) const noexcept {
     uint64_t hash = mix(call, 1);
     for (int i = first; i < end; ++i)
       if (path[i]) hash = mix(mix(hash, hash_of(base_name(path[i]))), offset[i]);
+    each_line([&hash](const PythonLine& line) { hash = mix(hash, line.identity); });
     return hash;
   }
 
@@ -119,6 +144,7 @@ void CallSites::start(const StepCall& step, const StepSearch& search) noexcept {
   new (&tables_->agreed) AgreedSite(search.proposes);
   new (&tables_->pace) StepPace;
   step_ = step;
+  python_.find();
   finds_.store(search.finds, relaxed);
   agrees_.store(search.agrees, relaxed);
   activity_.calls.fetch_or(Activity::followed, std::memory_order_release);
@@ -142,7 +168,7 @@ uint32_t CallSites::add(ThreadProfile& s, uint16_t call, const void* caller,
     if (is_full()) give_up_old(s);
     if (n_keys_ == kMostKeys) return no_room(call, caller, frame);
   }
-  Backtrace found;
+  Backtrace found(python_);
   found.take();
   std::lock_guard<std::mutex> lock(mutex_);
   if (n_keys_ == kMostKeys) return no_room(call, caller, frame);
@@ -156,7 +182,7 @@ uint32_t CallSites::add(ThreadProfile& s, uint16_t call, const void* caller,
 void CallSites::add_key(const Backtrace& found, uint32_t site, uint16_t call, const void* caller,
                         const void* frame) noexcept {
   Key& k = tables_->keys[n_keys_++];
-  k = {site, call, 0, caller, frame, {}};
+  k = {site, call, 0, with_script(caller), frame, {}};
   int n = 0;
   for (int i = found.first; i < found.end && n < kCompared; ++i) {
     const uint64_t offset = found.place[i] - reinterpret_cast<uintptr_t>(frame);
@@ -167,7 +193,7 @@ void CallSites::add_key(const Backtrace& found, uint32_t site, uint16_t call, co
   }
   for (; n % 4 != 0; ++n) k.returns[n] = k.returns[n - 1];
   k.n_fours = uint16_t(n / 4);
-  uint32_t slot = first_slot(call, caller, frame) % kSlots;
+  uint32_t slot = first_slot(call, k.caller, frame) % kSlots;
   while (tables_->slots[slot].load(relaxed) != 0) slot = (slot + 1) % kSlots;
   tables_->slots[slot].store(n_keys_, std::memory_order_release);
 }
@@ -187,9 +213,16 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     if (module == kNoModule) continue;
     tables_->frames[n_frames_++] = {module, found.offset[i]};
     ++site.n_frames;
-    const char* const name = base_name(found.path[i]);
-    site.is_of_interpreter |= !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
   }
+  site.is_of_interpreter = found.is_of_interpreter && !found.script;
+  found.each_line([this, &site](const PythonLine& line) {
+    char module[kLongestPath];
+    snprintf(module, sizeof module, "%s%s:%s", kScript, line.function, line.file);
+    const uint32_t number = module_number(module);
+    if (number == kNoModule || site.n_frames == kMostSiteFrames) return;
+    tables_->frames[n_frames_++] = {number, uint64_t(line.line)};
+    ++site.n_frames;
+  });
   if (step_.is_of(call, identity)) step_site_.store(n, relaxed);
   size_.store(n + 1, std::memory_order_release);
   return n;
@@ -199,7 +232,7 @@ uint32_t CallSites::module_number(const char* path) noexcept {
   for (uint32_t i = 0; i < n_modules_; ++i)
     if (!strncmp(tables_->modules[i], path, kLongestPath - 1)) return i;
   if (n_modules_ == kMostModules) return kNoModule;
-  strncpy(tables_->modules[n_modules_], path, kLongestPath - 1);
+  snprintf(tables_->modules[n_modules_], kLongestPath, "%s", path);
   return n_modules_++;
 }
 

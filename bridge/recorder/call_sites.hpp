@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // call_sites.hpp - the places of the program that call MPI. The hot path distinguishes them by kind
-// of call, position of the stack and the return addresses on it, in fixed tables; nothing
-// allocates. A new place is unwound once; a hash of its chain of callers then names it alike in all
-// ranks. When the tables are full, sites that were not hit for long are given up; calls that find
-// no room all the same are counted.
+// of call, position of the stack and the return addresses on it, in Python also by the lines of the
+// script, in fixed tables; nothing allocates. A new place is unwound once; a hash of its chain of
+// callers then names it alike in all ranks. When the tables are full, sites that were not hit for
+// long are given up; calls that find no room all the same are counted.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 
 #include "configuration/step_call.hpp"
 #include "format/calls.h"
+#include "platform/python_stack.hpp"
 #include "recorder/activity.hpp"
 #include "recorder/agreed_site.hpp"
 #include "recorder/step_finder.hpp"
@@ -35,7 +36,7 @@ enum AfterCall : uint64_t {
   kAskRanks = 16
 };
 
-// One caller: an address relative to the file of its module.
+// One caller: an address relative to the file of its module, or a line of a function in a script.
 struct SiteFrame {
   uint64_t module : 8, offset : 56;
 };
@@ -47,7 +48,7 @@ struct CallSite {
   uint16_t call;
   uint8_t in_finder[2];    // its numbers there, alone and in a row; StepFinder::kNone: not known
   uint32_t newest_of_all;  // which collective operation of all ranks hit it last
-  bool is_of_interpreter;  // whose frames do not distinguish lines of a script
+  bool is_of_interpreter;  // and the lines of the script are not known
 };
 
 // How to find where steps end: by collective operations; where these do not show it, by notes among
@@ -84,6 +85,7 @@ class CallSites {
   bool join(ThreadProfile& s, uint64_t now) noexcept;
   // Returns the site of a call; kNone if it is not known yet, kNoRoom if it found no room.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept {
+    caller = with_script(caller);
     for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {
       const uint32_t key = tables_->slots[slot].load(std::memory_order_acquire);
       if (key == 0) return kNone;  // one is always there
@@ -147,7 +149,8 @@ class CallSites {
   const SiteFrame* frames(uint32_t site) const noexcept {
     return tables_->frames + tables_->sites[site].first_frame;
   }
-  // Path of a module; "": the program itself.
+  // Path of a module; "": the program itself. kScript, a function, ":" and a path: of a script.
+  static constexpr char kScript[] = "python:";
   const char* module(uint32_t number) const noexcept { return tables_->modules[number]; }
 
   // Calls that found no room, and the number of their places.
@@ -170,7 +173,7 @@ class CallSites {
   struct Key {
     uint32_t site;  // or kNoRoom
     uint16_t call, n_fours;
-    const void *caller, *frame;
+    const void *caller, *frame;  // see with_script()
     struct Return {
       uint32_t offset;   // of a return address, relative to frame
       uint32_t address;  // its lower half: the offset makes a mistake unlikely
@@ -206,6 +209,9 @@ class CallSites {
   };
   struct Backtrace;
 
+  const void* with_script(const void* caller) noexcept {
+    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(caller) ^ python_.chain());
+  }
   static uint32_t first_slot(uint16_t call, const void* caller, const void* frame) noexcept {
     const auto where =
         reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
@@ -229,6 +235,7 @@ class CallSites {
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
   StepCall step_;
+  PythonStack python_;
   std::mutex mutex_;
   uint32_t n_of_all_ = 0;           // collective operations of all ranks
   const SiteHits* hits_ = nullptr;  // of the thread that calls MPI

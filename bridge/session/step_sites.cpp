@@ -117,13 +117,29 @@ std::string symbol_at(const char* module, uint64_t offset) {
   return name.substr(0, name.find_first_of("(<"));
 }
 
+// Whether a file lies between the program and MPI: MPI's own, or mpi4py's.
+bool is_between(const char* name) {
+  return !strncmp(name, "libmpi", 6) || !strncmp(name, "MPI.", 4);
+}
+
+// "solve" for "solve:/home/me/flow.py", "flow" for "<module>:/home/me/flow.py".
+std::string script_label(const std::string& module) {
+  const size_t colon = module.find(':');
+  const std::string function = module.substr(0, colon);
+  if (function != "<module>") return function;
+  const std::string file = base_name(module.substr(colon + 1));
+  return file.substr(0, file.find('.'));
+}
+
 // "solve": the function of the program that calls MPI, else its file.
 std::string label_of(const CallSites& sites, uint32_t site) {
   for (uint32_t f = 0; f < sites[site].n_frames; ++f) {
     const SiteFrame& frame = sites.frames(site)[f];
     const char* module = sites.module(frame.module);
+    constexpr size_t n = sizeof CallSites::kScript - 1;
+    if (!strncmp(module, CallSites::kScript, n)) return script_label(module + n);
     const std::string path = path_of(module);
-    if (!strncmp(base_name(path), "libmpi", 6)) continue;
+    if (is_between(base_name(path))) continue;
     const std::string symbol = symbol_at(module, frame.offset);
     return symbol.empty() ? base_name(path) : symbol;
   }

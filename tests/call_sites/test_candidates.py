@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfield.call_sites.candidates import candidates, digits, sites
-from perfield.call_sites.names import file_of, names
+from perfield.call_sites.names import file_of, in_code, names, own
 from perfield.symbols.source_lines import SourceLine, source_lines
 
 MODULES = ["/opt/code/solver", "/usr/lib/libmpi.so.40"]
@@ -226,6 +226,18 @@ def test_names_leave_out_the_interpreter_and_the_versions_of_libraries():
     assert names([inside], lines) == {inside: "Wait@cpp-3f2a"}
     assert file_of(("/usr/lib/libdolfinx_real.so.0.5", 1)) == "libdolfinx_real"
     assert file_of(("/opt/solver", 1)) == "solver"
+
+
+def test_names_of_lines_of_scripts():
+    modules = ["/usr/lib/mpi4py/MPI.abi3.so", "python:<lambda>:/home/me/python_flow.py"]
+    modules.append("python:<module>:/home/me/python_flow.py")
+    row = site("Wait", "3f2a", 4) | {"callers": [[0, 9], [1, 7], [2, 30]]}
+    (one,) = sites(run_of([row], modules=modules))
+    lines = source_lines(one.callers)
+    assert lines[one.callers[1]] == SourceLine("lambda", "/home/me/python_flow.py", 7)
+    assert lines[one.callers[2]] == SourceLine("python_flow", "/home/me/python_flow.py", 30)
+    assert names([one], lines) == {one: "Wait@lambda-3f2a"}
+    assert in_code(own(one.callers)) == list(one.callers[1:])
 
 
 def test_ranks_of_a_killed_run_may_differ_in_hits():

@@ -62,6 +62,25 @@ def test_first_run_has_the_time_steps_of_the_outer_loop(first_run, perfield_cli)
     assert f"Took each return of {found[1]}" in table
 
 
+def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
+    (tmp_path / "flow.py").write_text(
+        "from mpi4py import MPI\n"
+        "import time\n"
+        "def total(x): return MPI.COMM_WORLD.allreduce(x)\n"
+        "for step in range(20):\n"
+        "    for i in range(3): total(i)\n"
+        "    time.sleep(1e-3)\n"
+        "    total(step)\n"
+    )
+    python = ["/usr/bin/python3", "flow.py"]
+    result = perfield_cli("run", "--set", "find_steps=true", "-n", 2, "--", *python, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert perfield.open(tmp_path / "perfield-run").steps_closed.tolist() == [17] * 2
+    assert re.search(r"took each return of \w+@total-\w{4} \(flow.py:3\) .*?: 17 steps,", result.stderr)
+    table = perfield_cli("steps", tmp_path / "perfield-run").stdout
+    assert "flow > total" in table, table
+
+
 def test_steps_of_an_inner_loop_are_taken_back(first_run):
     more = "residual();"
     body = "for (int i = 0; i < 8; ++i) residual();" + STEPS.format(body=INNER.format(more=more))

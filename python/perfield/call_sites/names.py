@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from perfield.call_sites.candidates import Caller, Site, digits
 from perfield.symbols.names import short
-from perfield.symbols.source_lines import SourceLine
+from perfield.symbols.source_lines import SCRIPT, SourceLine
 
 Lines = Mapping[Caller, SourceLine]
 # Files between a program and MPI: their frames say nothing about the program.
@@ -24,7 +24,7 @@ _INTERPRETER = ("python", "libpython")  # its functions say nothing about the sc
 
 def own(callers: Iterable[Caller]) -> list[Caller]:
     """The callers in the program itself, without those in the MPI and C libraries."""
-    return [caller for caller in callers if not PurePath(caller[0]).name.startswith(_BETWEEN)]
+    return [caller for caller in callers if _is_script(caller) or not _file(caller).startswith(_BETWEEN)]
 
 
 def names(sites: Iterable[Site], lines: Lines) -> dict[Site, str]:
@@ -51,10 +51,19 @@ def _label(site: Site, lines: Lines) -> str:
 
 def in_code(callers: Iterable[Caller]) -> list[Caller]:
     """The callers up to Python's interpreter; all, if the innermost is in the interpreter."""
-    inner = list(takewhile(lambda caller: not PurePath(caller[0]).name.startswith(_INTERPRETER), callers))
-    return inner or list(callers)
+    known = list(callers)
+    inner = takewhile(lambda each: _is_script(each) or not _file(each).startswith(_INTERPRETER), known)
+    return list(inner) or known
 
 
 def file_of(caller: Caller) -> str:
     """The program or library of a caller, without the versions behind its name: libdolfinx_real."""
-    return re.sub(r"(\.cpython-[^.]+|\.abi3)?\.so[.\d]*$", "", PurePath(caller[0]).name)
+    return re.sub(r"(\.cpython-[^.]+|\.abi3)?\.so[.\d]*$", "", _file(caller))
+
+
+def _file(caller: Caller) -> str:
+    return PurePath(caller[0]).name
+
+
+def _is_script(caller: Caller) -> bool:
+    return caller[0].startswith(SCRIPT)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from perfield.symbols.files import demangled, symbols_of
 
+SCRIPT = "python:"  # begins the path of what is a function of a script: python:main:/home/me/flow.py
 _OPTIONS = {
     "addr2line": ["-f", "-C", "-e"],
     "llvm-symbolizer": ["--output-style=GNU", "--no-inlines", "-f", "-C", "-e"],
@@ -33,19 +34,27 @@ def tool() -> str | None:
 
 
 def source_lines(addresses: Iterable[tuple[str, int]]) -> dict[tuple[str, int], SourceLine]:
-    """Source lines of return addresses (path of the program or library, address in it). Addresses in
-    missing files are left out. Without a tool the result is empty.
+    """Source lines of return addresses (path of the program or library, address in it), and of lines of
+    scripts (see SCRIPT). Addresses in missing files are left out, without a tool all addresses.
     """
     name = tool()
     wanted: dict[str, set[int]] = defaultdict(set)
-    for path, offset in addresses:
-        wanted[path].add(offset)
     found = {}
+    for path, offset in addresses:
+        if path.startswith(SCRIPT):
+            found[path, offset] = _of_script(path, offset)
+        else:
+            wanted[path].add(offset)
     for path, offsets in wanted.items():
         if name and Path(path).is_file():
             for offset, line in zip(sorted(offsets), _ask(name, path, sorted(offsets))):
                 found[path, offset] = line
     return found
+
+
+def _of_script(path: str, line: int) -> SourceLine:
+    function, _, file = path.removeprefix(SCRIPT).partition(":")
+    return SourceLine(Path(file).stem if function == "<module>" else function.strip("<>"), file, line)
 
 
 def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
