@@ -46,7 +46,10 @@ inline constexpr char kUnknownBoot[] = "00000000";
 // Steps of a run: at one every nanosecond, 3 days. Larger indexes are damaged.
 inline constexpr uint64_t kMostSteps = uint64_t{1} << 48;
 
-enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
+enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2, window = 3 };
+// In a run without a step, so many windows on a rank take the place of steps.
+inline constexpr uint64_t kFewestWindows = 8;
+inline constexpr int64_t kWindow_ns = 250'000'000;  // their length
 enum StepFlags : uint16_t {
   kStepPaused = 1,
   kStepLabelFell = 2,

@@ -68,6 +68,8 @@ PYBIND11_MODULE(_bridge, module) {
              "message is 'sends', 'fetches' or 'none'.");
   module.def("largest_world", &perfield::largest_world, py::arg("n_ranks"),
              "The largest size of the world that is believed where so many ranks left an entry.");
+  module.attr("FEWEST_WINDOWS") = perfield::kFewestWindows;  // that take the place of steps
+  module.attr("WINDOW_S") = double(perfield::kWindow_ns) * 1e-9;
   module.attr("MOST_UNSTATED") = perfield::kMostUnstated;  // ranks where no entry states the size
   module.def(
       "summary_lines",

@@ -27,13 +27,15 @@ inline constexpr int kMostSiteFrames = 32;
 // What perfield_call_after must do.
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
+// kCloseWindow: while nothing closes steps; see session/clock_windows.hpp.
 enum AfterCall : uint64_t {
   kNothing = 0,
   kCloseStep = 1,
   kNoteSites = 2,
   kRestartSteps = 4,
   kAskOfAll = 8,
-  kAskRanks = 16
+  kAskRanks = 16,
+  kCloseWindow = 32
 };
 
 // One caller: an address relative to the file of its module, or a line of a function in a script.
@@ -101,6 +103,12 @@ class CallSites {
   bool closes_step(ThreadProfile& s, uint32_t site) noexcept {
     return site == step_site_.load(std::memory_order_relaxed) && counts_for_step(s, site);
   }
+
+  // Whether a window of the clock is over, which is due at some moment, in ticks.
+  bool closes_window(uint64_t now) const noexcept {
+    return now >= window_due_.load(std::memory_order_relaxed);
+  }
+  void next_window(uint64_t due) noexcept { window_due_.store(due, std::memory_order_relaxed); }
 
   // Whether a call of this kind may belong to the sequence from which steps are found.
   bool finds_steps(uint16_t call) const noexcept {
@@ -234,6 +242,7 @@ class CallSites {
   std::atomic<bool> finds_{false}, found_{false}, agrees_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
+  std::atomic<uint64_t> window_due_{~uint64_t{0}};
   StepCall step_;
   PythonStack python_;
   std::mutex mutex_;

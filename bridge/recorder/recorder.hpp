@@ -212,6 +212,7 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
     if (sites.finds_steps(call)) after |= kAskOfAll;
     if (sites.agrees_on(call)) after |= sites.met_alone(s, site, hits);
   }
+  if (__builtin_expect(sites.closes_window(now), 0)) after |= kCloseWindow;
   s.sites.newest = site;
   if (__builtin_expect(is_new, 0)) now = clock.ticks();
   return after;

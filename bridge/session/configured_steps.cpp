@@ -18,13 +18,14 @@ bool ConfiguredSteps::start(const Config& config, const std::string& run, int ra
                             Windows::Close close_window) {
   std::string complaint;  // stays empty: the configuration has been checked
   call_ = read_step_call(config.step_call, &complaint);
-  const bool finds =
-      config.find_steps && !call_.call && !(config.step_seconds > 0) && config.step_region.empty();
-  recorder().sites.start(call_, {finds, finds && size <= kMostThatAgree, rank == 0});
   by_clock_ = config.step_seconds > 0;
-  if (!by_clock_) return false;
+  finds_ = config.find_steps && !call_.call && !by_clock_ && config.step_region.empty();
+  recorder().sites.start(call_, {finds_, finds_ && size <= kMostThatAgree, rank == 0});
+  if (!by_clock_ && !finds_) return false;
   RunFacts facts;
   read_run_facts(run, &facts);
+  clock_windows_ = ClockWindows(facts.start_ns);
+  if (!by_clock_) return false;
   const bool started = windows_.start(config.step_seconds, facts.start_ns, close_window);
   if (!started)
     warn_once_per_node(

@@ -10,6 +10,7 @@
 
 #include "configuration/config.hpp"
 #include "configuration/step_call.hpp"
+#include "session/clock_windows.hpp"
 #include "session/windows.hpp"
 
 namespace perfield {
@@ -28,11 +29,16 @@ class ConfiguredSteps {
   bool are_set() const noexcept { return call_.call || by_clock_; }
   uint16_t call() const noexcept { return call_.call; }  // 0: none
   double end_of_window_s(uint64_t number) const noexcept { return windows_.end_s(number); }
+  // Whether perfield looks for the program's steps, and windows of the clock take their place until
+  // it finds any.
+  bool are_looked_for() const noexcept { return finds_; }
+  ClockWindows& clock_windows() noexcept { return clock_windows_; }
 
  private:
   StepCall call_;
   Windows windows_;
-  bool by_clock_ = false;
+  ClockWindows clock_windows_;
+  bool by_clock_ = false, finds_ = false;
   std::atomic<bool> warned_{false};
 };
 

@@ -88,13 +88,14 @@ void RankLog::configuration(const std::vector<ConfigOrigin>& keys) noexcept {
 
 void RankLog::entry(uint64_t index, const StepBody& body) noexcept {
   if (!is_open()) return;
-  const bool is_step = body.kind == uint16_t(StepKind::step);
+  const bool is_window = body.kind == uint16_t(StepKind::window);
+  const bool is_step = is_window || body.kind == uint16_t(StepKind::step);
   const bool new_mesh = body.mesh_version != mesh_version_;
   const uint64_t lost = body.overflowed + body.faults;
   mesh_version_ = body.mesh_version;
   if (is_step && !new_mesh && !lost && !has_line(index)) return;
   try {
-    std::string text = is_step                                  ? "step " + std::to_string(index)
+    std::string text = is_step ? (is_window ? "window " : "step ") + std::to_string(index)
                        : body.kind == uint16_t(StepKind::setup) ? std::string("setup")
                                                                 : std::string("teardown");
     text += " closed after " + in_ms(body.measured_ns) + " measured";

@@ -126,6 +126,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (configured_steps_.start(config_, writer_.run_path(), rank_, size,
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
+  if (configured_steps_.are_looked_for()) wait_for_next_window();
   for (auto* function : hooks.on_start) function();
   return true;
 }
@@ -245,6 +246,43 @@ void Session::restart_steps() noexcept {
                     " were found in another loop");
     clock_.restart_setup();
   });
+}
+
+// A call of MPI came after the end of a window. As soon as steps close, windows do no longer.
+void Session::close_clock_window() noexcept {
+  while_measuring([this](uint64_t now) {
+    recorder().sites.next_window(~uint64_t{0});
+    if (!clock_.in_setup() || clock_.had_steps()) return;
+    try {
+      if (const uint32_t n = configured_steps_.clock_windows().passed(realtime_ns())) {
+        clock_.cut(now);
+        write_window(n, now);
+      }
+    } catch (const std::exception& e) {
+      return give_up(e.what());
+    }
+    writer_.flush_when_due();
+    check_writing();
+    wait_for_next_window();
+    const uint64_t then = recorder().clock.ticks();
+    clock_.add_own(now, then);
+    clock_.begin_entry(then);
+    clock_.start();
+  });
+}
+
+void Session::write_window(uint32_t n, uint64_t now) {
+  ClockWindows& windows = configured_steps_.clock_windows();
+  windows.written(n);
+  clock_.set_span(n);
+  write_step(StepKind::window, windows.written() - 1, int64_t(windows.written() - 1),
+             windows.end_s(), now);
+}
+
+void Session::wait_for_next_window() noexcept {
+  Recorder& r = recorder();
+  const int64_t left = configured_steps_.clock_windows().due_ns() - realtime_ns();
+  r.sites.next_window(r.clock.ticks() + r.clock.ticks_of_ns(uint64_t(std::max<int64_t>(left, 0))));
 }
 
 // Runs on the windows' thread, which has no profile: nothing is counted there.
@@ -417,7 +455,9 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   const bool has_found = r.sites.has_found();
   agreed_steps_.end(r.sites, r.clock.since_start_ns(now));
   if (has_found && !r.sites.found_is_right()) clock_.restart_setup();
-  if (clock_.in_setup()) {
+  if (clock_.in_setup() && !clock_.had_steps() && configured_steps_.clock_windows().written()) {
+    write_window(1, now);  // the last, shorter one
+  } else if (clock_.in_setup()) {
     write_step(StepKind::setup, clock_.step(), 0, NAN, now);
   } else {
     if (clock_.span() > 0) {  // the last, shorter group of steps
@@ -539,4 +579,5 @@ extern "C" void perfield_call_after(uint64_t after) noexcept {
   if (after & perfield::kRestartSteps) perfield::session().restart_steps();
   if (after & perfield::kCloseStep) perfield::session().close_step_of_call();
   if (after & perfield::kAskRanks) perfield::session().ask_ranks_about_steps();
+  if (after & perfield::kCloseWindow) perfield::session().close_clock_window();
 }

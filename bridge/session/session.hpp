@@ -50,6 +50,7 @@ class Session {
   void close_step_of_call() noexcept;
   // Steps that perfield found are none: setup goes on.
   void restart_steps() noexcept;
+  void close_clock_window() noexcept;
   // Steps on which the ranks agree: looks whether they do, and closes or takes back what follows.
   void ask_ranks_about_steps() noexcept;
   void close_window(uint64_t number) noexcept;
@@ -122,6 +123,8 @@ class Session {
   std::string first_closing_in_words() const;
   void close_program_step(int64_t label, double time) noexcept;
   void hand_in_between_closes() noexcept;
+  void write_window(uint32_t n, uint64_t now);
+  void wait_for_next_window() noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.

@@ -108,6 +108,7 @@ void StepClock::control(uint64_t now, bool measures) noexcept {
 
 void StepClock::end_setup() noexcept {
   in_setup_ = false;
+  had_steps_ = true;
   choose_span(false);
 }
 

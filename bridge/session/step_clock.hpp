@@ -86,6 +86,7 @@ class StepClock {
   void end_setup() noexcept;
   // The steps so far were none: setup goes on.
   void restart_setup() noexcept { in_setup_ = true; }
+  bool had_steps() const noexcept { return had_steps_; }  // even if they were none
 
   // --- counting
   // Resumes counting, if the open step is measured and nobody has paused.
@@ -114,6 +115,8 @@ class StepClock {
   // Closes the open step. Write its entry, if any, before next_step.
   Entry close(int64_t label) noexcept;
   void next_step(int64_t label) noexcept;
+  // The next entry is of so many.
+  void set_span(uint32_t span) noexcept { span_ = span; }
   // Begins the next entry.
   void begin_entry(uint64_t ticks) noexcept;
   // perfield has worked for itself since then.
@@ -137,7 +140,7 @@ class StepClock {
   SpanOfEntries& spans_;
   StepChoice configured_, choice_;
   uint64_t arrivals_every_ = 0;
-  bool in_setup_ = true, windowed_ = false;
+  bool in_setup_ = true, had_steps_ = false, windowed_ = false;
   uint64_t step_ = 0;
   uint64_t first_ = 0;  // of the entry
   uint32_t span_ = 0;

@@ -39,13 +39,16 @@ std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
   if (nodes.size() > 1) ranks += " and " + plural(nodes.size(), "node");
   if (run.steps.n_steps == 0)
     return line("steps", "none closed on " + ranks + "; the lines below are of the whole run");
-
-  std::vector<double> lengths;
-  for (const auto& [step, longest] : run.steps.lengths) lengths.push_back(longest);
+  if (run.has_windows)
+    return line("steps", "none closed on " + ranks + "; the lines below are of " +
+                             plural(run.steps.n_steps, "window") + " of " +
+                             text_of_time(double(kWindow_ns)) + " by the clock");
   std::string text = text_of_count(run.steps.n_steps) + " on " + ranks;
   if (run.bytes_read < run.stream_bytes)
     text = "the last " + text + " (in the newest " + text_of_bytes(double(run.bytes_read)) +
            " of " + text_of_bytes(double(run.stream_bytes)) + ")";
+  std::vector<double> lengths;
+  for (const auto& [step, longest] : run.steps.lengths) lengths.push_back(longest);
   if (!lengths.empty()) text += ", median " + text_of_time(median_of(std::move(lengths)));
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";

@@ -272,8 +272,11 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       is_to_be_read_again = true;
       first = header.index;
     }
-    const bool inside =
-        step->fixed.kind == static_cast<uint16_t>(StepKind::step) && header.index >= first;
+    const bool is_window = step->fixed.kind == static_cast<uint16_t>(StepKind::window);
+    if (is_window) most_windows = std::max(most_windows, ++windows[header.rank]);
+    const bool inside = is_window ? has_windows
+                                  : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
+                                        header.index >= first;
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);
@@ -403,8 +406,9 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
   std::string text;
   read_regular(run_path + "/run.json", kMostBytes, &text, run_path.c_str());
   const uint64_t run_id = json_run_id(text);
-  totals->steps_by_clock = text.find("\"step_seconds\": ") != std::string::npos &&
-                           text.find("\"step_seconds\": 0,") == std::string::npos;
+  totals->steps_by_clock =
+      totals->has_windows || (text.find("\"step_seconds\": ") != std::string::npos &&
+                              text.find("\"step_seconds\": 0,") == std::string::npos);
   totals->injected = json_value(text, "injected");
   const std::string configuration = json_value(text, "configuration");
   totals->seen.regions = json_value(configuration, "regions") != "[]";
@@ -474,6 +478,8 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;
   }
+  if (!totals->has_windows && totals->steps.n_steps == 0 && totals->most_windows >= kFewestWindows)
+    totals->has_windows = totals->is_to_be_read_again = true;
   if (totals->is_to_be_read_again) return "";
   totals->define_lost();
   if (totals->arrivals.any()) totals->take_waiting();
@@ -489,6 +495,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     if (!totals->is_to_be_read_again) return error;
     RunTotals again;
     again.restarted = totals->restarted;
+    again.has_windows = totals->has_windows;
     *totals = std::move(again);
   }
 }

@@ -204,11 +204,15 @@ struct RunTotals {
   std::map<int32_t, uint64_t> group;   // by rank: number of its group
   // By rank: its steps below this one are of setup, see StepKind::setup in docs/stream.md.
   std::map<int32_t, uint64_t> restarted;
-  bool is_to_be_read_again = false;           // as such steps have been added
+  // Windows of the clock take the place of steps; see StepKind::window there.
+  bool has_windows = false;
+  std::map<int32_t, uint64_t> windows;        // by rank: entries of them
+  uint64_t most_windows = 0;                  // of a rank
+  bool is_to_be_read_again = false;           // as steps were added that are none, or the reverse
   std::map<int32_t, uint64_t> closed;         // by rank: steps closed
   std::map<int32_t, uint64_t> closed_at_end;  // the same, by ranks that ended well
   std::string injected;                       // what run.json holds of latencies, or ""
-  bool steps_by_clock = false;                // step_seconds
+  bool steps_by_clock = false;                // step_seconds, or has_windows
   std::map<int32_t, bool> blind;              // by rank: MPI is not among its sources
   std::map<std::string, uint64_t> groups;     // name -> number
   std::unordered_map<uint64_t, std::string> region_names;    // keys as in Totals::regions

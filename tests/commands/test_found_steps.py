@@ -24,8 +24,20 @@ static __attribute__((noinline)) void residual(void) {
   MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); __asm__("");
 }
 """
+# Lasts for some seconds, in calls that no rank takes for the end of a step.
+TASKS = """
+for (int i = 0; i < {n}; ++i) {{
+  MPI_Request both[2];
+  int done = 0;
+  usleep(10000);
+  MPI_Irecv(&in, 1, MPI_INT, me, 0, MPI_COMM_WORLD, &both[0]);
+  MPI_Isend(&out, 1, MPI_INT, me, 0, MPI_COMM_WORLD, &both[1]);
+  while (!done) MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE);
+}}
+"""
 BEGIN = "MPI_Comm_rank(MPI_COMM_WORLD, &me); MPI_Comm_size(MPI_COMM_WORLD, &ranks);"
 STEPS = "for (int step = 0; step < 20; ++step) {{ {body} usleep(1000); sum(); }}"
+ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 INNER = "for (int i = 0; i < iterations; ++i) {{ halo(); {more} }}"
 
 
@@ -98,6 +110,25 @@ def test_a_program_without_a_regular_loop_is_one_frame(first_run):
     run, said = first_run("sum(); residual(); sum(); halo(); sum(); residual(); residual();")
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert "found" not in said and "marked no time steps" in said
+
+
+@ONE_MPI
+def test_windows_of_the_clock_take_the_place_of_steps(first_run):
+    run, said = first_run(TASKS.format(n=250))
+    assert run.has_windows and run.steps_by_clock and not run.is_whole
+    assert len(run) >= 8 and not run.setup.present.any()
+    assert sum(frame.values["sent_count"] for frame in run.frames()).tolist() == [250] * 3
+    assert re.search(r"(?m)^steps +none closed .* \d+ windows of 250 ms by the clock$", said), said
+    assert "marked no time steps" in said
+
+
+@ONE_MPI
+def test_windows_before_the_first_step_are_of_setup(first_run):
+    run, _ = first_run(TASKS.format(n=220) + STEPS.format(body=INNER.format(more="")))
+    assert not run.has_windows and run.steps_closed.tolist() == [17] * 3
+    assert sent(run) == [[0, 3, 3]] * 17
+    assert run.setup.values["sent_count"].tolist() == [220, 229, 229]
+    assert (run.setup.end_s - run.setup.begin_s > 2).all()
 
 
 def test_steps_that_do_not_hold_at_the_end_leave_one_frame(first_run):

@@ -208,7 +208,7 @@ def _change_number(row: dict, rng: random.Random) -> None:
 
 
 def _change_step(values: dict, rng: random.Random) -> None:
-    table = values[rng.choice(list(twin.TABLES))]
+    table = values.get(rng.choice(list(twin.TABLES)))  # none in an entry that has lost its body
     if rng.random() < 0.3 or not table:
         _change_number(values, rng)
         if rng.random() < 0.1:

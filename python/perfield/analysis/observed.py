@@ -63,6 +63,7 @@ class Observed:
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
     waiting : why ranks waited, in all frames; None where nobody asked. functions : None where nobody asked,
     or nothing was sampled.
+    steps_by_clock : whether steps are windows of the clock.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -87,6 +88,7 @@ class Observed:
     end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     waiting: WaitSums | None = None
     functions: SampledFunctions | None = None
+    steps_by_clock: bool = False
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
@@ -127,11 +129,13 @@ class Observed:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
         "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
-        which can be compared. "messages": whether ranks of the world exchanged any. "wait_states": whether
+        which can be compared. "time steps": the same, of the program's own. "messages": whether ranks of the world exchanged any. "wait_states": whether
         ranks kept stamps of them, so that it is known why they waited. "functions": whether any were sampled.
         """
         if name == "steps":
             return self.n_steps > 1
+        if name == "time steps":
+            return self.n_steps > 1 and not self.steps_by_clock
         if name == "neighbours":
             return self.neighbours is not None
         if name == "messages":

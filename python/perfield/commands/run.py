@@ -247,7 +247,7 @@ def step_proposal(path: Path) -> str:
     if said := found_steps(run):
         return said
     was_set = any(body.get("step_call") for body in run.sites.values())
-    if run.steps_closed.any() or was_set or run.state == "running":
+    if (run.steps_closed.any() and not run.has_windows) or was_set or run.state == "running":
         return ""
     return proposal(run)
 

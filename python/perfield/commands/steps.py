@@ -78,7 +78,7 @@ def execute(arguments: argparse.Namespace) -> int:
     best = found[0]
     if said := found_steps(run, found):
         print(f"\n{start(said)}.")
-    elif run.steps_closed.any():
+    elif run.steps_closed.any() and not run.has_windows:
         print(f"\n{_who_closed(run)}.")
     elif best.is_regular:
         print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
@@ -220,7 +220,7 @@ def _who_closed(run: Run) -> str:
     if run.steps_closed.any() and asked:
         said = f"{run.path} has {steps}, closed by {in_list(sorted(asked))}"
         return f"{said}; hits are counted from the first step on"
-    if run.steps_closed.any():
+    if run.steps_closed.any() and not run.has_windows:
         return f"{run.path} has {steps} that the program or step_seconds closed"
     if run.sites:
         return f"{NO_SITES}; {ELSE}"

@@ -63,6 +63,7 @@ def observe(
     return Observed(
         n_ranks=run.n_ranks,
         ranks=columns,
+        steps_by_clock=run.steps_by_clock,
         placement=placement,
         devices=used_devices(placement, run.ends),
         neighbours=neighbours,

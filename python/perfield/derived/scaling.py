@@ -42,14 +42,14 @@ def measured(run: RunDirectory) -> Measured:
     of the clock.
     """
     name = str(run.path)
-    configuration = run.info.get("configuration") or {}
-    if configuration.get("step_seconds"):
+    if run.steps_by_clock:
         raise ScalingError(
-            f"{name} ends its steps by the clock (step_seconds), so they take the same time on any number of "
+            f"{name} ends its steps by the clock, so they take the same time on any number of "
             "ranks; measure steps that the program makes."
         )
     found = _Steps(run)
     span = found.span.astype(float)
+    configuration = run.info.get("configuration") or {}
     ends = [configuration.get(key) for key in ("step_call", "step_region")]
     return Measured(
         name=name,

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfield._bridge import WINDOW_S
 from perfield.analysis.imbalance import largest_and_mean
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
 from perfield.derived.run import Run
-from perfield.text import counted
+from perfield.text import counted, in_seconds
 from perfield.topology import Machine, Placement, places, ranges
 
 MOST_ROWS = 10  # of slowest steps and heaviest pairs
@@ -215,6 +216,12 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
         yield (
             "The program closed no step: one frame covers the whole run, from start to end. "
             "`perfield steps` proposes an MPI call that could close steps."
+        )
+    elif run.has_windows:
+        yield (
+            "The program closed no step, and perfield found none: each step here is a window of the clock, the "
+            f"same on all ranks ({in_seconds(WINDOW_S * int(run.spans.max()))}). `perfield steps` proposes an "
+            "MPI call that could close steps."
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."

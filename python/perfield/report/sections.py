@@ -97,6 +97,7 @@ def lacking(missing: Sequence[str]) -> str:
     said = {
         "neighbours": "a mesh that gives neighbours",
         "steps": "steps that could be compared",
+        "time steps": "time steps that could be compared",
         "messages": "messages between ranks",
         "explanations": "an explanation of half of its time in MPI",
     }

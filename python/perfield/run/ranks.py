@@ -15,7 +15,7 @@ from perfield.run.state import run_state
 from perfield.run.streams import Streams
 
 SETUP, TEARDOWN = 1, 2  # kinds of step entries
-_STEP = 0
+_STEP, _WINDOW = 0, 3
 _NOT_MEASURED = 4  # flag of step entries
 _NOTHING: dict = {}
 
@@ -27,7 +27,8 @@ class Ranks:
     `sites` entry. last : (n_ranks,) int64, the index of the last step that each closed, -1 for none.
     measured : row numbers of the entries of measured steps, by index and rank. closed, rank_of_closed : those
     of all steps, by rank and index, and their ranks. of_kind : row numbers of SETUP and TEARDOWN entries.
-    group : (n_ranks,) int64, which ranks step together; -1 where that is not known.
+    group : (n_ranks,) int64, which ranks step together; -1 where that is not known. has_windows : whether
+    windows of the clock take the place of steps, as the program closes none and perfield finds none.
     """
 
     def __init__(self, streams: Streams, configuration: Mapping[str, Any]):
@@ -44,8 +45,13 @@ class Ranks:
         places, steps = streams.places, self.rows("step")
         kinds = places["kind"][steps]
         self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
-        self._take_back(steps[kinds == _STEP])
-        closed = self.since_restart(steps[kinds == _STEP])
+        closed, windows = steps[kinds == _STEP], steps[kinds == _WINDOW]
+        of_ranks = np.bincount(places["rank"][windows], minlength=1)
+        self.has_windows = not len(closed) and bool(of_ranks.max() >= _bridge.FEWEST_WINDOWS)
+        if self.has_windows:
+            closed, windows = windows, closed
+        self._take_back(closed, windows)
+        closed = self.since_restart(closed)
         self.last = np.full(len(self), -1, dtype=np.int64)
         np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
         self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
@@ -56,7 +62,7 @@ class Ranks:
         names = list(self.groups)
         self.group = np.array([names.index(_group(r)) if r else -1 for r in self.entries], dtype=np.int64)
         self._has_ended = np.isin(np.arange(len(self)), list(self.ends))
-        self._by_clock = bool(configuration.get("step_seconds", 0))
+        self.steps_by_clock = self.has_windows or bool(configuration.get("step_seconds", 0))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -123,15 +129,15 @@ class Ranks:
         ends = [*(end.get("realtime_ns", 0) for end in self.ends.values()), *self.newest_ns.values()]
         return min(begins, default=0), max(ends, default=0)
 
-    def _take_back(self, closed: np.ndarray) -> None:
+    def _take_back(self, closed: np.ndarray, windows: np.ndarray) -> None:
         """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
-        below the index of its newest setup entry."""
+        below the index of its newest setup entry. windows : those that precede the steps."""
         places, setup = self._streams.places, self.of_kind[SETUP]
         self._restarted = np.zeros(len(self), dtype=np.int64)
         np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
         before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
-        if len(before):
-            rows = np.concatenate((setup, _newest(self._streams, before)))
+        if len(before) or len(windows):
+            rows = np.concatenate((setup, *(_newest(self._streams, rows) for rows in (before, windows))))
             order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
             self.of_kind[SETUP] = rows[order]
 
@@ -140,7 +146,7 @@ class Ranks:
         the clock end when a rank ends, so their number does not matter."""
         closed = np.full(len(self.entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
-            if end.get("reason") != "abort" and not self._by_clock:
+            if end.get("reason") != "abort" and not self.steps_by_clock:
                 closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
         unknown = np.unique(self.group[closed < 0])
         closed[np.isin(self.group, unknown)] = -1

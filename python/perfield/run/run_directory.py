@@ -55,7 +55,8 @@ class RunDirectory:
     It joins the streams (`streams`: all entries), the ranks (`Ranks`), the frames (`FrameIndex`), the meshes
     (`meshes`), the clocks (`stamps`) and the names and values of fields (`columns`, which `refresh`
     replaces). has_arrivals : (n_ranks,) bool, whether a rank has stamps of its messages; those of one
-    without MPI do not. is_whole : the run ended without closing a step, and is one frame.
+    without MPI do not. is_whole : the run ended without closing a step, and is one frame. has_windows : it
+    closes no step, and windows of the clock take their place. steps_by_clock : that, or step_seconds.
     """
 
     meanings: Mapping[str, Mapping[int, str]] = MappingProxyType({})
@@ -491,6 +492,7 @@ class RunDirectory:
         """Joins entries to frames; those of a run that runs may be partial."""
         ranks, self.state = self._ranks, state
         self.derived: dict[str, Any] = {}  # of these frames, until somebody asks
+        self.has_windows, self.steps_by_clock = ranks.has_windows, ranks.steps_by_clock
         outside = np.concatenate([ranks.of_kind[kind] for kind in (SETUP, TEARDOWN)])
         self.is_whole = bool(len(outside)) and self.state != "running" and not (ranks.last >= 0).any()
         if self.is_whole:

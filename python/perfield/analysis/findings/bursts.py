@@ -16,7 +16,7 @@ from perfield.text import in_number
 
 QUESTION = "Do some steps send far more messages than others?"
 KINDS = ("burst of messages",)
-NEEDS = ("sent_count", "steps")
+NEEDS = ("sent_count", "time steps")
 LIKES = ("io_write_bytes", "io_time_s", "compute_time_s")
 FAR_MORE = 3.0  # times the messages of the median step
 RARE = 0.25  # of the steps, at most

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 QUESTION = "Does a delay of one rank travel through the others?"
 KINDS = ("idle wave",)
-NEEDS = ("begin_s", "end_s", "compute_time_s", "waiting_time_s", "messages", "steps")
+NEEDS = ("begin_s", "end_s", "compute_time_s", "waiting_time_s", "messages", "time steps")
 LIKES = ("mpi_collective_time_s", "io_write_bytes", "<region>_time_s")
 EACH = 0.5  # messages per step: who exchanges fewer is no partner
 MUCH, MUCH_S = 5.0, 0.5  # periods or s: a scheduler delays ranks less, again and again

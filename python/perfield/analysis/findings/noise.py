@@ -15,7 +15,7 @@ from perfield.text import in_percent, in_seconds
 
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)
-NEEDS = ("compute_time_s", "steps")
+NEEDS = ("compute_time_s", "time steps")
 LIKES = ("compute_time_s", *idle_wave.NEEDS, *idle_wave.LIKES)
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps

@@ -17,7 +17,7 @@ from perfield.text import in_bytes, in_percent, in_seconds
 
 QUESTION = "Do steps that write output take longer?"
 KINDS = ("output steps",)
-NEEDS = ("io_write_bytes", "steps")
+NEEDS = ("io_write_bytes", "time steps")
 LIKES = ("io_time_s",)
 REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
 

@@ -19,7 +19,7 @@ from perfield.text import in_ranks, in_seconds
 
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
-NEEDS = ("step_time_s", "steps")
+NEEDS = ("step_time_s", "time steps")
 LIKES = (
     *("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s"),
     *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),

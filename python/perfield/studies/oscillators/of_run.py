@@ -117,10 +117,9 @@ class _Reading(Exchanges):
 
     def parameters(self, edges: Topology, eager_limit: float | None, least: int = 2) -> Parameters:
         """least : steps that medians need."""
-        configuration = self.run.info.get("configuration") or {}
-        if configuration.get("step_seconds"):
+        if self.run.steps_by_clock:
             raise ModelError(
-                f"{self.run.path} ends its steps by the clock (step_seconds), so they are no turns of an "
+                f"{self.run.path} ends its steps by the clock, so they are no turns of an "
                 "oscillator; measure steps that the program makes (step_call or perfield_step)."
             )
         calls = self._calls()

@@ -25,7 +25,7 @@ from perfield.text import counted, in_number, in_percent, in_ranks, in_seconds
 QUESTION = "Are steps slow for a while, although the program does the same?"
 KINDS = ("slow regime",)
 EXPLAINS, EXPLAINS_ALL = {"slow regime": CONSEQUENCES}, {"slow regime": OF_SLOW_STEPS}
-NEEDS = ("step_time_s", "compute_time_s", "steps")
+NEEDS = ("step_time_s", "compute_time_s", "time steps")
 WORK = ("sent_count", "sent_bytes", "received_bytes", "io_write_bytes", "io_read_bytes", "cells")
 LIKES = (
     *("waiting_time_s", "<region>_count", "involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),

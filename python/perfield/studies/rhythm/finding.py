@@ -15,7 +15,7 @@ from perfield.text import in_number, in_percent, in_seconds
 
 QUESTION = "Do ranks settle into a wavefront?"
 KINDS = ("wavefront",)
-NEEDS = ("begin_s", "end_s", "messages", "steps")
+NEEDS = ("begin_s", "end_s", "messages", "time steps")
 INSTANTS = 96  # at which phases are looked at; the second half is tested
 FEWEST_STEPS, FEWEST_RANKS = 40, 6
 SETTLED = 0.9  # of the instants of the second half in which ranks must form a wavefront
