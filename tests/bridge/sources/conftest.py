@@ -201,6 +201,26 @@ def build_fortran(programs) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def build_foam() -> Callable[[Path, str], Path]:
+    """build_foam(host, flag): the fake OpenFOAM in a folder, compiled: library, solver, and plugin if any."""
+
+    def build(host: Path, flag: str) -> Path:
+        def compile_in(folder: Path) -> None:
+            words = ["g++", "-std=c++17", "-O1", "-Wall", flag]
+            library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", folder / "libOpenFOAM.so"]
+            subprocess.run([*words, *library, host / "library.cpp"], check=True)
+            links = [f"-L{folder}", "-lOpenFOAM", f"-Wl,-rpath,{folder}"]
+            subprocess.run([*words, host / "solver.cpp", "-o", folder / "solver", *links], check=True)
+            if (host / "plugin.cpp").exists():
+                plugin = ["-shared", "-fPIC", "-o", folder / "libplugin.so"]
+                subprocess.run([*words, *plugin, host / "plugin.cpp", *links], check=True)
+
+        return built(host.name, (flag, state_of(host), compiler_state("g++")), compile_in)
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def listener(programs) -> Path:
     """listener.c, compiled."""
 
@@ -221,14 +241,19 @@ def generate(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
     """
     folder = tmp_path_factory.mktemp("generate")
     sources = sorted((PMPI / "generate").glob("*.cpp"))
-    subprocess.run(["g++", "-std=c++17", *sources, "-o", folder / "generate"], check=True)
+
+    def compile_in(built_in: Path) -> None:
+        subprocess.run(["g++", "-std=c++17", *sources, "-o", built_in / "generate"], check=True)
+
+    key = state_of(PMPI / "generate"), compiler_state("g++")
+    program = built("generate", key, compile_in) / "generate"
 
     def run(functions: Iterable[str], table: Path = PMPI / "table") -> subprocess.CompletedProcess:
         header, out = folder / "mpi.h", folder / "out"
         header.write_text("".join(f"int {name}(void);\n" for name in functions))
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        command = [folder / "generate", "--mpi-header", header, "--table", table, "--out", out]
+        command = [program, "--mpi-header", header, "--table", table, "--out", out]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         result.out = {path.name: path.read_text() for path in out.iterdir()}
         return result
