@@ -205,6 +205,10 @@ def mpi(request, bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Mpi
     return installed_mpi(request.param, tmp_path_factory)
 
 
+# For what no MPI can change, in a file whose other tests use each.
+WITH_ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+
+
 # MPICH's ranks poll without a pause, so that four on two cores wait for one another's time slices.
 YIELDING = """
 #define _GNU_SOURCE

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import WITH_ONE_MPI
 
 import perfield
 
 PROGRAMS = Path(__file__).parent / "programs"
 RATE = 2000  # samples per second: enough of them in a short run
-# Programs without messages; one of the tests has two ranks of each MPI.
-WITH_ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 
 
 @pytest.fixture
