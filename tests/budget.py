@@ -1,16 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """pytest plugin: the CPU time of the tests and of the programs that they start, by folder and file.
 
-A test that is killed, or whose programs outlive it, counts less than it took.
+A test that is killed, or whose programs outlive it, counts less than it took. After a run of all tests,
+folders that took more than their share are named. That fails no run: ranks that wait take more CPU time on a
+busy machine, compilers take it only until their programs are kept, and what a machine lacks is skipped.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from warm_python import Fork, used_s
+
+#: Percent of the CPU time of all tests that the tests in a folder may take, folders in it apart.
+SHARES = {
+    "tests/bridge/sources": 15,
+    "tests/bridge/session": 7,
+    "tests/catalyst": 8,
+    "tests/catalyst_scripts": 8,
+    "tests/commands": 15,
+    "tests/output": 7,
+}
+OF_OTHERS = 5
+
+
+def allowed(folder: str) -> float:
+    """The part of all CPU time from which on a folder is named: its share with room for the machine."""
+    return 1.3 * SHARES.get(folder, OF_OTHERS) / 100 + 0.01
+
+
+def excesses(folders: Mapping[str, float]) -> list[str]:
+    """A sentence for each folder beyond its share. folders : name -> CPU time in s, of all tests."""
+    total = sum(folders.values())
+    return [
+        f"{folder} took {seconds / total:.0%} of the CPU time of all tests, and {allowed(folder):.0%} is the "
+        f"most it may: let its tests share runs (docs/testing.md), or raise its share in tests/budget.py"
+        for folder, seconds in sorted(folders.items())
+        if seconds > allowed(folder) * total
+    ]
 
 
 def cpu_s() -> float:
@@ -47,6 +77,9 @@ class Budget:
         terminalreporter.write_line(f"CPU time: {self.taken.total():.0f} s; the folders and files with most:")
         for name, seconds in [*folders.most_common(10), *self.taken.most_common(10)]:
             terminalreporter.write_line(f"{seconds:6.0f} s  {name}")
+        if config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword:
+            for sentence in excesses(folders):
+                terminalreporter.write_line(sentence, yellow=True)
 
 
 def pytest_addoption(parser) -> None:

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,23 @@ def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[s
         else:
             environment[name] = str(value)
     return environment
+
+
+def perfield_variables() -> dict[str, str]:
+    """The PERFIELD_* of this process."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PERFIELD_")}
+
+
+OF_THE_CALLER = perfield_variables()
+
+
+@pytest.fixture(autouse=True)
+def _own_settings() -> Iterator[None]:
+    """Takes back the PERFIELD_* that a test set, or a command in this process, such as `inject`."""
+    yield
+    for name in perfield_variables():
+        del os.environ[name]
+    os.environ.update(OF_THE_CALLER)
 
 
 def kill_session(leader: int) -> None:
@@ -186,6 +203,10 @@ class Mpi:
 def mpi(request, bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """Each MPI in turn: a test with this fixture must hold for both."""
     return installed_mpi(request.param, tmp_path_factory)
+
+
+# For what no MPI can change, in a file whose other tests use each.
+WITH_ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 
 
 # MPICH's ranks poll without a pause, so that four on two cores wait for one another's time slices.

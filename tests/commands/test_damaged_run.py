@@ -31,7 +31,8 @@ def flipped(data, at):
     return data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
 
 
-def test_info_shows_the_rest_whichever_byte_is_flipped(run, capsys):
+def test_info_shows_the_rest_whichever_byte_is_flipped(tmp_path, capsys):
+    run = twin.write_run(tmp_path / "run", ranks=2, steps=3)  # a few of each kind of entry
     file = only_file(run / "stream")
     data = file.read_bytes()
     for at in range(0, len(data), 41):

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from c_programs import mpi_program
+from conftest import WITH_ONE_MPI
 
 import perfield
 
@@ -93,6 +94,7 @@ def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
     assert "flow > total" in table, table
 
 
+@WITH_ONE_MPI
 def test_steps_of_an_inner_loop_are_taken_back(first_run):
     more = "residual();"
     body = "for (int i = 0; i < 8; ++i) residual();" + STEPS.format(body=INNER.format(more=more))
@@ -106,13 +108,14 @@ def test_steps_of_an_inner_loop_are_taken_back(first_run):
     assert "took each return of Allreduce@sum-" in said and f": {len(run)} steps," in said, said
 
 
+@WITH_ONE_MPI
 def test_a_program_without_a_regular_loop_is_one_frame(first_run):
     run, said = first_run("sum(); residual(); sum(); halo(); sum(); residual(); residual();")
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert "found" not in said and "marked no time steps" in said
 
 
-@ONE_MPI
+@WITH_ONE_MPI
 def test_windows_of_the_clock_take_the_place_of_steps(first_run):
     run, said = first_run(TASKS.format(n=250))
     assert run.has_windows and run.steps_by_clock and not run.is_whole
@@ -122,7 +125,7 @@ def test_windows_of_the_clock_take_the_place_of_steps(first_run):
     assert "marked no time steps" in said
 
 
-@ONE_MPI
+@WITH_ONE_MPI
 def test_windows_before_the_first_step_are_of_setup(first_run):
     run, _ = first_run(TASKS.format(n=220) + STEPS.format(body=INNER.format(more="")))
     assert not run.has_windows and run.steps_closed.tolist() == [17] * 3
@@ -131,6 +134,7 @@ def test_windows_before_the_first_step_are_of_setup(first_run):
     assert (run.setup.end_s - run.setup.begin_s > 2).all()
 
 
+@WITH_ONE_MPI
 def test_steps_that_do_not_hold_at_the_end_leave_one_frame(first_run):
     other = "".join(f"MPI_Bcast(&in, 1, MPI_INT, {rank}, MPI_COMM_WORLD);" for rank in (0, 1, 2) * 9)
     run, said = first_run("for (int i = 0; i < 12; ++i) residual();" + other)
@@ -138,6 +142,7 @@ def test_steps_that_do_not_hold_at_the_end_leave_one_frame(first_run):
     assert "steps      none closed" in said and "marked no time steps" in said
 
 
+@WITH_ONE_MPI
 def test_a_root_with_a_call_site_of_its_own_closes_the_same_steps(first_run):
     body = "if (me == 0) MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);"
     body += "else MPI_Bcast(&out, 1, MPI_INT, 0, MPI_COMM_WORLD); halo();"
@@ -145,6 +150,7 @@ def test_a_root_with_a_call_site_of_its_own_closes_the_same_steps(first_run):
     assert run.steps_closed.tolist() == [17] * 3 and sent(run) == [[0, 1, 1]] * 17
 
 
+@WITH_ONE_MPI
 def test_calls_of_some_ranks_end_no_step(first_run):
     body = "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, me == 0, me, &half);"
     some = "if (me) for (int i = 0; i < 4; ++i) MPI_Barrier(half); halo();"
@@ -176,12 +182,14 @@ def test_ranks_agree_on_a_loop_without_collective_operations(first_run):
     )
 
 
+@WITH_ONE_MPI
 def test_ranks_disagree_where_a_loop_over_neighbours_differs(first_run):
     run, said = first_run(EXCHANGE.format(body=NEIGHBOURS))
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert "marked no time steps" in said
 
 
+@WITH_ONE_MPI
 def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
     run, said = first_run(EXCHANGE.format(body=NEIGHBOURS + "MPI_Waitall(n, sends, MPI_STATUSES_IGNORE);"))
     assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 10
@@ -189,6 +197,7 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
     assert "took each return of Waitall@" in said
 
 
+@WITH_ONE_MPI
 def test_a_rank_without_the_call_site_refuses_it(first_run):
     body = "if (me < 2) for (int i = 0; i < 40; ++i) { int to = 1 - me; usleep(1000);"
     body += (
@@ -199,6 +208,7 @@ def test_a_rank_without_the_call_site_refuses_it(first_run):
     assert [frame.kind for frame in run.frames()] == ["whole"]
 
 
+@WITH_ONE_MPI
 def test_a_loop_of_collective_operations_takes_steps_of_messages_back(first_run):
     body = (
         "for (int step = 0; step < 10; ++step) { for (int i = 0; i < 20 * iterations; ++i) {"

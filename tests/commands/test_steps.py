@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_programs import mpi_program
+from conftest import WITH_ONE_MPI
 
 import perfield
 from perfield.call_sites.candidates import candidates
@@ -160,6 +161,7 @@ int main(int argc, char** argv) {
 """
 
 
+@WITH_ONE_MPI
 def test_proposal_counts_the_hits_of_a_step(build_c, mpi, measure):
     program = build_c("#include <unistd.h>" + DYNAMICS, "-O1", by=mpi)
     run, reported = measure(program, n=3)
@@ -172,6 +174,7 @@ def test_proposal_counts_the_hits_of_a_step(build_c, mpi, measure):
     assert sent == [[4 + (4 if step % 8 else 8)] * 3 for step in range(2, 81)]
 
 
+@WITH_ONE_MPI
 def test_program_whose_calls_are_irregular_gets_no_proposal(build_c, mpi, measure, perfield_cli):
     program = build_c(
         mpi_program("for (volatile int i = 0; i < 3; i++) MPI_Barrier(MPI_COMM_WORLD);"), by=mpi
@@ -184,6 +187,7 @@ def test_program_whose_calls_are_irregular_gets_no_proposal(build_c, mpi, measur
     assert "None of them recurs regularly" in said and "PERFIELD_STEP_CALL" not in said
 
 
+@WITH_ONE_MPI
 @pytest.mark.parametrize(("name", "n"), [("multigrid", 2), ("multipartition", 4)])
 def test_some_call_closes_the_steps_of_each_pattern(name, n, build_c, mpi, measure):
     program = build_c(CASES / f"patterns/{name}.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
@@ -194,6 +198,7 @@ def test_some_call_closes_the_steps_of_each_pattern(name, n, build_c, mpi, measu
     assert len({frame.values["sent_count"].sum() for frame in run.frames()}) == 1
 
 
+@WITH_ONE_MPI
 def test_steps_by_the_clock_lose_no_message(silent_heat3d, build_c, mpi, measure):
     pattern = build_c(CASES / "patterns/multigrid.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     heat = (*BOX, "--max-num-time-steps", 100, "--hot-spot", 5)
@@ -228,6 +233,7 @@ __attribute__((noinline)) void advance(void) {
 """
 
 
+@WITH_ONE_MPI
 def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
     source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=ADVANCE)
     run, reported = measure(build_c(source, "-g0", by=mpi))
@@ -239,6 +245,7 @@ def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measur
     assert "in advance" in table
 
 
+@WITH_ONE_MPI
 def test_line_of_the_program_chooses_the_site(mpi, build_c, measure, perfield_cli, tmp_path):
     source = mpi_program(
         """
@@ -271,6 +278,7 @@ def test_line_of_the_program_chooses_the_site(mpi, build_c, measure, perfield_cl
     assert nowhere.returncode == 2 and "no call site of this call" in nowhere.stderr
 
 
+@WITH_ONE_MPI
 def test_number_of_old_is_refused_with_the_new_name(mpi, build_c, measure, perfield_cli, tmp_path):
     program = build_c(mpi_program("for (int i = 0; i < 12; i++) advance();", before=ADVANCE), by=mpi)
     words = ["--launcher", f"mpirun.{mpi.name}", "-n", 2, "--set", "step_call=Barrier@1", "--", program]
@@ -285,6 +293,7 @@ def test_number_of_old_is_refused_with_the_new_name(mpi, build_c, measure, perfi
     assert not (tmp_path / "perfield-run-2").exists()
 
 
+@WITH_ONE_MPI
 def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
     run, reported = measure(build_c(mpi_program(""), by=mpi))
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in reported

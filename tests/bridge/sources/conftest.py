@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PMPI = ROOT / "bridge/sources/pmpi"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SCORE_P = Path(__file__).resolve().parent / "scorep_host/host.c"
+# Open MPI 4.1.4's fetching calls fail, also without perfield, if one rank may read another's memory.
+FETCHING = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 SCORE_P_LINKS = ("-ldl", "-lpthread")
 SCORE_P_FINDS = {"LD_LIBRARY_PATH": str(Path(perfield.__file__).parent / "lib")}  # the plugin
 
@@ -84,28 +86,49 @@ class Counted:
 
 def read_counted(run: Path) -> Counted:
     """What is in the streams of a run, by the slow reader of the tests."""
+    return added_up(entries_of(run))
+
+
+def entries_of(run: Path) -> list[dict]:
+    """The entries of all streams of a run, a stream after the other."""
     twin = load(ROOT / "tests/twin.py")
-    names = call_names()
-    counted = Counted()
+    found = []
     for path in (run / "stream").glob("*.pf"):
         entries, damage = twin.decode(path.read_bytes())
         assert not damage, f"{path} has damage at {damage}"
-        entries = twin.resolved(entries)
-        quantities: dict = {}
-        for entry in entries:
-            rank, body = entry["rank"], entry["body"]
-            if entry["type"] == "quantity":
-                quantities[rank, body["id"]] = body["name"]
-            elif entry["type"] == "rank":
-                counted.ranks[rank] = body
-            elif entry["type"] == "end":
-                counted.ends[rank] = body
-            elif entry["type"] == "step":
-                add_step(counted, names, rank, body)
-                of_rank = [row for row in body["quantities"] if row["region"] == twin.OF_RANK]
-                for row in of_rank:
+        found += twin.resolved(entries)
+    return found
+
+
+def added_up(entries: Iterable[dict]) -> Counted:
+    """What entries say of their ranks, summed over those of steps."""
+    names, of_rank = call_names(), load(ROOT / "tests/twin.py").OF_RANK
+    counted = Counted()
+    quantities: dict = {}
+    for entry in entries:
+        rank, body = entry["rank"], entry["body"]
+        if entry["type"] == "quantity":
+            quantities[rank, body["id"]] = body["name"]
+        elif entry["type"] == "rank":
+            counted.ranks[rank] = body
+        elif entry["type"] == "end":
+            counted.ends[rank] = body
+        elif entry["type"] == "step":
+            add_step(counted, names, rank, body)
+            for row in body["quantities"]:
+                if row["region"] == of_rank:
                     add_files(counted, rank, quantities[rank, row["quantity"]], row["value"])
     return counted
+
+
+def by_step(run: Path) -> dict[int, Counted]:
+    """Label of a step -> what is in its entries, and all that belongs to no step."""
+    entries = entries_of(run)
+    labels = {entry["body"]["label"] for entry in entries if entry["type"] == "step"}
+    return {
+        label: added_up(e for e in entries if e["type"] != "step" or e["body"]["label"] == label)
+        for label in labels
+    }
 
 
 def add_step(counted: Counted, names: dict, rank: int, body: dict) -> None:
@@ -178,6 +201,38 @@ def build_fortran(programs) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def build_foam() -> Callable[[Path, str], Path]:
+    """build_foam(host, flag): the fake OpenFOAM in a folder, compiled: library, solver, and plugin if any."""
+
+    def build(host: Path, flag: str) -> Path:
+        def compile_in(folder: Path) -> None:
+            words = ["g++", "-std=c++17", "-O1", "-Wall", flag]
+            library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", folder / "libOpenFOAM.so"]
+            subprocess.run([*words, *library, host / "library.cpp"], check=True)
+            links = [f"-L{folder}", "-lOpenFOAM", f"-Wl,-rpath,{folder}"]
+            subprocess.run([*words, host / "solver.cpp", "-o", folder / "solver", *links], check=True)
+            if (host / "plugin.cpp").exists():
+                plugin = ["-shared", "-fPIC", "-o", folder / "libplugin.so"]
+                subprocess.run([*words, *plugin, host / "plugin.cpp", *links], check=True)
+
+        return built(host.name, (flag, state_of(host), compiler_state("g++")), compile_in)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def listener(programs) -> Path:
+    """listener.c, compiled."""
+
+    def compile_in(folder: Path) -> None:
+        words = ["gcc", "-O1", "-Wall", "-c", programs / "listener.c", "-o", folder / "listener.o"]
+        subprocess.run(words, check=True)
+
+    key = state_of(programs, "listener.c"), compiler_state("gcc")
+    return built("listener", key, compile_in) / "listener.o"
+
+
+@pytest.fixture(scope="session")
 def generate(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
     """generate(functions, table=None): runs the generator of the wrappers, built for the tests.
 
@@ -186,19 +241,30 @@ def generate(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
     """
     folder = tmp_path_factory.mktemp("generate")
     sources = sorted((PMPI / "generate").glob("*.cpp"))
-    subprocess.run(["g++", "-std=c++17", *sources, "-o", folder / "generate"], check=True)
+
+    def compile_in(built_in: Path) -> None:
+        subprocess.run(["g++", "-std=c++17", *sources, "-o", built_in / "generate"], check=True)
+
+    key = state_of(PMPI / "generate"), compiler_state("g++")
+    program = built("generate", key, compile_in) / "generate"
 
     def run(functions: Iterable[str], table: Path = PMPI / "table") -> subprocess.CompletedProcess:
         header, out = folder / "mpi.h", folder / "out"
         header.write_text("".join(f"int {name}(void);\n" for name in functions))
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        command = [folder / "generate", "--mpi-header", header, "--table", table, "--out", out]
+        command = [program, "--mpi-header", header, "--table", table, "--out", out]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         result.out = {path.name: path.read_text() for path in out.iterdir()}
         return result
 
     return run
+
+
+@pytest.fixture(scope="session")
+def counted_by_step() -> Callable[[Path], dict[int, Counted]]:
+    """counted_by_step(run): label of a step -> what the ranks counted in it."""
+    return by_step
 
 
 @pytest.fixture(scope="session")
@@ -221,6 +287,36 @@ def measure(mpi, build_c, bin_dir):
         return read_counted(result.cwd / "perfield-run"), result
 
     return run
+
+
+@pytest.fixture(scope="session")
+def calls_program(mpi, build_c) -> Path:
+    """programs/calls.c and its cases, compiled for each MPI."""
+    names = re.findall(r"^int (\w+)\(", (PROGRAMS / "calls.h").read_text(), re.M)
+    return build_c(PROGRAMS / "calls.c", *(str(PROGRAMS / f"{name}.c") for name in names), by=mpi)
+
+
+@pytest.fixture(scope="session")
+def calls(mpi, calls_program, bin_dir):
+    """calls(case, order="world"): what four ranks counted in that case of programs/calls.c, and the numbers
+    that it returned on them, in no order.
+
+    case : with its variant, "neighbors line". All cases are steps of one run with each MPI.
+    """
+    result = mpi.run(4, bin_dir / "perfield-exec", calls_program, env=FETCHING)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    steps, returned = by_step(result.cwd / "perfield-run"), defaultdict(list)
+    for line in result.stdout.splitlines():
+        step, number, name = line.split(" ", 2)
+        returned[name.strip()].append((int(step), int(number)))
+
+    def of(case: str, order: str = "world") -> tuple[Counted, list[int]]:
+        name, _, variant = case.partition(" ")
+        found = returned[f"{name} {order} {variant}".strip()]
+        assert len(found) == 4
+        return steps[found[0][0]], [number for _, number in found]
+
+    return of
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from adaptor_runs import AdaptorRun
+from built import built, compiler_state, state_of
 from conftest import run_command
 
 HOST = Path(__file__).resolve().parent / "adaptor_host"
@@ -24,12 +25,15 @@ def compile_(*words: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
+def fakes() -> Path:
     """A folder with the fakes of libcatalyst and Ascent, and their solvers."""
-    folder = tmp_path_factory.mktemp("adaptors")
+    return built("adaptors", (state_of(HOST), compiler_state("g++"), compiler_state("mpicxx")), compile_in)
+
+
+def compile_in(folder: Path) -> None:
     conduit = HOST / "fake_conduit.cpp"
     for name, flags in (("catalyst", ()), ("old", ("-DWITHOUT_EXTERNAL",))):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
         library = ("-shared", "-Wl,-soname,libcatalyst.so.3", "-o", folder / name / "libcatalyst.so.3")
         compile_(*CXX, *flags, *library, conduit, HOST / "fake_catalyst.cpp", "-ldl")
     link = ("-Wl,-rpath-link", folder / "catalyst", folder / "catalyst/libcatalyst.so.3")
@@ -40,7 +44,6 @@ def built(tmp_path_factory) -> Path:
     compile_(*CXX, *ascent, "-o", folder / "libascent.so", conduit, HOST / "fake_ascent.cpp")
     solver = ("-DPREFIX(name)=conduit_##name", HOST / "ascent_solver.cpp", "-o", folder / "ascent_solver")
     compile_(*CXX, *solver, folder / "libascent.so", f"-Wl,-rpath,{folder}")
-    return folder
 
 
 class Ran(AdaptorRun):
@@ -55,14 +58,14 @@ class Ran(AdaptorRun):
 
 
 @pytest.fixture
-def solve(built, mpirun, bin_dir, tmp_path_factory):
+def solve(fakes, mpirun, bin_dir, tmp_path_factory):
     """solve(what, script="", n=1, env={}): runs the solver with a pipeline of this text under perfield."""
 
     def run(what: str, script: str = NAMES_COMPUTE_TIME, n: int = 1, env=None, library="catalyst") -> Ran:
         folder = tmp_path_factory.mktemp(what)
         (folder / "script.py").write_text(script)
-        environment = {"LD_LIBRARY_PATH": str(built / library), **(env or {})}
-        command = [bin_dir / "perfield-exec", built / "solver", what, "script.py"]
+        environment = {"LD_LIBRARY_PATH": str(fakes / library), **(env or {})}
+        command = [bin_dir / "perfield-exec", fakes / "solver", what, "script.py"]
         return Ran(mpirun(n, *command, env=environment, cwd=folder))
 
     return run
@@ -268,15 +271,15 @@ def test_conduit_of_another_version_is_reported_once_and_passed_over(solve):
     assert not ran.fields("compute_time_s")
 
 
-def implementation(built: Path, perfield_flags, **settings: str) -> dict[str, str]:
+def implementation(fakes: Path, perfield_flags, **settings: str) -> dict[str, str]:
     """The variables that choose libcatalyst-perfield.so."""
     (folder,) = perfield_flags("--catalyst")
-    paths = {"CATALYST_IMPLEMENTATION_NAME": "perfield", "CATALYST_IMPLEMENTATION_PATHS": f"{folder}:{built}"}
+    paths = {"CATALYST_IMPLEMENTATION_NAME": "perfield", "CATALYST_IMPLEMENTATION_PATHS": f"{folder}:{fakes}"}
     return {**paths, **settings}
 
 
-def test_perfield_as_implementation_passes_on_to_the_wanted_one(built, solve, perfield_flags):
-    env = implementation(built, perfield_flags, PERFIELD_CATALYST_IMPLEMENTATION="probe")
+def test_perfield_as_implementation_passes_on_to_the_wanted_one(fakes, solve, perfield_flags):
+    env = implementation(fakes, perfield_flags, PERFIELD_CATALYST_IMPLEMENTATION="probe")
     ran = solve("hexes", env=env)
     assert not ran.said
     assert [line.split()[1] for line in ran.out.splitlines() if line.startswith("probe ")].count(
@@ -286,22 +289,22 @@ def test_perfield_as_implementation_passes_on_to_the_wanted_one(built, solve, pe
     assert len(ran.fields("compute_time_s")) == 6  # once, although the hooks see the call, too
 
 
-def test_perfield_as_implementation_works_without_its_hooks(built, perfield_flags, tmp_path):
+def test_perfield_as_implementation_works_without_its_hooks(fakes, perfield_flags, tmp_path):
     (tmp_path / "script.py").write_text(NAMES_COMPUTE_TIME)
-    env = implementation(built, perfield_flags, LD_LIBRARY_PATH=str(built / "catalyst"))
+    env = implementation(fakes, perfield_flags, LD_LIBRARY_PATH=str(fakes / "catalyst"))
     env |= {"PERFIELD_CATALYST_IMPLEMENTATION": "probe"}
-    ran = Ran(run_command([built / "solver", "hexes", "script.py"], env, tmp_path, 60))
+    ran = Ran(run_command([fakes / "solver", "hexes", "script.py"], env, tmp_path, 60))
     assert ran.run.state == "finished"
     assert [row[:4] for row in ran.fields("compute_time_s")] == [["grid", "vertex", "mesh", "18"]] * 6
 
 
-def test_perfield_as_implementation_falls_back_to_the_stub(built, solve, perfield_flags):
-    ran = solve("hexes", env=implementation(built, perfield_flags))
+def test_perfield_as_implementation_falls_back_to_the_stub(fakes, solve, perfield_flags):
+    ran = solve("hexes", env=implementation(fakes, perfield_flags))
     assert ran.out.count("stub execute") == 6
 
 
-def test_wanted_implementation_that_is_missing_is_reported(built, solve, perfield_flags):
-    env = implementation(built, perfield_flags, PERFIELD_CATALYST_IMPLEMENTATION="paraviw")
+def test_wanted_implementation_that_is_missing_is_reported(fakes, solve, perfield_flags):
+    env = implementation(fakes, perfield_flags, PERFIELD_CATALYST_IMPLEMENTATION="paraviw")
     ran = solve("hexes", env=env)
     assert "status 3" in ran.out  # catalyst_status_error_not_found, from initialize
     assert any("libcatalyst-paraviw.so is not found" in line for line in ran.said)
@@ -309,7 +312,7 @@ def test_wanted_implementation_that_is_missing_is_reported(built, solve, perfiel
 
 
 @pytest.fixture
-def ascend(built, bin_dir, tmp_path):
+def ascend(fakes, bin_dir, tmp_path):
     """ascend(name="", text=""): runs the solver with Ascent and this file of actions under perfield-exec."""
 
     def run(name: str = "", text: str = "") -> Ran:
@@ -317,7 +320,7 @@ def ascend(built, bin_dir, tmp_path):
             (tmp_path / name).write_text(text)
         own_name = [name] if name and not name.startswith("ascent_actions") else []
         return Ran(
-            run_command([bin_dir / "perfield-exec", built / "ascent_solver", *own_name], {}, tmp_path, 60)
+            run_command([bin_dir / "perfield-exec", fakes / "ascent_solver", *own_name], {}, tmp_path, 60)
         )
 
     return run

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import re
 import subprocess
+import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -24,49 +27,51 @@ ENVIRONMENT = {
 }
 
 
-def closed_forms():
-    """The tests of C programs, whose expectations also hold here."""
-    spec = importlib.util.spec_from_file_location("of_c", Path(__file__).with_name("test_pmpi.py"))
+def of_c(name: str):
+    """A module of tests of C programs, whose expectations also hold here."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(name, module)  # for its dataclasses
     spec.loader.exec_module(module)
     return module
 
 
-OF_C = closed_forms()
+OF_C, HEARD = of_c("test_pmpi"), of_c("test_pmpi_arrivals")
+CALLS, ROOT_FLAG = HEARD.CALLS, HEARD.ROOT_FLAG
+CASES = ("begin", "messages", "collectives", "others", "epochs", "polls")  # the steps of fortran_calls.f90
 
 
 @pytest.fixture(scope="session")
-def plain_output(build_fortran, mpi, tmp_path_factory):
-    """plain_output(name): the program's output without perfield, the same in all bindings."""
-    printed = {}
-
-    def run(name: str) -> str:
-        if name not in printed:
-            result = mpi.run(N, build_fortran(name, mpi, BINDINGS["mpif.h"]), env=ENVIRONMENT)
-            assert result.returncode == 0, f"{name} failed:\n{result.stderr}"
-            printed[name] = result.stdout
-        return printed[name]
-
-    return run
+def fortran_calls(build_fortran, listener):
+    """fortran_calls(mpi, binding): fortran_calls.f90, compiled."""
+    more = (str(listener), *HEARD.LISTENS)
+    return lambda mpi, binding: build_fortran("fortran_calls.f90", mpi, BINDINGS[binding], *more)
 
 
-@pytest.fixture(params=BINDINGS)
-def measure(request, mpi, build_fortran, plain_output, counted_in, bin_dir):
-    """measure(name): runs programs/<name> measured; returns the counts. Its output must be unchanged."""
-
-    def run(name: str):
-        program = build_fortran(name, mpi, BINDINGS[request.param])
-        result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
-        assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
-        assert not result.stderr
-        assert result.stdout == plain_output(name)
-        return counted_in(result.cwd / "perfield-run")
-
-    return run
+@pytest.fixture(scope="session")
+def plain_output(mpi, fortran_calls):
+    """What it prints without perfield, the same in all bindings."""
+    result = mpi.run(N, fortran_calls(mpi, "mpif.h"), env=ENVIRONMENT)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
-def test_fortran_messages_count_once_by_world_rank(measure):
-    counted = measure("fortran_messages.f90")
+@pytest.fixture(scope="session", params=BINDINGS)
+def calls(request, mpi, fortran_calls, plain_output, counted_by_step, bin_dir):
+    """Case of fortran_calls.f90 -> what its ranks counted, and what its listener heard: one run with each
+    MPI and binding, whose output must be that of a run without perfield.
+    """
+    program = fortran_calls(mpi, request.param)
+    result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    assert not result.stderr
+    assert result.stdout == plain_output
+    counted, heard = counted_by_step(result.cwd / "perfield-run"), HEARD.read(result.cwd)
+    return {name: (counted[step], heard[name]) for step, name in enumerate(CASES)}
+
+
+def test_fortran_messages_count_once_by_world_rank(calls):
+    counted, _ = calls["messages"]
     forms = ["send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend"]
     forms += ["sendrecv", "sendrecv_replace"]
     ways = 32
@@ -81,7 +86,7 @@ def test_fortran_messages_count_once_by_world_rank(measure):
         received = 55 * INT + started + received_in_ways
         assert counted.received_by(rank) == {left: (22 + ways, received)}
         assert {peer for r, peer in counted.waited_ns if r == rank} == {left}
-        calls = {
+        times = {
             "irecv": 8 + 3 * 4 + 2 * 9 + 1,  # for sends, for starts, in nine ways, for nothing
             "isend": 1 + ways,
             "start": 3 * 4 + 2,
@@ -91,13 +96,12 @@ def test_fortran_messages_count_once_by_world_rank(measure):
             "imrecv": 2,
             "waitall": 2 * 4,
             "barrier": 8 + 3 * 4,
-            "comm_create": 1,
         }
-        assert {call: counted.calls[rank, call] for call in calls} == calls
+        assert {call: counted.calls[rank, call] for call in times} == times
 
 
-def test_fortran_collectives_count_bytes_in_and_out(measure):
-    counted = measure("fortran_collectives.f90")
+def test_fortran_collectives_count_bytes_in_and_out(calls):
+    counted, _ = calls["collectives"]
     for rank in range(N):
         place = N - 1 - rank
         apart = OF_C.collective_bytes(place, in_place=False)
@@ -107,17 +111,15 @@ def test_fortran_collectives_count_bytes_in_and_out(measure):
             both = tuple(INT * (a + b) for a, b in zip(apart[call], in_place[call]))
             expected[call] = expected["i" + call] = both
         from_bottom = (4 * INT, 0) if place == 1 else (0, 4 * INT)
-        checksums = (INT, N * INT)
-        for call, more in (("bcast", from_bottom), ("allgather", checksums)):
-            expected[call] = tuple(a + b for a, b in zip(expected[call], more))
+        expected["bcast"] = tuple(a + b for a, b in zip(expected["bcast"], from_bottom))
         assert counted.moved_by(rank) == {call: both for call, both in expected.items() if any(both)}
         assert counted.calls[rank, "barrier"] == counted.calls[rank, "ibarrier"] == 1
         assert {counted.calls[rank, "i" + call] for call in apart if call != "bcast"} == {2}
     assert not counted.messages
 
 
-def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
-    counted = measure("fortran_others.f90")
+def test_fortran_neighbors_windows_and_files_count_as_in_c(calls):
+    counted, _ = calls["others"]
     for rank in range(N):
         place = N - 1 - rank
         left, right = OF_C.neighbors(rank, "reversed")
@@ -149,11 +151,78 @@ def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
             "file_write_all": ((4 + 5) * INT, 0),
             "file_read": (0, 2 * INT),  # reads past the end get nothing
             "file_read_all": (0, 3 * INT),
-            "allgather": (INT, N * INT),
         }
-        calls = {"fence": 2, "lock": 1, "unlock": 1, "flush": 2, "win_create": 1, "comm_create": 3}
-        calls |= {"file_open": 1, "file_close": 1, "file_other": 1 + (place == 0)}
-        assert {call: counted.calls[rank, call] for call in calls} == calls
+        times = {"fence": 2, "lock": 1, "unlock": 1, "flush": 2, "win_create": 1, "comm_create": 2}
+        times |= {"file_open": 1, "file_close": 1, "file_other": 1 + (place == 0)}
+        assert {call: counted.calls[rank, call] for call in times} == times
+
+
+def test_fortran_messages_have_the_same_numbers_at_both_ends(calls):
+    _, heard = calls["messages"]
+    HEARD.compare(heard)
+    assert {CALLS[row["call"]] for row in heard.sends} >= {"send", "isend", "start", "sendrecv"}
+    # Each is waited for once, but persistent ones that the program frees before.
+    assert all(len(row["waits"]) == 1 for row in heard.sends)
+    for row in heard.arrivals:
+        assert 0 < row["posted"] <= row["wait_begin"] <= row["wait_end"]
+    for label, names in heard.names.items():
+        if label != "MPI_COMM_SELF":
+            assert all(len(ranks) == N for ranks in names.values())
+
+
+def test_fortran_collectives_have_the_same_numbers_on_all_ranks(calls):
+    _, heard = calls["collectives"]
+    by_place = defaultdict(list)
+    for row in heard.collectives:
+        by_place[row["name"], row["number"]].append((row["rank"], row["call"]))
+    assert len(by_place) > 40
+    for place, rows in by_place.items():
+        assert 0 not in place
+        assert {rank for rank, _ in rows} == set(range(N))
+        assert len(rows) == N
+        assert len({call for _, call in rows}) == 1
+    roots = Counter((row["name"], row["number"]) for row in heard.collectives if row["flags"] & ROOT_FLAG)
+    assert roots
+    assert set(roots.values()) == {1}
+
+
+def test_fortran_epochs_and_locks_are_reported_as_in_c(calls):
+    _, heard = calls["epochs"]
+    numbered = [row for row in heard.synchronised if row["number"]]
+    found = HEARD.epochs(dataclasses.replace(heard, synchronised=numbered))
+    assert len(found) == N * 3
+    assert all(len(of_epoch) == 4 for of_epoch in found.values())
+    locks = [row for row in heard.synchronised if not row["number"]]
+    for rank in range(N):
+        reported = [(row["call"], row["peer"], row["flags"]) for row in locks if row["rank"] == rank]
+        right = (rank - 1) % N  # in the order of the windows' communicator
+        assert reported == [
+            *(("lock", right, 1), ("flush", right, 0), ("unlock", right, 0)),
+            *(("lock", -1, 0), ("flush", -1, 0), ("unlock", -1, 0)),
+        ]
+
+
+def test_fortran_polls_hold_the_time_of_all_tests(calls):
+    _, heard = calls["polls"]
+    waiter, sender = N - 1, N - 2
+    sent = [(row["channel"], row["number"]) for row in heard.sends if row["rank"] == sender]
+    assert len(sent) == 8
+    by_probe = {
+        (row["channel"], row["number"]): row["left"] - row["entered"]
+        for row in heard.synchronised
+        if row["rank"] == waiter and row["peer"] == sender
+    }
+    by_test = {
+        (row["channel"], row["number"]): row["wait_end"] - row["wait_begin"]
+        for row in heard.arrivals
+        if row["rank"] == waiter and row["peer"] == sender
+    }
+    assert list(by_probe) == sent[:4]
+    shortest = 0.9 * min(by_probe[sent[0]], by_probe[sent[1]])  # of blocking probes, in ticks
+    for place in sent[2:4]:
+        assert by_probe[place] > 0.2 * shortest
+    for place in sent[4:]:
+        assert by_test[place] > 0.2 * shortest
 
 
 @pytest.mark.parametrize("binding", ["mpif.h", "mpi_f08"])
@@ -246,8 +315,8 @@ def fortran_symbols(*libraries: Path) -> set[str]:
     return set(re.findall(r" [TW] (mpi_\w*[a-z0-9]_)$", listed.stdout, re.M))
 
 
-def test_wrapped_functions_cover_all_bindings_of_the_mpi(mpi, build_fortran):
-    program = build_fortran("fortran_messages.f90", mpi, BINDINGS["mpi_f08"])
+def test_wrapped_functions_cover_all_bindings_of_the_mpi(mpi, fortran_calls):
+    program = fortran_calls(mpi, "mpi_f08")
     linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     of_mpi = fortran_symbols(*re.findall(r"/\S*libmpi\S*", linked))
     ours = fortran_symbols(LIBRARIES / f"libperfield_{mpi.name}.so")

@@ -97,7 +97,11 @@ def sent(counted) -> dict[tuple[int, str, int], tuple[int, int]]:
     return {key: (count, counted.bytes[key]) for key, count in counted.messages.items()}
 
 
-@pytest.mark.parametrize("build", [by_flags, by_pkg_config, by_cmake])
+@pytest.mark.parametrize(
+    ("mpi", "build"),
+    [("openmpi", by_flags), ("mpich", by_flags), ("mpich", by_pkg_config), ("openmpi", by_cmake)],
+    indirect=["mpi"],
+)
 def test_linked_program_started_alone_has_world_ranks(mpi, build, flags, counted_in, tmp_path):
     text = (PROGRAMS / "reversed_ranks.c").read_text()
     for name in ("source.c", "source.cpp"):

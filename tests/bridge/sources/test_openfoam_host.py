@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +16,13 @@ MS = 1e-3
 
 
 @pytest.fixture(scope="module", params=["int", "long"])
-def solve(request, bin_dir, tmp_path_factory):
+def solve(request, build_foam, bin_dir, tmp_path_factory):
     """solve(what): runs the fake solver under perfield; returns its folder and what it printed."""
-    built = tmp_path_factory.mktemp(f"openfoam_{request.param}")
-    words = ["g++", "-std=c++17", "-O1", "-Wall", f"-DLABEL={request.param}"]
-    library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", built / "libOpenFOAM.so"]
-    subprocess.run([*words, *library, HOST / "library.cpp"], check=True)
-    links = [f"-L{built}", "-lOpenFOAM", f"-Wl,-rpath,{built}"]
-    subprocess.run([*words, HOST / "solver.cpp", "-o", built / "solver", *links], check=True)
-    plugin = ["-shared", "-fPIC", "-o", built / "libplugin.so"]
-    subprocess.run([*words, *plugin, HOST / "plugin.cpp", *links], check=True)
+    programs = build_foam(HOST, f"-DLABEL={request.param}")
 
     def run(what: str):
         folder = tmp_path_factory.mktemp(what)
-        command = [bin_dir / "perfield-exec", built / "solver", what]
+        command = [bin_dir / "perfield-exec", programs / "solver", what]
         result = run_command(command, {"PERFIELD_CLOCK": "monotonic"}, folder, 60)
         assert result.returncode == 0, result.stderr
         return folder, result.stdout + result.stderr

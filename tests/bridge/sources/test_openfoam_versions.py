@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,14 +30,10 @@ REGIONS = [
 
 
 @pytest.mark.parametrize("version", [*OPENCFD, 10, 11, 12])
-def test_solver_of_each_version_has_its_times_and_regions(version, bin_dir, tmp_path):
-    words = ["g++", "-std=c++17", "-O1", "-Wall", f"-DVERSION={version}"]
-    library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", tmp_path / "libOpenFOAM.so"]
-    subprocess.run([*words, *library, HOST / "library.cpp"], check=True)
-    links = [f"-L{tmp_path}", "-lOpenFOAM", f"-Wl,-rpath,{tmp_path}"]
-    subprocess.run([*words, HOST / "solver.cpp", "-o", tmp_path / "solver", *links], check=True)
+def test_solver_of_each_version_has_its_times_and_regions(version, build_foam, bin_dir, tmp_path):
+    solver = build_foam(HOST, f"-DVERSION={version}") / "solver"
 
-    result = run_command([bin_dir / "perfield-exec", tmp_path / "solver"], {}, tmp_path, 60)
+    result = run_command([bin_dir / "perfield-exec", solver], {}, tmp_path, 60)
 
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from built import built, compiler_state, state_of
 
 BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
 # In place of the list of MPI's functions that the build writes.
@@ -18,13 +19,18 @@ NEXT = '#pragma once\n#include "mpi_header.hpp"\nnamespace perfield::pmpi { stru
 
 
 @pytest.fixture(scope="module")
-def both_ends(tmp_path_factory, programs):
+def both_ends(programs):
     """both_ends(case, n, seed): of n messages, how many ends match, match wrongly, and number by history."""
-    made = tmp_path_factory.mktemp("channels")
-    (made / "next.hpp").write_text(NEXT)
-    sources = [programs / "channel_table.cpp", BRIDGE / "sources/pmpi/channels.cpp"]
-    where = [f"-I{folder}" for folder in (made, BRIDGE, BRIDGE / "sources/pmpi", BRIDGE / "include")]
-    subprocess.run(["mpicxx", "-std=c++17", "-O2", *where, *sources, "-o", made / "table"], check=True)
+    program = programs / "channel_table.cpp"
+
+    def compile_in(folder: Path) -> None:
+        (folder / "next.hpp").write_text(NEXT)
+        sources = [program, BRIDGE / "sources/pmpi/channels.cpp"]
+        where = [f"-I{part}" for part in (folder, BRIDGE, BRIDGE / "sources/pmpi", BRIDGE / "include")]
+        subprocess.run(["mpicxx", "-std=c++17", "-O2", *where, *sources, "-o", folder / "table"], check=True)
+
+    key = NEXT, state_of(programs, program.name), state_of(BRIDGE), compiler_state("mpicxx")
+    made = built("channel_table", key, compile_in)
 
     def run(case: str, n: int, seed: int = 1) -> tuple[int, int, int]:
         command = [made / "table", case, str(n), str(seed)]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -49,11 +48,9 @@ def test_grids_have_the_places_that_mpi_gave_their_ranks(mpi, build_c, bin_dir):
     assert used.count("three in a row") == 1 and len(used) == 4
 
 
-@pytest.mark.parametrize("binding", ["MPIFH", "USE_MPI", "USE_F08"])
-def test_grids_of_fortran_have_the_places_that_mpi_gave_their_ranks(mpi, binding, bin_dir, tmp_path):
-    program = tmp_path / "grid"
-    words = [mpi.fc, "-cpp", f"-D{binding}", "-w", PROGRAMS / "fortran_grid.f90", "-o", program]
-    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+@pytest.mark.parametrize("binding", ["-DMPIFH", "-DUSE_MPI", "-DUSE_F08"])
+def test_grids_of_fortran_have_the_places_that_mpi_gave_their_ranks(mpi, build_fortran, binding, bin_dir):
+    program = build_fortran("fortran_grid.f90", mpi, binding)
     result = mpi.run(N, bin_dir / "perfield-exec", program, env=QUIET)
     assert (result.returncode, result.stderr) == (0, "")
     (grid,) = perfield.open(result.cwd / "perfield-run").grids

@@ -35,7 +35,7 @@ def polled(mpi, build_c, perfield_flags, bin_dir, programs):
     return run
 
 
-@pytest.mark.parametrize("logs", [1, 0], ids=["logged", "rows"])
+@pytest.mark.parametrize(("mpi", "logs"), [("openmpi", 1), ("mpich", 0)], indirect=["mpi"])
 def test_waiting_in_probes_and_polls_is_for_the_sender_of_what_ends_it(polled, logs):
     found = polled(logs)
     for way in (*PROBES, *TESTS, AMID_OTHERS, INTERRUPTED, OF_WINDOW):

@@ -19,14 +19,13 @@ SURE = 4  # standard deviations
 
 
 @pytest.fixture
-def sampled(mpi, perfield_flags, bin_dir, tmp_path):
-    """sampled(what, steps, env=None): run and process of programs/odd_samples.c."""
-    flags = ["-g", *perfield_flags("--cflags"), "-lpthread"]
-    subprocess.run([mpi.cc, "-O1", PROGRAMS / "odd_samples.c", *flags, "-o", "odd"], cwd=tmp_path, check=True)
+def sampled(mpirun, build_c, bin_dir, tmp_path):
+    """sampled(what, steps, env=None): run and process of programs/odd_samples.c, which sends no messages."""
+    program = build_c(PROGRAMS / "odd_samples.c", "-lpthread")
 
     def run(what, steps, env=None):
         env = {"PERFIELD_SAMPLE": str(RATE), **(env or {})}
-        result = mpi.run(1, bin_dir / "perfield-exec", "./odd", what, str(steps), env=env, cwd=tmp_path)
+        result = mpirun(1, bin_dir / "perfield-exec", program, what, str(steps), env=env, cwd=tmp_path)
         assert result.returncode == 0 and "done" in result.stdout, result.stderr
         return perfield.open(tmp_path / "perfield-run"), result
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import WITH_ONE_MPI
 
 import perfield
 
 PROGRAMS = Path(__file__).parent / "programs"
 RATE = 2000  # samples per second: enough of them in a short run
-WITH_ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)  # of long runs without messages
 
 
 @pytest.fixture
@@ -43,6 +43,7 @@ def times(run):
     return run.samples().compute().groupby("function")["time_s"].sum()
 
 
+@WITH_ONE_MPI
 def test_functions_have_their_shares_of_the_cpu_time_inlined_ones_too(shares):
     run, result = shares(250)
     used = float(run.steps["cpu_user_time_s"].sum())
@@ -57,6 +58,7 @@ def test_functions_have_their_shares_of_the_cpu_time_inlined_ones_too(shares):
     assert (found / found.sum()).to_numpy() == pytest.approx(spent / spent.sum(), abs=error)
 
 
+@WITH_ONE_MPI
 def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
     run, _ = shares(150, tmp_path / "libplugged.so")
     table = run.samples().compute()
@@ -66,6 +68,7 @@ def test_a_library_that_is_opened_later_has_its_share(shares, tmp_path):
     assert later["plugged"] == pytest.approx(later["costly"], rel=0.25)
 
 
+@WITH_ONE_MPI
 def test_a_second_thread_has_a_number_of_its_own(shares):
     run, _ = shares(150, "", "thread")
     of_thread = run.samples().compute().groupby("thread")["function"].agg(set)
@@ -91,6 +94,7 @@ def test_a_program_without_steps_keeps_all_its_samples(shares):
     assert spent > 1 and table[table["thread"] == 0]["time_s"].sum() == pytest.approx(spent, rel=0.1)
 
 
+@WITH_ONE_MPI
 def test_stripped_programs_name_the_place_where_a_function_begins(shares):
     run, _ = shares(150, strip=True)
     named = [name for name in times(run).index if name.startswith("shares+0x")]
@@ -103,6 +107,7 @@ def test_each_rank_says_its_own_functions(shares):
     assert set(run.samples().compute()["rank"]) == {0, 1}
 
 
+@WITH_ONE_MPI
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [(errno.EACCES, "perf_event_open is forbidden here"), (errno.EMFILE, "perf_event_open fails (Too many")],
@@ -119,6 +124,7 @@ def test_a_kernel_that_refuses_is_reported_in_one_line_and_nothing_else_changes(
     assert len(run) == 20 and not run.has_samples and not len(run.samples().compute())
 
 
+@WITH_ONE_MPI
 def test_without_the_setting_nothing_is_sampled(shares):
     run, _ = shares(20, env={"PERFIELD_SAMPLE": "0"})
     assert not run.has_samples
@@ -134,6 +140,7 @@ def test_samples_keep_to_their_part_of_record_limit(shares):
     assert periods.max() > 1.9 * periods.min()  # fewer samples, each of which counts more
 
 
+@WITH_ONE_MPI
 def test_a_file_that_was_built_anew_names_nothing(shares, tmp_path):
     run, _ = shares(100)
     program = tmp_path / "shares"

@@ -25,7 +25,6 @@ static inline void begin(int argc, char** argv, int with_threads) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   world_rank = rank;
-  base = argc > 2 ? atoi(argv[2]) : 0;
 }
 
 /* Of the next message to that rank of the world. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * collectives.c - every collective once, blocking or not (second argument `i`), in place or not
- * (third argument `in_place`). Root is rank 1. Arguments that are not significant are an address
- * that nobody may read. */
-#include "ring.h"
+ * collectives.c - every collective once, blocking or not (`i`), in place or not (`in_place`). Root
+ * is rank 1. Arguments that are not significant are an address that nobody may read. */
+#include "calls.h"
 
 enum { kRoot = 1 };
 static const int* volatile kUnreadable = (const int*)8; /* hides the value from the compiler */
@@ -16,13 +15,12 @@ static const int* volatile kUnreadable = (const int*)8; /* hides the value from 
     function(__VA_ARGS__);                 \
   }
 
-int main(int argc, char** argv) {
+int collectives(const char* what) {
   static int out[4096], in[4096], counts[64], displs[64];
   MPI_Datatype types[64];
   MPI_Request request;
-  begin(argc, argv);
-  const int started = argc > 2 && strcmp(argv[2], "i") == 0;
-  const int in_place = argc > 3 && strcmp(argv[3], "in_place") == 0;
+  const int started = what[0] == 'i';
+  const int in_place = strstr(what, "in_place") != NULL;
   const int root = rank == kRoot;
   const void* mine = in_place ? MPI_IN_PLACE : out;              /* all send and receive */
   const void* root_mine = in_place && root ? MPI_IN_PLACE : out; /* one receives */
@@ -70,6 +68,5 @@ int main(int argc, char** argv) {
   CALL(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, mine, in, 10, MPI_INT, MPI_SUM, comm)
   CALL(MPI_Scan, MPI_Iscan, mine, in, 11, MPI_INT, MPI_SUM, comm)
   CALL(MPI_Exscan, MPI_Iexscan, mine, in, 12, MPI_INT, MPI_SUM, comm)
-  end();
   return 0;
 }

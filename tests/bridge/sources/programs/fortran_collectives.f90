@@ -2,9 +2,8 @@
 !
 ! fortran_collectives.f90 - every collective four times: blocking or not, apart or in place. Root is
 ! rank 1. Finally a broadcast from MPI_BOTTOM, whose datatype contains the addresses.
-#include "fortran_ring.inc"
 
-program fortran_collectives
+module fortran_collectives
   use ring
   implicit none
   integer, parameter :: root = 1, longest = 64
@@ -14,20 +13,20 @@ program fortran_collectives
   HANDLE(MPI_Request) :: request
   integer :: r
 
-  call begin()
-  allocate(counts(size), places(size), equal(size), byte_places(size), types(size))
-  types = MPI_INTEGER
-  out = [(100 * rank + r, r = 1, longest)]
-  in = out
-  call MPI_Barrier(comm ERR)
-  call blocking()
-  call MPI_Ibarrier(comm, request ERR)
-  call MPI_Wait(request, MPI_STATUS_IGNORE ERR)
-  call not_blocking()
-  call by_absolute_addresses()
-  call finish()
-
 contains
+
+  subroutine collectives()
+    allocate(counts(size), places(size), equal(size), byte_places(size), types(size))
+    types = MPI_INTEGER
+    out = [(100 * rank + r, r = 1, longest)]
+    in = out
+    call MPI_Barrier(comm ERR)
+    call blocking()
+    call MPI_Ibarrier(comm, request ERR)
+    call MPI_Wait(request, MPI_STATUS_IGNORE ERR)
+    call not_blocking()
+    call by_absolute_addresses()
+  end subroutine
 
   subroutine got()
     call arrived(in)
@@ -46,6 +45,8 @@ contains
 #define CALL(name) call MPI_I/**/name
 #define END , request ERR); call MPI_Wait(request, MPI_STATUS_IGNORE ERR); call got()
 #include "fortran_collectives.h"
+#undef CALL
+#undef END
   end subroutine
 
   subroutine by_absolute_addresses()
@@ -60,4 +61,4 @@ contains
     call MPI_Type_free(from_bottom ERR)
   end subroutine
 
-end program
+end module

@@ -3,7 +3,6 @@
 ! fortran_messages.f90 - the n-th form of sending, and the n-th way of receiving, moves n integers
 ! from the left to the right neighbour. Most ignore the status; odd ways of receiving name the
 ! source, even ones take any. Persistent sends are started three times.
-#include "fortran_ring.inc"
 
 #define SENT_BY(procedure) call post(); call MPI_Barrier(comm ERR); n = n + 1; call procedure(out, n, MPI_INTEGER, right, 7, comm ERR); call take(n)
 #define STARTED_BY(procedure) call post(); call MPI_Barrier(comm ERR); n = n + 1; call procedure(out, n, MPI_INTEGER, right, 7, comm, pair(2) ERR); call sent(); call take(n)
@@ -11,7 +10,7 @@
 #define EACH_SOURCE do i = 1, 2; call next_way(source)
 #define END_EACH call arrived(in(:n)); in = 0; end do
 
-program fortran_messages
+module fortran_messages
   use ring
   implicit none
   integer, parameter :: longest = 64
@@ -24,17 +23,17 @@ program fortran_messages
   STATUS :: status
   STATUSES(2) :: both
 
-  call begin()
-  out = [(1000 * rank + i, i = 1, longest)]
-  in = 0
-  n = 0
-  call send_in_all_forms()
-  n = 0
-  call receive_in_all_ways()
-  call receive_nothing()
-  call finish()
-
 contains
+
+  subroutine messages()
+    out = [(1000 * rank + i, i = 1, longest)]
+    in = 0
+    n = 0
+    call send_in_all_forms()
+    n = 0
+    call receive_in_all_ways()
+    call receive_nothing()
+  end subroutine
 
   subroutine post()
     call MPI_Irecv(in, longest, MPI_INTEGER, left, 7, comm, pair(1) ERR)
@@ -220,4 +219,4 @@ contains
     call MPI_Mrecv(in, longest, MPI_INTEGER, message, MPI_STATUS_IGNORE ERR)
   end subroutine
 
-end program
+end module

@@ -3,9 +3,8 @@
 ! fortran_others.f90 - neighbourhood collectives on a line of ranks with ends and on a ring, one-sided
 ! transfers to the right neighbour, and a file. The n-th transfer or file operation moves n integers;
 ! to the i-th neighbour MPI_Neighbor_alltoallv gives i integers, the others give 3 or 4.
-#include "fortran_ring.inc"
 
-program fortran_others
+module fortran_others
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr
   use ring
   implicit none
@@ -13,15 +12,15 @@ program fortran_others
   integer, asynchronous :: in(longest), out(longest)
   integer :: i
 
-  call begin()
-  out = [(10 * rank + i, i = 1, longest)]
-  in = 0
-  call exchange_with_neighbors()
-  call transfer()
-  call write_and_read()
-  call finish()
-
 contains
+
+  subroutine others()
+    out = [(10 * rank + i, i = 1, longest)]
+    in = 0
+    call exchange_with_neighbors()
+    call transfer()
+    call write_and_read()
+  end subroutine
 
   subroutine exchange_with_neighbors()
     HANDLE(MPI_Comm) :: line, graph
@@ -119,4 +118,4 @@ contains
     if (rank == 0) call MPI_File_delete('data of Fortran', MPI_INFO_NULL ERR)
   end subroutine
 
-end program
+end module

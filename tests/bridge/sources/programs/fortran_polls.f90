@@ -1,9 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! fortran_polls.f90 - rank 1 sleeps and then sends to rank 0, which finds out in another way each time.
-#include "fortran_ring.inc"
 
-program fortran_polls
+module fortran_polls
   use ring
   use iso_c_binding
   implicit none
@@ -22,19 +21,19 @@ program fortran_polls
   STATUS :: status
   STATUSES(1) :: all
 
-  call begin()
-  do way = 0, ways - 1
-    call MPI_Barrier(comm ERR)
-    if (rank == 1) then
-      if (usleep(100000) /= 0) stop 1
-      call MPI_Send(word, 1, MPI_INTEGER, 0, way, comm ERR)
-    else if (rank == 0) then
-      call poll_for()
-    end if
-  end do
-  call finish()
-
 contains
+
+  subroutine polls()
+    do way = 0, ways - 1
+      call MPI_Barrier(comm ERR)
+      if (rank == 1) then
+        if (usleep(100000) /= 0) stop 1
+        call MPI_Send(word, 1, MPI_INTEGER, 0, way, comm ERR)
+      else if (rank == 0) then
+        call poll_for()
+      end if
+    end do
+  end subroutine
 
   subroutine poll_for()
     flag = .false.
@@ -74,4 +73,5 @@ contains
     end select
     if (way == 0 .or. way == 2) call MPI_Recv(word, 1, MPI_INTEGER, 1, way, comm, status ERR)
   end subroutine
-end program
+
+end module

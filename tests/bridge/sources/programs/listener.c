@@ -10,6 +10,7 @@
  *   collective CALL NAME NUMBER FLAGS OUT IN BEGUN WAIT_BEGIN WAIT_END
  *   synchronised CALL PEER FLAGS ENTERED LEFT CHANNEL NUMBER
  *   communicator NAME SIZE RANK LABEL, with "made " before the label if it was not used yet
+ *   case NAME, which ends with this line: the program called end_case(NAME), which also ends a step
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -130,4 +131,13 @@ void perfield_source_communicator(const Communicator* c) {
   NEXT(perfield_source_communicator)(c);
   TELL("communicator %u %d %d %s%s\n", c->name, c->size, c->my_rank, c->is_used ? "" : "made ",
        c->label);
+}
+
+void end_case(const char* name) {
+  static int64_t step = 0;
+  void (*end_step)(int64_t, double) =
+      (void (*)(int64_t, double))dlsym(RTLD_DEFAULT, "perfield_step");
+  TELL("case %s\n", name);
+  if (end_step) end_step(step, 0.0);
+  ++step;
 }

@@ -3,27 +3,25 @@
  * neighbors.c - neighbourhood collectives on a line of ranks with ends (`line`), on a ring with
  * weights (`graph`), or on the older kind of graph (`old_graph`). To the i-th neighbour of the
  * buffer the v and w forms give i + 1 integers; the others give 3 or 4 to each. */
-#include "ring.h"
+#include "calls.h"
 
 #define CALL(function, ...)                        \
   MPI_Neighbor_##function(__VA_ARGS__);            \
   MPI_Ineighbor_##function(__VA_ARGS__, &request); \
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 
-int main(int argc, char** argv) {
+int neighbors(const char* what) {
   static int out[64], in[64];
-  const char* kind = argc > 2 ? argv[2] : "line";
   MPI_Comm topology;
   MPI_Request request;
-  begin(argc, argv);
   int places[2] = {0, 8}, one = 1, zero = 0;
   /* 1 to the left, 2 to the right (in the graph with one neighbour: 1); so from the left come 2. */
   int sends[2] = {1, 2}, receives[2] = {2, 1};
   MPI_Aint byte_places[2] = {0, 32};
   MPI_Datatype types[2] = {MPI_INT, MPI_INT};
-  if (strcmp(kind, "line") == 0) {
+  if (strcmp(what, "line") == 0) {
     MPI_Cart_create(comm, 1, &size, &zero, 0, &topology);
-  } else if (strcmp(kind, "graph") == 0) {
+  } else if (strcmp(what, "graph") == 0) {
     sends[0] = receives[0] = 1;
     MPI_Dist_graph_create_adjacent(comm, 1, &left, &one, 1, &right, &one, MPI_INFO_NULL, 0,
                                    &topology);
@@ -43,6 +41,5 @@ int main(int argc, char** argv) {
   CALL(alltoallv, out, sends, places, MPI_INT, in, receives, places, MPI_INT, topology)
   CALL(alltoallw, out, sends, byte_places, types, in, receives, byte_places, types, topology)
   MPI_Comm_free(&topology);
-  end();
   return 0;
 }

@@ -2,17 +2,16 @@
  *
  * pauses.c - one message before, two during and one after MPI_Pcontrol(0). A receive posted during
  * the pause and completed after it counts where it completes. MPI_Pcontrol(2) changes nothing. */
-#include "ring.h"
+#include "calls.h"
 
 static void pass(int n) {
   int out[8] = {0}, in[8];
   MPI_Sendrecv(out, n, MPI_INT, right, 1, in, 8, MPI_INT, left, 1, comm, MPI_STATUS_IGNORE);
 }
 
-int main(int argc, char** argv) {
+int pauses(const char* what) {
   int out[8] = {0}, in[8];
   MPI_Request request;
-  begin(argc, argv);
   MPI_Pcontrol(2);
   pass(1);
   MPI_Pcontrol(0);
@@ -24,6 +23,5 @@ int main(int argc, char** argv) {
   MPI_Send(out, 4, MPI_INT, right, 2, comm);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   pass(3);
-  end();
   return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * receives.c - the n-th way of receiving takes n integers from the left neighbour into a buffer for
- * 64. Odd ways name the source, even ones take any; most ignore the status. Prints how many ways
+ * 64. Odd ways name the source, even ones take any; most ignore the status. Returns how many ways
  * there were. */
-#include "ring.h"
+#include "calls.h"
 
 static int out[64], in[64], flag, which, n_done, indices[2];
 static MPI_Request requests[2];
 static MPI_Message message;
 static MPI_Status status, statuses[2];
-static int way = 0;
+static int way;
 
 /* Sends `way` integers to the right; the source to receive from. */
 static int next_way(void) {
@@ -26,8 +26,8 @@ static void sent(void) { MPI_Wait(&requests[1], MPI_STATUS_IGNORE); }
     __VA_ARGS__                    \
   }
 
-int main(int argc, char** argv) {
-  begin(argc, argv);
+int receives(const char* what) {
+  way = 0;
   BOTH_SOURCES(MPI_Recv(in, 64, MPI_INT, source, way, comm, MPI_STATUS_IGNORE); sent();)
   BOTH_SOURCES(MPI_Recv(in, 64, MPI_INT, source, way, comm, &status); sent();)
   BOTH_SOURCES(post(source); MPI_Wait(&requests[0], &status); sent();)
@@ -68,7 +68,5 @@ int main(int argc, char** argv) {
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
   MPI_Mprobe(MPI_PROC_NULL, 0, comm, &message, MPI_STATUS_IGNORE);
   MPI_Mrecv(in, 64, MPI_INT, &message, MPI_STATUS_IGNORE);
-  if (rank == 0) printf("%d\n", way);
-  end();
-  return 0;
+  return way;
 }

@@ -2,7 +2,7 @@
  *
  * sends.c - the n-th form of sending sends n integers to the right neighbour; persistent ones are
  * started three times. Everything is received with MPI_Irecv from the left. */
-#include "ring.h"
+#include "calls.h"
 
 static int out[64], in[64];
 static MPI_Request request, sent;
@@ -37,11 +37,10 @@ static void arrived(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
   }                                                 \
   MPI_Request_free(&sent);
 
-int main(int argc, char** argv) {
+int sends(const char* what) {
   static char buffer[100000];
   void* detached;
   int bytes;
-  begin(argc, argv);
   MPI_Buffer_attach(buffer, sizeof buffer);
   BLOCKING(MPI_Send, 1)
   BLOCKING(MPI_Bsend, 2)
@@ -58,6 +57,5 @@ int main(int argc, char** argv) {
   PERSISTENT(MPI_Ssend_init, 13)
   PERSISTENT(MPI_Rsend_init, 14)
   MPI_Buffer_detach(&detached, &bytes);
-  end();
   return 0;
 }

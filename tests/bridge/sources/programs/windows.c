@@ -2,14 +2,13 @@
  *
  * windows.c - one-sided transfers to the right neighbour of a window's communicator, under every
  * kind of synchronisation. The n-th transfer moves n doubles. */
-#include "ring.h"
+#include "calls.h"
 
-int main(int argc, char** argv) {
+int windows(const char* what) {
   double out[64] = {0}, in[64], *memory;
   MPI_Win window;
   MPI_Request request;
   MPI_Group all, to, from;
-  begin(argc, argv);
   MPI_Win_allocate(64 * sizeof(double), sizeof(double), MPI_INFO_NULL, comm, &memory, &window);
 
   MPI_Win_fence(0, window);
@@ -59,6 +58,5 @@ int main(int argc, char** argv) {
   MPI_Group_free(&from);
   MPI_Group_free(&all);
   MPI_Win_free(&window);
-  end();
   return 0;
 }
