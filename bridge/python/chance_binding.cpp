@@ -56,12 +56,15 @@ py::dict differences(const Numbers& values) {
     if (table.n_ranks && table.n_steps) found = perfield::differences(table);
   }
   using namespace py::literals;
-  return py::dict("pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio,
-                  "saved"_a = found.saved, "most"_a = found.most, "n_in_turn"_a = found.n_in_turn,
-                  "stay"_a = found.stay, "chance"_a = found.chance,
-                  "is_significant"_a = found.is_significant,
-                  "in_most_steps"_a = found.in_most_steps, "usual"_a = found.usual,
-                  "n_most"_a = found.n_most, "visible"_a = found.visible);
+  py::list turns;
+  for (const perfield::Turn& turn : found.turns)
+    turns.append(py::make_tuple(turn.rank, turn.begin, turn.end, turn.n_most));
+  return py::dict(
+      "pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio, "saved"_a = found.saved,
+      "most"_a = found.most, "n_in_turn"_a = found.n_in_turn, "stay"_a = found.stay,
+      "chance"_a = found.chance, "is_significant"_a = found.is_significant,
+      "in_most_steps"_a = found.in_most_steps, "usual"_a = found.usual, "n_most"_a = found.n_most,
+      "visible"_a = found.visible, "turns"_a = turns, "period"_a = found.period);
 }
 
 // What differences() gave Python, back again: as much of it as explanations ask for.

@@ -47,6 +47,20 @@ double elapsed_ns(const Tables& tables) {
   return most;
 }
 
+// Which rank is slowest when, or how many of them for how long.
+std::string text_of_turns(const Tables& tables, const Differences& found) {
+  if (found.turns.empty() || found.turns.size() > kMostNames)
+    return text_of_count(found.n_in_turn) + " of " + plural(tables.ranks().size(), "rank") +
+           " in turn" + (found.stay >= 1.5 ? ", " + number(found.stay, 0) + " steps each" : "");
+  const std::vector<int64_t> labels = tables.labels();
+  std::string text;
+  for (const Turn& turn : found.turns)
+    text += (text.empty() ? "rank " : ", then rank ") + std::to_string(tables.ranks()[turn.rank]) +
+            " in steps " + std::to_string(labels[turn.begin]) + " to " +
+            std::to_string(labels[turn.end - 1]);
+  return text;
+}
+
 // What the cells of the slowest ranks cost, in words.
 std::string text_of(const CostOfCells& cost) {
   if (!cost.is_known) return "";
@@ -238,9 +252,7 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
       text += explanation(tables, compute, found) + saving;
       break;
     case Pattern::moving:
-      text += "the slowest moves (" + text_of_count(found.n_in_turn) + " of " +
-              plural(compute.n_ranks, "rank") + " in turn" +
-              (found.stay >= 1.5 ? ", " + number(found.stay, 0) + " steps each" : "") + ")" +
+      text += "the slowest moves (" + text_of_turns(tables, found) + ")" +
               explanation(tables, compute, found) + saving;
       break;
     case Pattern::untested:

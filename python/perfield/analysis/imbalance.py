@@ -71,7 +71,8 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
-    sums = None if region or found.in_most_steps else largest_and_mean(observed)
+    is_of_all_steps = not (region or found.in_most_steps or found.turns)
+    sums = largest_and_mean(observed) if is_of_all_steps else None
     if sums is not None:  # of steps, not of rows
         largest, mean = sums
         found = replace(found, saved=largest - mean, ratio=largest / mean)

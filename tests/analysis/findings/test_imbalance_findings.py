@@ -77,7 +77,39 @@ def test_imbalance_that_moves_names_no_rank():
     costs[np.arange(64), np.arange(64) // 4 % 8] = 0.3
     found = only(imbalance.find(observed_run(n_steps=64, compute_time_s=computing(costs, n_steps=64))))
     assert found.kind == "imbalance that moves" and not len(found.ranks)
-    assert "8 of 8 ranks are slowest in turn, for 4 steps each, and compute 2." in found.words
+    assert "8 of 8 ranks are slowest in turn, for 4 steps on average, and compute 2." in found.words
+
+
+def test_imbalance_that_moves_says_which_rank_is_slowest_when():
+    costs = np.full((60, 4), 0.1)
+    costs[:25, 1] = costs[25:, 3] = 0.3
+    costs[10] = [0.9, 0.1, 0.1, 0.1]  # an interruption
+    run = observed_run(4, n_steps=60, compute_time_s=computing(costs, n_steps=60))
+    found = only(imbalance.find(replace(run, label=np.arange(60) + 1)))
+    assert found.ranks.tolist() == [1, 3] and found.saved_s == pytest.approx(60 * 0.15, rel=0.1)
+    assert found.words.endswith(
+        "2 of 4 ranks are slowest in turn, for 30 steps on average, and compute 1.95 times as long as the "
+        "mean. Rank 1 is slowest in steps 1 to 25 (24 of 25), then rank 3 in steps 26 to 60 (35 of 35)."
+    )
+
+
+def test_imbalance_that_alternates_says_after_how_many_steps():
+    costs = np.full((60, 4), 0.1)
+    costs[::3, 1] = costs[1::3, 3] = costs[2::3, 0] = 0.3
+    found = only(imbalance.find(observed_run(4, compute_time_s=computing(costs))))
+    assert "It alternates: the slowest rank is the same as 3 steps before in 57 of 57 steps." in found.words
+    assert found.remedy.startswith("Look for what the program does again")
+
+
+def test_imbalance_that_grows_says_so_and_one_that_stays_does_not():
+    slower = np.ones((60, 4))
+    slower[:, 2] += np.linspace(0, 1, 60)
+    run = observed_run(4, compute_time_s=computing(0.1 * slower))
+    found = only(imbalance.find(run))
+    assert found.ranks.tolist() == [2] and found.remedy.startswith("Look for what grows on these ranks")
+    assert " The difference grows: from 1.0" in found.words and " to 1.62 at the end." in found.words
+    stays = observed_run(4, compute_time_s=computing([0.1, 0.1, 0.15, 0.1], noise=0.1))
+    assert "grows" not in only(imbalance.find(stays)).words
 
 
 def test_the_regions_in_which_ranks_differ_most_are_named():

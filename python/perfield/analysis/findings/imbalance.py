@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfield.analysis.chance import Differences
+from perfield.analysis.chance import Differences, Turn
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import ONE_STEP, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.sight import Sight, of_ranks
@@ -26,6 +26,7 @@ from perfield.analysis.imbalance import (
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import is_of_slow_nodes, place_of_slowest
+from perfield.analysis.trends import trend
 from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
@@ -45,6 +46,9 @@ MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
+GROWS = 1.5  # times what they have above the mean at the begin, which they have at the end
+CHANCE = 0.001  # that it grows so steadily by chance
+MOST_TURNS = 5  # of ranks that are slowest one after the other, that are named
 MOST_FUNCTIONS = 2  # that are named
 WORTH_NAMING = 0.1  # of what the slowest ranks compute longer: the least in a function
 SURE = 3  # standard deviations of the number of samples
@@ -84,6 +88,14 @@ UNEXPLAINED = (
 MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
+)
+GROWING = (
+    "Look for what grows on these ranks from step to step (particles, cells, lists), and divide it again "
+    "while the program runs (dynamic load balancing)."
+)
+COMING_BACK = (
+    "Look for what the program does again after so many steps, and on which rank: work that is dealt out in "
+    "turn, output, a solver that changes its direction. Give each of these steps to all ranks."
 )
 ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
@@ -127,19 +139,49 @@ def sees(observed: Observed) -> Sight:
 
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:
     found = imbalance.found
-    each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
-    cause = imbalance.explained.cause
+    each = f", for {found.stay:.0f} steps on average" if found.stay >= 1.5 else ""
+    columns = list(dict.fromkeys(turn.column for turn in found.turns))
+    are_some = len(columns) < len(observed.ranks)
     return Finding(
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_inside(imbalance)}{_apart_from_waits(observed)}{_explained(imbalance) if cause else ''}."
-        f"{_where(imbalance, regions)}",
+        f"{_inside(imbalance)}{_apart_from_waits(observed)}"
+        f"{_explained(imbalance) if imbalance.explained.cause else ''}."
+        f"{_turns(observed, found.turns)}{_again(imbalance)}{_where(imbalance, regions)}",
         saved_s=found.saved,
-        remedy=MOVING,
+        remedy=COMING_BACK if found.period else MOVING,
         picture=Picture("heat_map", _field(observed, imbalance, regions)),
+        ranks=np.sort(observed.ranks[columns]) if are_some else observed.ranks[:0],
         regions=tuple(region.name for region in regions),
         chance=found.chance,
+    )
+
+
+def _turns(observed: Observed, turns: Sequence[Turn]) -> str:
+    """Which rank is slowest when, the first turns of many."""
+    named = turns if len(turns) <= MOST_TURNS else turns[: MOST_TURNS - 1]
+    single = observed.n_program_steps == len(observed.steps_in_row)  # so rows are the program's steps
+    words = []
+    for turn in named:
+        first, last = np.searchsorted(observed.row, [turn.begin, turn.end]) - [0, 1]
+        steps = f"steps {observed.label[first]} to {observed.label[last]}"
+        hits = f" ({turn.n_most:,} of {turn.end - turn.begin:,})" if single else ""
+        words.append(f"rank {observed.ranks[turn.column]}{'' if words else ' is slowest'} in {steps}{hits}")
+    more = len(turns) - len(named)
+    rest = f", and so on in {more:,} more turns" if more else ""
+    return f" {start(', then '.join(words))}{rest}." if words else ""
+
+
+def _again(imbalance: Imbalance) -> str:
+    """After how many steps the same ranks are slowest again, if that is what was tested."""
+    period, order = imbalance.found.period, imbalance.compute.argmax(axis=1)
+    if not period:
+        return ""
+    again = order[period:] == order[:-period]
+    return (
+        f" It alternates: the slowest rank is the same as {counted(period, 'step')} before in "
+        f"{again.sum():,} of {counted(len(again), 'step')}."
     )
 
 
@@ -149,17 +191,18 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
-    counted = _counted(observed, imbalance, regions)
+    counted, grows = _counted(observed, imbalance, regions), _grows(imbalance)
+    remedy = GROWING if grows and reason.remedy == UNEXPLAINED else reason.remedy
     return Finding(
         kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
         f"{_in_most_steps(observed, imbalance)}"
         f"{_apart_from_waits(observed)}"
-        f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{reason.words}.{grows}{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
         f"{_functions(observed, imbalance)}{counted}",
         saved_s=imbalance.found.saved,
-        remedy=BY_COUNT.format(region=regions[0].name) if counted else reason.remedy,
+        remedy=BY_COUNT.format(region=regions[0].name) if counted else remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
@@ -234,6 +277,19 @@ def _in_most_steps(observed: Observed, imbalance: Imbalance) -> str:
         f" in most steps ({'it is' if one else 'they are'} slowest in {imbalance.found.n_most:,} of "
         f"{counted(n_steps, 'step')}; a few steps of other ranks are far longer)"
     )
+
+
+def _grows(imbalance: Imbalance) -> str:
+    """Says that what these ranks compute longer grows from the run's begin to its end, if it does."""
+    mean = imbalance.compute.mean(axis=1)
+    relative = imbalance.compute[:, imbalance.columns].mean(axis=1)[mean > 0] / mean[mean > 0]
+    found = trend(relative)
+    if found is None or found.chance > CHANCE or not found.is_steady:
+        return ""
+    if found.end - 1 < GROWS * max(found.start - 1, 0.0):
+        return ""
+    begin, end = f"{found.start:.3g} times the mean at the beginning", f"{found.end:.3g} at the end"
+    return f" The difference grows: from {begin} to {end}."
 
 
 def _inside(imbalance: Imbalance) -> str:
