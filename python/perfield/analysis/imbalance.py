@@ -16,11 +16,14 @@ from perfield.analysis.explanation import (
     rank_without_work,
     regions_to_report,
 )
+from perfield.analysis.groups import Group, group_of
 from perfield.analysis.observed import COMPUTING, Observed, once
 from perfield.topology import Placement, usable_pus
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the summary
 FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
+OF_GROUP = 0.8  # of the slowest ranks must be in a group that is named in their place
+OF_SLOWEST = 0.5  # of what the slowest ranks compute above the mean, a group must
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
 SLOWER = 1.1  # than the mean, in a region alone: less comes and goes with the system
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
@@ -41,13 +44,17 @@ class Imbalance:
 
     compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
     cost : of cells, where their number explains nothing and the same ranks are slowest; None.
-    inside : the name of the region whose compute time this is; "" for all compute time.
+    group : what the slowest ranks have in common, which are then all that have it; None. slowest : columns of
+    those of them that are slower than the others, or of all. inside : the name of the region whose compute
+    time this is; "" for all compute time.
     """
 
     compute: np.ndarray
     found: Differences
     explained: Explanation
     cost: CostOfCells | None
+    group: Group | None = None
+    slowest: tuple[int, ...] = ()
     inside: str = ""
 
     @property
@@ -76,6 +83,9 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     if sums is not None:  # of steps, not of rows
         largest, mean = sums
         found = replace(found, saved=largest - mean, ratio=largest / mean)
+    group, slowest = _group_of(observed, compute, found), found.most
+    if group is not None:
+        found = _found_of(group, compute, found)
     found = replace(found, saved=min(found.saved, _most_to_save(observed)))
     causes = {name: observed.tables.get(name) for name in CAUSES}
     by_chance = found.pattern == "chance"
@@ -83,7 +93,32 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     cells, cost = causes["cells"], None
     if found.names_ranks and not explained.cause and cells is not None:
         cost = cost_of_cells(compute, found, cells)
-    return Imbalance(compute, found, explained, cost, inside)
+    return Imbalance(compute, found, explained, cost, group, slowest or found.most, inside)
+
+
+def _group_of(observed: Observed, compute: np.ndarray, found: Differences) -> Group | None:
+    """The group of ranks that differ from the others, unless the slowest are others, or are far slower."""
+    group = None if found.pattern == "moving" else group_of(observed, compute)
+    if group is None or not found.most:
+        return group
+    of_rank = compute.sum(axis=0)
+    above, slowest = (of_rank[list(ranks)].mean() - of_rank.mean() for ranks in (group.columns, found.most))
+    are_in_it = np.isin(found.most, group.columns).mean() >= OF_GROUP
+    return group if are_in_it and above >= OF_SLOWEST * slowest else None
+
+
+def _found_of(group: Group, compute: np.ndarray, found: Differences) -> Differences:
+    """How ranks differ if a group has most. Where no rank stands out, balancing the group saves what its
+    ranks compute above the mean."""
+    above = float((compute[:, group.columns].mean(axis=1) - compute.mean(axis=1)).sum())
+    return replace(
+        found,
+        pattern="fixed",
+        most=tuple(group.columns.tolist()),
+        saved=above if found.pattern == "chance" else found.saved,
+        chance=group.chance,
+        in_most_steps=False,
+    )
 
 
 @once

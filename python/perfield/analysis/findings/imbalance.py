@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks that compute longer than others, and why: the first closing line, in sentences.
 
-Slow nodes (`slow_nodes.py`) and places in the machine (`imbalance_place.py`) are questions of their own.
+Slow nodes (`slow_nodes.py`) and groups of ranks (`imbalance_place.py`) are questions of their own.
 Where they explain the imbalance, this is silent.
 """
 
@@ -25,7 +25,7 @@ from perfield.analysis.imbalance import (
     imbalance_to_report,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.places import is_of_slow_nodes, place_of_slowest
+from perfield.analysis.places import is_of_slow_nodes
 from perfield.analysis.trends import trend
 from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
@@ -128,7 +128,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     alone = _worked_alone(observed, imbalance, regions)
     if alone:
         yield fixed(observed, imbalance, alone, _alone(observed, imbalance, alone))
-    elif explained or place_of_slowest(observed, imbalance) is None:
+    elif explained or imbalance.group is None:
         yield fixed(observed, imbalance, regions, why(observed, imbalance))
 
 
@@ -195,11 +195,9 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
     remedy = GROWING if grows and reason.remedy == UNEXPLAINED else reason.remedy
     return Finding(
         kind=reason.kind,
-        words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
-        f"{_in_most_steps(observed, imbalance)}"
-        f"{_apart_from_waits(observed)}"
-        f"{reason.words}.{grows}{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        words=f"{_who(observed, imbalance, where)}{_in_most_steps(observed, imbalance)}"
+        f"{_apart_from_waits(observed)}{reason.words}.{_slowest(observed, imbalance)}{grows}"
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
         f"{_functions(observed, imbalance)}{counted}",
         saved_s=imbalance.found.saved,
         remedy=BY_COUNT.format(region=regions[0].name) if counted else remedy,
@@ -209,6 +207,31 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
         hosts=hosts,
         **proof(imbalance.found),
     )
+
+
+def _who(observed: Observed, imbalance: Imbalance, where: str) -> str:
+    """Who computes how much longer: a group than the others, else ranks than the mean."""
+    ranks, group = observed.ranks[imbalance.columns], imbalance.group
+    if group is None:
+        return (
+            f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
+            f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
+        )
+    n_rows = len(imbalance.compute)
+    single = n_rows == observed.n_program_steps > 1  # so rows are the program's steps
+    steps = f" (longer on average in {group.n_longer:,} of {counted(n_rows, 'step')})" if single else ""
+    return (
+        f"The {group.words} ({in_ranks(ranks)}) compute {group.times:.3g} times as long as the others"
+        f"{_inside(imbalance)}{steps}"
+    )
+
+
+def _slowest(observed: Observed, imbalance: Imbalance) -> str:
+    """Those ranks of a group that are slower than the others of it."""
+    if imbalance.group is None or len(imbalance.slowest) == len(imbalance.columns):
+        return ""
+    ranks = observed.ranks[list(imbalance.slowest)]
+    return f" {start(in_ranks(ranks))} {'is' if len(ranks) == 1 else 'are'} slowest."
 
 
 def why(observed: Observed, imbalance: Imbalance) -> Why:
