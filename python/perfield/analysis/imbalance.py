@@ -13,6 +13,7 @@ from perfield.analysis.explanation import (
     Explanation,
     cost_of_cells,
     explanation,
+    follow_counts,
     rank_without_work,
     regions_to_report,
 )
@@ -25,8 +26,9 @@ FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
 OF_GROUP = 0.8  # of the slowest ranks must be in a group that is named in their place
 OF_SLOWEST = 0.5  # of what the slowest ranks compute above the mean, a group must
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
+OFTEN = 2  # times in a step
 SLOWER = 1.1  # than the mean, in a region alone: less comes and goes with the system
-OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
+OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s", "<region>_count")
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,33 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     if sums is not None:  # of steps, not of rows
         largest, mean = sums
         found = replace(found, saved=largest - mean, ratio=largest / mean)
+    causes = {name: observed.tables.get(name) for name in CAUSES}
     group, slowest = _group_of(observed, compute, found), found.most
     if group is not None:
         found = _found_of(group, compute, found)
+    followed = follow_counts(compute, found, causes) or follow_counts(compute, found, counts_of(observed))
+    if followed is not None:
+        found, explained = followed
+    elif found.pattern == "chance":
+        explained = Explanation(None, 1.0)
+    else:
+        explained = explanation(compute, found, causes)
     found = replace(found, saved=min(found.saved, _most_to_save(observed)))
-    causes = {name: observed.tables.get(name) for name in CAUSES}
-    by_chance = found.pattern == "chance"
-    explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
     cells, cost = causes["cells"], None
     if found.names_ranks and not explained.cause and cells is not None:
         cost = cost_of_cells(compute, found, cells)
     return Imbalance(compute, found, explained, cost, group, slowest or found.most, inside)
+
+
+def counts_of(observed: Observed) -> dict[str, np.ndarray]:
+    """How often ranks entered regions that run twice a step or more, by name of the field; a region that runs
+    once has nothing to count. The region with most time comes first."""
+    tables = {
+        stem: np.nan_to_num(t.astype(float)) for stem, t in observed.of_regions("<region>_count").items()
+    }
+    often = [stem for stem, t in tables.items() if t.mean() >= OFTEN * observed.steps_in_row.mean()]
+    often.sort(key=lambda stem: -np.nansum(observed.of(f"{stem}_time_s"), dtype=float))
+    return {f"{stem}_count": tables[stem] for stem in often}
 
 
 def _group_of(observed: Observed, compute: np.ndarray, found: Differences) -> Group | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from observed_runs import observed_run
 
+from perfield.analysis.chance import differences
 from perfield.analysis.findings import (
     answers,
     imbalance,
@@ -39,9 +40,37 @@ def test_cells_explain_a_rank_with_twice_the_cells():
     assert found.words.startswith(
         "Rank 1 computes 1.78 times as long as the mean of all ranks: cell counts explain 1.7"
     )
-    assert "(it has 1,024, the mean is 576)" in found.words
+    assert "(it has 1,024, the mean is 576: 78 % more)" in found.words
     assert found.saved_s == pytest.approx(60 * 448 / 5e3, rel=0.1)
     assert found.chance < 1e-3 and found.picture.kind == "mesh" and "partition" in found.remedy
+
+
+def test_counts_prove_in_five_steps_what_times_alone_do_not():
+    cells = np.array([100.0, 160, 120, 180, 140, 110])
+    compute = computing(cells / 1e3, n_steps=5, noise=0.2, seed=6)
+    assert differences(compute).pattern == "chance"
+    found = only(imbalance.find(observed_run(6, 5, compute_time_s=compute, cells=cells)))
+    assert found.kind == "imbalance by cells" and found.ranks.tolist() == [3] and found.chance < 5e-4
+    assert "(it has 180, the mean is 135: 33 % more)" in found.words
+    of_rank = compute.sum(axis=0)
+    assert found.saved_s == pytest.approx(of_rank[3] - of_rank.mean())
+
+
+def test_calls_of_a_region_prove_it_and_are_the_reason():
+    counts = np.array([100.0, 160, 120, 180, 140, 110])
+    compute = computing(counts / 1e3, n_steps=5, noise=0.2, seed=6)
+    run = observed_run(
+        6,
+        5,
+        compute_time_s=compute,
+        solve_count=counts,
+        solve_time_s=compute,
+        regions={"solve": "Foam::solve"},
+    )
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [3]
+    assert ": calls of Foam::solve explain 1." in found.words and "(it has 180, the" in found.words
+    assert found.remedy.startswith("Look for what makes Foam::solve run more often")
 
 
 def test_costly_cells_are_reported_with_their_cost():

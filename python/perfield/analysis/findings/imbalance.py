@@ -22,6 +22,7 @@ from perfield.analysis.imbalance import (
     Imbalance,
     UnevenRegion,
     compute_time_in,
+    counts_of,
     imbalance_to_report,
 )
 from perfield.analysis.observed import Observed
@@ -39,7 +40,7 @@ KINDS = (
 )
 NEEDS = ("compute_time_s",)
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
-LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES, "functions")
 
 NEARLY_NOTHING = 0.1  # of the slowest rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
@@ -52,7 +53,6 @@ MOST_TURNS = 5  # of ranks that are slowest one after the other, that are named
 MOST_FUNCTIONS = 2  # that are named
 WORTH_NAMING = 0.1  # of what the slowest ranks compute longer: the least in a function
 SURE = 3  # standard deviations of the number of samples
-OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
     "cells": "cell counts",
@@ -147,7 +147,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRe
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
         f"{_inside(imbalance)}{_apart_from_waits(observed)}"
-        f"{_explained(imbalance) if imbalance.explained.cause else ''}."
+        f"{_explained(observed, imbalance) if imbalance.explained.cause else ''}."
         f"{_turns(observed, found.turns)}{_again(imbalance)}{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=COMING_BACK if found.period else MOVING,
@@ -191,16 +191,16 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
-    counted, grows = _counted(observed, imbalance, regions), _grows(imbalance)
+    (region, by_counts), grows = _counted(observed, imbalance, regions), _grows(imbalance)
     remedy = GROWING if grows and reason.remedy == UNEXPLAINED else reason.remedy
     return Finding(
         kind=reason.kind,
         words=f"{_who(observed, imbalance, where)}{_in_most_steps(observed, imbalance)}"
         f"{_apart_from_waits(observed)}{reason.words}.{_slowest(observed, imbalance)}{grows}"
         f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
-        f"{_functions(observed, imbalance)}{counted}",
+        f"{_functions(observed, imbalance)}{by_counts}",
         saved_s=imbalance.found.saved,
-        remedy=BY_COUNT.format(region=regions[0].name) if counted else remedy,
+        remedy=BY_COUNT.format(region=region) if region else remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
@@ -240,9 +240,15 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
     has = "it has" if len(imbalance.columns) == 1 else "each has"
     if cause:
         of_rank = observed.of(cause).astype(float).mean(axis=0)
-        counts = f"{has} {of_rank[imbalance.columns].mean():,.6g}, the mean is {of_rank.mean():,.6g}"
-        kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
-        return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
+        own, mean = of_rank[imbalance.columns].mean(), of_rank.mean()
+        counts = f"{has} {own:,.6g}, the mean is {mean:,.6g}: {in_percent(own / mean - 1)} more"
+        words = f"{_explained(observed, imbalance)} ({counts})"
+        if cause in CAUSE_IN_WORDS:
+            is_mesh = cause in OF_THE_MESH
+            return Why(
+                "imbalance by cells" if is_mesh else "imbalance", words, BY_CELLS if is_mesh else BY_BYTES
+            )
+        return Why("imbalance", words, BY_COUNT.format(region=_counted_region(observed, cause)))
     if cost is None:
         files = _calls_on_files(observed, imbalance)
         return Why("imbalance", files, BY_FILES if files else UNEXPLAINED)
@@ -280,8 +286,9 @@ def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
     return f": it also makes {part_of(own / calls.sum())} the {in_number(calls.sum())} calls on files"
 
 
-def _explained(imbalance: Imbalance) -> str:
-    words = CAUSE_IN_WORDS[imbalance.explained.cause or ""]
+def _explained(observed: Observed, imbalance: Imbalance) -> str:
+    cause = imbalance.explained.cause or ""
+    words = CAUSE_IN_WORDS.get(cause) or f"calls of {_counted_region(observed, cause)}"
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
@@ -357,19 +364,27 @@ def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenReg
     return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
 
 
-def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:
-    """The region with most to save, if these ranks run it more often and that explains their time there."""
-    if imbalance.explained.cause or not regions:
-        return ""
-    counts = np.nan_to_num(observed.of(f"{regions[0].stem}_count").astype(float))
-    time = compute_time_in(observed, regions[0].stem)
-    calls = counts.sum(axis=0) / observed.n_steps
-    if calls.mean() < OFTEN or not explanation(time, imbalance.found, {"count": counts}).cause:
-        return ""
+def _counted_region(observed: Observed, count: str) -> str:
+    """The name of the region that a field counts, as "solve_count"."""
+    return observed.regions[count.removesuffix("_count")]
+
+
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> tuple[str, str]:
+    """Which region these ranks run more often, if that explains their time, and the words that say it; both
+    "" without one. It is the region with most to save, or any where times of regions contain waits."""
+    counts, time = counts_of(observed), imbalance.compute
+    if regions:
+        name = f"{regions[0].stem}_count"
+        counts, time = (
+            {n: t for n, t in counts.items() if n == name},
+            compute_time_in(observed, regions[0].stem),
+        )
+    cause = None if imbalance.explained.cause else explanation(time, imbalance.found, counts).cause
+    if cause is None:
+        return "", ""
+    region, calls = _counted_region(observed, cause), counts[cause].sum(axis=0) / observed.n_steps
     own, mean = in_number(calls[imbalance.columns].mean()), in_number(calls.mean())
-    return (
-        f" Counts explain that: {regions[0].name} runs {own} times in a step there, and {mean} in the mean."
-    )
+    return region, f" Counts explain that: {region} runs {own} times in a step there, and {mean} in the mean."
 
 
 def _others_wait(observed: Observed, imbalance: Imbalance) -> str:

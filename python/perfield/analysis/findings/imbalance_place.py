@@ -26,7 +26,7 @@ from perfield.analysis.places import (
 QUESTION = "Do ranks that compute longer have a part of the mesh, or a place in the machine, in common?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh", "imbalance of a group")
 NEEDS = ("compute_time_s",)
-LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES)
 
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 BY_MESH = (
