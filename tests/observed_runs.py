@@ -30,6 +30,7 @@ def observed_run(
     empty: Any = 0.0,
     placement: Placement | None = None,
     neighbours: Sequence[tuple] | None = None,
+    boxes: np.ndarray | None = None,
     **fields: Any,
 ) -> Observed:
     """A run whose ranks compute 0.1 s in each step, with normal noise, and then wait for the slowest.
@@ -40,7 +41,8 @@ def observed_run(
     `mpi_time_s` and `step_time_s` follow from each other.
     regions : stems, or names by stem. messages : rows (source, target, count, bytes, empty), and waits : rows
     (rank, peer, count, time_s), sums of all steps. empty : messages without bytes, by step.
-    placement : `plain_placement(n_ranks)`, or None. neighbours : pairs; both directions are meant.
+    placement : `plain_placement(n_ranks)`, or None. neighbours : pairs; both directions are meant. boxes : as
+    `Observed.boxes`; `boxes_of_grid(6, 8)`.
     """
     shape = (n_steps, n_ranks)
     random = np.random.default_rng(seed)
@@ -68,8 +70,17 @@ def observed_run(
         waits=np.array([tuple(row) for row in waits], WAITS),
         empty=np.broadcast_to(np.asarray(empty, float), (n_steps,)),
         placement=placement,
+        boxes=boxes,
         neighbours=None if neighbours is None else np.array(sorted(set(both)), np.int64).reshape(-1, 2),
     )
+
+
+def boxes_of_grid(*n_pieces: int) -> np.ndarray:
+    """Corners of the pieces of a grid, of size 1 each, numbered along x first: float64 (n, 2, 3)."""
+    n = (*n_pieces, 1, 1)[:3]
+    low = np.stack(np.meshgrid(*map(np.arange, n), indexing="ij"), axis=-1).astype(float)
+    low = low.transpose(2, 1, 0, 3).reshape(-1, 3)
+    return np.stack([low, low + 1], axis=1)
 
 
 def plain_placement(n_ranks: int = 8, per_node: int = 4, network: Network | None = None) -> Placement:

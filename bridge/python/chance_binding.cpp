@@ -56,12 +56,15 @@ py::dict differences(const Numbers& values) {
     if (table.n_ranks && table.n_steps) found = perfield::differences(table);
   }
   using namespace py::literals;
-  return py::dict("pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio,
-                  "saved"_a = found.saved, "most"_a = found.most, "n_in_turn"_a = found.n_in_turn,
-                  "stay"_a = found.stay, "chance"_a = found.chance,
-                  "is_significant"_a = found.is_significant,
-                  "in_most_steps"_a = found.in_most_steps, "usual"_a = found.usual,
-                  "n_most"_a = found.n_most, "visible"_a = found.visible);
+  py::list turns;
+  for (const perfield::Turn& turn : found.turns)
+    turns.append(py::make_tuple(turn.rank, turn.begin, turn.end, turn.n_most));
+  return py::dict(
+      "pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio, "saved"_a = found.saved,
+      "most"_a = found.most, "n_in_turn"_a = found.n_in_turn, "stay"_a = found.stay,
+      "chance"_a = found.chance, "is_significant"_a = found.is_significant,
+      "in_most_steps"_a = found.in_most_steps, "usual"_a = found.usual, "n_most"_a = found.n_most,
+      "visible"_a = found.visible, "turns"_a = turns, "period"_a = found.period);
 }
 
 // What differences() gave Python, back again: as much of it as explanations ask for.
@@ -90,18 +93,25 @@ void check_shape(const perfield::Table& table, const perfield::Table& compute) {
                                 std::to_string(compute.n_ranks) + "), that of the compute time");
 }
 
+using Causes = std::vector<std::optional<Numbers>>;  // none: not known
+
+std::vector<perfield::Table> tables_of(const Causes& causes, const perfield::Table& compute) {
+  std::vector<perfield::Table> tables;
+  for (const auto& cause : causes) {
+    tables.push_back(cause ? table_of(*cause) : perfield::Table());
+    if (cause) check_shape(tables.back(), compute);
+  }
+  return tables;
+}
+
 py::object column(size_t number) {
   return number == perfield::kNone ? py::object(py::none()) : py::int_(number);
 }
 
-py::tuple explanation(const Numbers& compute, const std::vector<std::optional<Numbers>>& causes,
-                      const std::string& pattern, std::vector<size_t> most, double stay) {
+py::tuple explanation(const Numbers& compute, const Causes& causes, const std::string& pattern,
+                      std::vector<size_t> most, double stay) {
   const perfield::Table time = table_of(compute);
-  std::vector<perfield::Table> tables;
-  for (const auto& cause : causes) {
-    tables.push_back(cause ? table_of(*cause) : perfield::Table());
-    if (cause) check_shape(tables.back(), time);
-  }
+  const std::vector<perfield::Table> tables = tables_of(causes, time);
   const perfield::Differences found = found_of(pattern, std::move(most), stay, time);
   perfield::Explanation explained;
   {
@@ -109,6 +119,22 @@ py::tuple explanation(const Numbers& compute, const std::vector<std::optional<Nu
     explained = perfield::explanation_of(time, found, tables);
   }
   return py::make_tuple(column(explained.cause), explained.imbalance);
+}
+
+py::object follow_counts(const Numbers& compute, const Causes& causes) {
+  const perfield::Table time = table_of(compute);
+  const std::vector<perfield::Table> tables = tables_of(causes, time);
+  perfield::Differences found;
+  perfield::Explanation followed;
+  {
+    py::gil_scoped_release released;  // the tables are copies
+    followed = perfield::follow_counts(time, tables, &found);
+  }
+  using namespace py::literals;
+  if (followed.cause == perfield::kNone) return py::none();
+  return py::dict("cause"_a = followed.cause, "imbalance"_a = followed.imbalance,
+                  "most"_a = found.most, "n_most"_a = found.n_most, "saved"_a = found.saved,
+                  "chance"_a = found.chance);
 }
 
 py::object cost_of_cells(const Numbers& compute, const Numbers& cells, std::vector<size_t> most) {
@@ -175,6 +201,11 @@ void bind_chance(py::module_& module) {
       "The number of the first cause that explains an imbalance, or None, and the imbalance that "
       "it makes.\n\ncompute : (n_steps, n_ranks). causes : tables of that shape; None: not known. "
       "pattern, most, stay : what differences(compute) found. Raises ValueError for other shapes.");
+  module.def(
+      "follow_counts", &follow_counts, py::arg("compute"), py::arg("causes"),
+      "The first cause that ranks follow where times alone name nobody, or None; explanation.hpp "
+      "says what each entry is.\n\ncompute : (n_steps, n_ranks). causes : tables of that shape; "
+      "None: not known. Raises ValueError for other shapes.");
   module.def(
       "cost_of_cells", &cost_of_cells, py::arg("compute"), py::arg("cells"), py::arg("most"),
       "What the cells of the slowest ranks cost, or None; explanation.hpp says what each entry "

@@ -10,8 +10,10 @@
 #include <cmath>
 #include <list>
 #include <set>
+#include <utility>
 
 #include "summary/most_steps.hpp"
+#include "summary/turns.hpp"
 
 namespace perfield {
 namespace {
@@ -26,6 +28,7 @@ constexpr size_t kBlocks = 20;
 constexpr double kWorthReporting = 0.05;  // above the mean; less is not reported
 constexpr double kWorthUntested = 0.1;    // the same, where no test is possible
 constexpr double kOfImbalance = 0.25;     // the part of it that lasts, below which no rank is named
+constexpr double kTogether = 0.75;        // of it, that ranks have which are not slowest in turn
 constexpr size_t kLongestLag = 64;
 constexpr double kPredictable = 0.6;  // of what chance leaves open
 constexpr double kStays = 0.8;        // the same, where few ranks stay, but take no turns
@@ -153,8 +156,8 @@ std::vector<size_t> ranks_with_most_in(const MostSteps& steps, size_t n_ranks,
 }
 
 // Whether another rank has most in another part of the run, both beyond chance. Sets found's
-// chance, n_in_turn and stay.
-bool moves_between_windows(const MostSteps& steps, size_t n_steps, Differences* found) {
+// chance.
+bool moves_between_windows(const MostSteps& steps, Differences* found) {
   for (size_t n_windows = 2; n_windows <= kMostWindows; ++n_windows) {
     std::set<size_t> ranks;
     double chance = 0;
@@ -167,8 +170,6 @@ bool moves_between_windows(const MostSteps& steps, size_t n_steps, Differences* 
     if (ranks.size() < 2) continue;
     found->is_significant = true;
     found->chance = chance;
-    found->n_in_turn = ranks.size();
-    found->stay = double(n_steps) / double(n_windows);
     return true;
   }
   return false;
@@ -228,11 +229,34 @@ bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, Difference
     found->chance = chance * double(longest);
     const double predicted = (share - alike) / (1 - alike);
     if (predicted < kPredictable) continue;
+    if (has_left) found->period = lag;
     if (has_left) return true;
     if (lag > 1 || n_ranks == 2) continue;
     if (n_ranks >= kFewRanks || predicted >= kStays || takes_turns(order, n_ranks)) return true;
   }
   return false;
+}
+
+// Sets which rank has most when, and what that costs, without what other ranks add in single steps.
+void describe_turns(const Table& table, Differences* found) {
+  std::vector<Turn> turns = turns_of(table);
+  size_t n_most = 0;
+  double own = 0, mean = 0;
+  std::set<size_t> ranks;
+  for (const Turn& turn : turns) {
+    n_most += turn.n_most;
+    ranks.insert(turn.rank);
+    for (size_t step = turn.begin; step < turn.end; ++step) {
+      own += table.at(step, turn.rank);
+      mean += table.mean(step);
+    }
+  }
+  if (ranks.size() < 2 || 2 * n_most < table.n_steps) return;
+  found->n_in_turn = ranks.size();
+  found->stay = double(table.n_steps) / double(turns.size());
+  found->ratio = own / mean;
+  found->saved = own - mean;
+  found->turns = std::move(turns);
 }
 
 }  // namespace
@@ -371,6 +395,16 @@ Differences differences(const Table& table) {
   };
   found.most = ranks_with_most(table, &found);
   if (lasts(found.ratio - 1)) {
+    // Ranks that have most in turn are not slow together: each has far less than the largest.
+    const double together = table.of_ranks(found.most) / double(found.most.size()) / mean - 1;
+    Differences in_turn = found;
+    if (found.most.size() > 1 && together < kTogether * (found.ratio - 1) &&
+        is_predictable(order, table.n_ranks, &in_turn)) {
+      in_turn.most.clear();
+      in_turn.pattern = Pattern::moving;
+      describe_turns(table, &in_turn);
+      return in_turn;
+    }
     name();
     return found;
   }
@@ -386,9 +420,10 @@ Differences differences(const Table& table) {
     found.most.clear();
   }
   if (found.ratio < 1 + kWorthReporting) return found;
-  if (is_predictable(order, table.n_ranks, &found) ||
-      moves_between_windows(steps, order.size(), &found))
+  if (is_predictable(order, table.n_ranks, &found) || moves_between_windows(steps, &found)) {
     found.pattern = Pattern::moving;
+    describe_turns(table, &found);
+  }
   return found;
 }
 

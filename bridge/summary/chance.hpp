@@ -36,6 +36,11 @@ enum class Pattern {
   untested  // some ranks have a tenth more than the mean, in a single step, which nothing can test
 };
 
+// A stretch of steps, from begin to before end, in n_most of which this rank has most.
+struct Turn {
+  size_t rank, begin, end, n_most;
+};
+
 struct Differences {
   Pattern pattern = Pattern::chance;
   bool in_most_steps = false;  // fixed: in most steps, while few steps of other ranks add more
@@ -47,9 +52,13 @@ struct Differences {
   double saved = 0;
   std::vector<size_t> most;  // fixed: the ranks that have most and cannot be distinguished;
                              // untested: those that have most, to 5 %
-  size_t n_in_turn = 0;      // different ranks that had most in some step
-  double stay = 0;           // for how many steps in a row one had most, on average
-  double chance = 1;         // that nothing but chance makes this pattern
+  size_t n_in_turn = 0;      // different ranks that had most in some step; moving: in some turn
+  double stay = 0;           // for how many steps in a row one had most, on average; moving: a turn
+  // moving: which rank has most when; none if it has most in less than half of the steps. saved and
+  // ratio are then of the ranks whose turn it is, not of others that have more in a step.
+  std::vector<Turn> turns;
+  size_t period = 0;  // moving: after so many steps the same ranks have most again; 0: not known
+  double chance = 1;  // that nothing but chance makes this pattern
   // The excess over the mean of the others, relative, with which a rank would have been found in 95
   // % of such runs; infinite where nothing can be tested.
   double visible = std::numeric_limits<double>::infinity();

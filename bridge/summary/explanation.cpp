@@ -7,11 +7,15 @@
 #include <cmath>
 #include <utility>
 
+#include "summary/most_steps.hpp"
+
 namespace perfield {
 namespace {
 
-constexpr double kEnough = 0.6;   // of the imbalance, for an explanation
-constexpr double kChance = 0.05;  // of an explanation, over all that are tried
+constexpr double kEnough = 0.6;    // of the imbalance, for an explanation
+constexpr double kChance = 0.05;   // of an explanation, over all that are tried
+constexpr double kOfOrder = 5e-4;  // that ranks follow counts by chance, over all that are tried
+constexpr double kDiffers = 1.05;  // less is not reported
 constexpr double kCellsAlike = 0.01;
 constexpr double kCostsMore = 1.1;        // than another rank's cell
 constexpr double kWorthReporting = 0.01;  // of the run's time
@@ -122,6 +126,38 @@ Explanation explanation_of(const Table& compute, const Differences& found,
   for (size_t cause = 0; cause < causes.size(); ++cause)
     if (causes[cause].n_ranks && explains(compute, causes[cause], found, causes.size()))
       return {cause, explained(compute, causes[cause], found)};
+  return {};
+}
+
+Explanation follow_counts(const Table& compute, const std::vector<Table>& causes,
+                          Differences* found) {
+  if (found->pattern != Pattern::chance || compute.n_steps < 2 || compute.n_ranks < 2) return {};
+  const MostSteps steps(compute);
+  for (size_t cause = 0; cause < causes.size(); ++cause) {
+    const Table& counts = causes[cause];
+    if (!counts.n_ranks || !(counts.sum() > 0)) continue;
+    std::vector<double> numbers;
+    for (size_t rank = 0; rank < counts.n_ranks; ++rank) numbers.push_back(counts.of_rank(rank));
+    const double most = *std::max_element(numbers.begin(), numbers.end());
+    if (most < kDiffers * counts.sum() / double(counts.n_ranks)) continue;
+    Differences by_counts = *found;
+    by_counts.pattern = Pattern::fixed;
+    by_counts.chance = steps.chance_of_order(numbers) * double(causes.size());
+    if (by_counts.chance > kOfOrder) continue;
+    by_counts.most.clear();
+    for (size_t rank = 0; rank < counts.n_ranks; ++rank)
+      if (numbers[rank] * kDiffers >= most) by_counts.most.push_back(rank);
+    const double makes = explained(compute, counts, by_counts);
+    if (makes < kDiffers || !is_enough(compute, counts, by_counts)) continue;
+    by_counts.n_most = 0;
+    for (size_t step = 0; step < compute.n_steps; ++step)
+      by_counts.n_most +=
+          size_t(std::count(by_counts.most.begin(), by_counts.most.end(), compute.largest(step)));
+    by_counts.saved = compute.of_ranks(by_counts.most) / double(by_counts.most.size()) -
+                      compute.sum() / double(compute.n_ranks);
+    *found = by_counts;
+    return {cause, makes};
+  }
   return {};
 }
 

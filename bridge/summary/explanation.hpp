@@ -28,6 +28,13 @@ struct Explanation {
 Explanation explanation_of(const Table& compute, const Differences& found,
                            const std::vector<Table>& causes);
 
+// Where times alone name no rank (found is Pattern::chance): the first of the causes that the ranks
+// follow, those with more computing longer. Counts have no noise, so that is one question to the
+// times in place of one for each rank. Then found is fixed, of the ranks that have most of it, and
+// saves what these compute above the mean. Causes as above.
+Explanation follow_counts(const Table& compute, const std::vector<Table>& causes,
+                          Differences* found);
+
 // What the cells of the slowest ranks cost, where the number of cells explains nothing.
 struct CostOfCells {
   bool is_known = false;

@@ -47,6 +47,20 @@ double elapsed_ns(const Tables& tables) {
   return most;
 }
 
+// Which rank is slowest when, or how many of them for how long.
+std::string text_of_turns(const Tables& tables, const Differences& found) {
+  if (found.turns.empty() || found.turns.size() > kMostNames)
+    return text_of_count(found.n_in_turn) + " of " + plural(tables.ranks().size(), "rank") +
+           " in turn" + (found.stay >= 1.5 ? ", " + number(found.stay, 0) + " steps each" : "");
+  const std::vector<int64_t> labels = tables.labels();
+  std::string text;
+  for (const Turn& turn : found.turns)
+    text += (text.empty() ? "rank " : ", then rank ") + std::to_string(tables.ranks()[turn.rank]) +
+            " in steps " + std::to_string(labels[turn.begin]) + " to " +
+            std::to_string(labels[turn.end - 1]);
+  return text;
+}
+
 // What the cells of the slowest ranks cost, in words.
 std::string text_of(const CostOfCells& cost) {
   if (!cost.is_known) return "";
@@ -58,13 +72,21 @@ std::string text_of(const CostOfCells& cost) {
          (cost.costs_more ? ", and each costs " + number(cost.relative, 1) + " times as much" : "");
 }
 
-std::string explanation(const Tables& tables, const Table& compute, const Differences& found) {
+// What may explain an imbalance, in the order of the words of explanation().
+std::vector<Table> causes_of(const Tables& tables) {
+  return {tables.of(&RankStep::cells), tables.of(&RankStep::points),
+          tables.of(&RankStep::ghost_cells), tables.of(&RankStep::sent_bytes)};
+}
+
+std::string explanation(const Tables& tables, const Computing& computing) {
+  const Table& compute = computing.time;
+  const Differences& found = computing.found;
   constexpr const char* words[] = {"cell counts explain ", "points explain ",
                                    "ghost cells explain ", "bytes sent explain "};
-  const std::vector<Table> causes = {tables.of(&RankStep::cells), tables.of(&RankStep::points),
-                                     tables.of(&RankStep::ghost_cells),
-                                     tables.of(&RankStep::sent_bytes)};
-  const Explanation explained = explanation_of(compute, found, causes);
+  const std::vector<Table> causes = causes_of(tables);
+  const Explanation explained = computing.followed.cause != kNone
+                                    ? computing.followed
+                                    : explanation_of(compute, found, causes);
   if (explained.cause != kNone)
     return std::string(", ") + words[explained.cause] + number(explained.imbalance);
   return found.names_ranks() ? text_of(cost_of_cells(compute, found, causes[0])) : "";
@@ -202,6 +224,7 @@ Computing::Computing(const RunTotals& run, const Tables& tables)
     else
       idle = kNone;
   }
+  if (idle == kNone) followed = follow_counts(time, causes_of(tables), &found);
   if (time.n_ranks) {
     most_to_save = most_to_save_ns(run, tables);
     found.saved = std::min(found.saved, most_to_save);
@@ -235,18 +258,16 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
               (found.most.size() == 1 ? " is slowest" : " are slowest");
       if (found.in_most_steps)
         text += " in " + text_of_count(found.n_most) + " of " + plural(compute.n_steps, "step");
-      text += explanation(tables, compute, found) + saving;
+      text += explanation(tables, computing) + saving;
       break;
     case Pattern::moving:
-      text += "the slowest moves (" + text_of_count(found.n_in_turn) + " of " +
-              plural(compute.n_ranks, "rank") + " in turn" +
-              (found.stay >= 1.5 ? ", " + number(found.stay, 0) + " steps each" : "") + ")" +
-              explanation(tables, compute, found) + saving;
+      text += "the slowest moves (" + text_of_turns(tables, found) + ")" +
+              explanation(tables, computing) + saving;
       break;
     case Pattern::untested:
       text += names_of(found.most, tables.ranks()) +
               (found.most.size() == 1 ? " is slowest" : " are slowest") +
-              explanation(tables, compute, found) + saving + "; not proven: one " +
+              explanation(tables, computing) + saving + "; not proven: one " +
               (is_whole ? "frame" : "step");
       break;
     case Pattern::chance:

@@ -17,7 +17,9 @@ struct Computing {
   Computing(const RunTotals& run, const Tables& tables);
 
   Table time;
-  Differences found;        // saved: also at most what shared PUs leave to save
+  Differences found;  // saved: also at most what shared PUs leave to save
+  // What the ranks follow where times alone name none of them (explanation.hpp).
+  Explanation followed;
   double most_to_save = 0;  // by balancing, ns: what shared PUs leave
   bool has_delays = false;  // ranks waited long enough for a PU to report it
   // The one rank without work (explanation.hpp), if the others differ by chance only; kNone. Then

@@ -153,6 +153,19 @@ double MostSteps::chance_of_less(size_t rank, size_t most) const {
   return error > 0 ? chance_of_t((means_[most] - means_[rank]) / error, scatter_.freedom) : 0;
 }
 
+double MostSteps::chance_of_order(const std::vector<double>& numbers) const {
+  if (!(scatter_.freedom > 0)) return 1;
+  const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / double(n_ranks_);
+  double sum = 0, square = 0;
+  for (size_t rank = 0; rank < n_ranks_; ++rank) {
+    sum += (numbers[rank] - mean) * means_[rank];
+    square += (numbers[rank] - mean) * (numbers[rank] - mean);
+  }
+  const double error = std::sqrt(scatter_.variance * square / scatter_.n_blocks);
+  if (!(sum > 0)) return 1;
+  return error > 0 ? chance_of_t(sum / error, scatter_.freedom) : 0;
+}
+
 double MostSteps::visible(double level, double least) const {
   const double n = double(n_ranks_);
   if (!(scatter_.freedom > 0) || n <= 1 + least) return std::numeric_limits<double>::infinity();

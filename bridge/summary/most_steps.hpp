@@ -26,6 +26,9 @@ class MostSteps {
   double chance_of(size_t rank) const;
   // The same of two ranks: that `rank` has so much less than `most`.
   double chance_of_less(size_t rank, size_t most) const;
+  // The chance that ranks which are equal follow these numbers, one per rank, so far: those with
+  // more have more.
+  double chance_of_order(const std::vector<double>& numbers) const;
   // The smallest excess of one rank over the others, relative, that the test finds in 95 % of runs
   // at this level, by the noise of these steps; infinite where it finds none. least: over the mean,
   // below which nothing is reported.

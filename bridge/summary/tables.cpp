@@ -48,6 +48,14 @@ size_t Tables::place_of(uint64_t step, int32_t rank) const {
   return at->second * ranks_.size() + column->second;
 }
 
+std::vector<int64_t> Tables::labels() const {
+  std::vector<int64_t> labels(steps_.size());
+  for (size_t row = 0; row < places_.size(); ++row)
+    if (places_[row] != kNowhere)
+      labels[places_[row] / ranks_.size()] = totals_.rank_steps[row].label;
+  return labels;
+}
+
 Table Tables::of(float RankStep::*number) const {
   Table table(ranks_.size(), steps_.size());
   for (size_t row = 0; row < places_.size(); ++row) {

@@ -18,6 +18,7 @@ class Tables {
 
   const std::vector<int32_t>& ranks() const { return ranks_; }  // of the columns
   size_t n_steps() const { return steps_.size(); }
+  std::vector<int64_t> labels() const;  // of the steps: the program's own numbers
 
   // A number of each rank and step; empty where a rank does not know it.
   Table of(float RankStep::*number) const;

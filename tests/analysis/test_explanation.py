@@ -7,9 +7,20 @@ import dataclasses
 
 import numpy as np
 import pytest
+from runs_with_imbalance import write
+from scipy.stats import binom
 
+import perfield
+from perfield import _bridge
 from perfield.analysis.chance import differences
-from perfield.analysis.explanation import cost_of_cells, explanation, rank_waited_for, regions_to_report
+from perfield.analysis.explanation import (
+    cost_of_cells,
+    explanation,
+    follow_counts,
+    rank_waited_for,
+    regions_to_report,
+)
+from perfield.report import report
 
 RANDOM = np.random.default_rng(3)
 CELLS = np.broadcast_to([512.0, 1024, 512, 512], (40, 4))
@@ -92,3 +103,50 @@ def test_little_waiting_that_names_a_rank_accuses_nobody():
 def test_chance_of_a_pattern_is_below_its_limit():
     assert 0 <= differences(noisy([1, 2, 1, 1])).chance < 1e-3
     assert differences(noisy([1, 1, 1, 1])).chance == 1
+
+
+def followed(tables, counts):
+    """In how many runs ranks follow the counts, or times alone name one."""
+    found = [differences(table) for table in tables]
+    by_counts = [follow_counts(table, one, {"cells": counts}) for table, one in zip(tables, found)]
+    return sum(one.pattern == "fixed" for one in found), sum(one is not None for one in by_counts)
+
+
+@pytest.mark.parametrize(("n_steps", "n_ranks"), [(5, 4), (10, 16), (60, 8)])
+def test_noise_follows_no_counts(n_steps, n_ranks):
+    random = np.random.default_rng(1)
+    tables = np.exp(0.2 * random.standard_normal((1000, n_steps, n_ranks)))
+    counts = np.broadcast_to(1 + 0.6 * random.random(n_ranks), (n_steps, n_ranks))
+    assert followed(tables, counts)[1] <= binom.isf(1e-4, 1000, 5e-4)
+
+
+@pytest.mark.parametrize(("n_ranks", "power"), [(4, 0.7), (8, 0.95), (16, 0.95)])
+def test_counts_find_in_five_steps_with_much_noise_what_times_do_not(n_ranks, power):
+    """Ranks have up to 1.8 times as many cells, and times 20 % noise."""
+    counts = np.broadcast_to(np.linspace(1, 1.8, n_ranks), (5, n_ranks))
+    tables = counts * np.exp(0.2 * np.random.default_rng(2).standard_normal((200, 5, n_ranks)))
+    by_time, by_counts = followed(tables, counts)
+    assert by_time < 100 and by_time + by_counts >= binom.ppf(1e-3, 200, power)
+
+
+def test_ranks_that_follow_counts_only_a_little_are_not_reported():
+    counts = np.broadcast_to(np.linspace(1, 1.8, 8), (200, 8))
+    tables = (1 + 0.02 * counts) * np.exp(0.02 * np.random.default_rng(3).standard_normal((20, 200, 8)))
+    assert followed(tables, counts) == (0, 0)
+
+
+def test_counts_that_hardly_differ_are_not_asked():
+    counts = np.broadcast_to(np.linspace(1, 1.04, 8), (40, 8))
+    tables = counts**4 * np.exp(0.2 * np.random.default_rng(4).standard_normal((20, 40, 8)))
+    assert followed(tables, counts)[1] == 0
+
+
+def test_cells_that_times_follow_are_in_summary_and_finding(tmp_path):
+    cells = [100, 160, 120, 180, 140, 110]
+    compute = 1e6 * np.array(cells) * np.exp(0.2 * np.random.default_rng(6).standard_normal((5, 6)))
+    assert differences(compute).pattern == "chance"
+    path = write(tmp_path / "run", compute.tolist(), sizes=[cells])
+    line = next(text for text in _bridge.summary_lines(str(path)) if text.startswith("imbalance"))
+    found = report(perfield.open(path)).findings[0]
+    assert ": rank 3 is slowest, cell counts explain 1." in line
+    assert found.kind == "imbalance by cells" and found.ranks.tolist() == [3]

@@ -85,9 +85,12 @@ def test_ranks_without_a_mesh_have_no_neighbours():
 
 
 def test_pieces_of_a_run_that_touch_are_pairs_in_both_directions(tmp_path):
-    pairs_of_ranks, why_not = touching(FakeRun(tmp_path, ranks=4, kind="image"))
-    assert pairs_of_ranks.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
-    assert why_not == ""
+    found, why_not = touching(FakeRun(tmp_path, ranks=4, kind="image"))
+    assert found.pairs.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
+    assert why_not == "" and found.boxes.shape == (4, 2, 3)
+    assert (found.boxes[1:, 0, 0] == found.boxes[:-1, 1, 0]).all() and (
+        found.boxes[:, 0] <= found.boxes[:, 1]
+    ).all()
 
 
 def test_a_run_without_a_mesh_or_steps_has_no_neighbours(tmp_path):

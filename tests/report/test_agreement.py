@@ -64,7 +64,7 @@ def moving(costs):
             "the slowest moves (6 of 6 ranks in turn, 3 steps each);",
             "imbalance that moves",
             [],
-            "6 of 6 ranks are slowest in turn, for 3 steps each",
+            "6 of 6 ranks are slowest in turn, for 3 steps on average",
         ),
     ],
 )

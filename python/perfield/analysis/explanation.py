@@ -7,7 +7,7 @@ docs/summary.md explains them; `bridge/summary/explanation.cpp` computes them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ __all__ = [
     "Explanation",
     "cost_of_cells",
     "explanation",
+    "follow_counts",
     "rank_waited_for",
     "rank_without_work",
     "regions_to_report",
@@ -62,11 +63,27 @@ def explanation(
     in each step, in the same shape; a table with a NaN is not known. All are counted as tried.
     Raises ValueError for other shapes.
     """
-    tables = [table if table is None or np.isfinite(table).all() else None for table in causes.values()]
-    cause, imbalance = _bridge.explanation(
-        compute, [_known(table) for table in tables], found.pattern, found.most, found.stay
-    )
+    cause, imbalance = _bridge.explanation(compute, _tables(causes), found.pattern, found.most, found.stay)
     return Explanation(None if cause is None else list(causes)[cause], imbalance)
+
+
+def follow_counts(
+    compute: np.ndarray, found: Differences, causes: Mapping[str, np.ndarray | None]
+) -> tuple[Differences, Explanation] | None:
+    """What ranks follow where times alone name nobody: those with more of a cause compute longer.
+
+    Counts have no noise, so that is one question to the times in place of one for each rank; 0.05 % for all
+    causes. Arguments as of `explanation`. Returns the differences, now "fixed", of the ranks with most of the
+    first such cause, and that cause; None without one. Raises ValueError for other shapes.
+    """
+    if found.pattern != "chance":
+        return None
+    followed = _bridge.follow_counts(compute, _tables(causes))
+    if followed is None:
+        return None
+    explained = Explanation(list(causes)[followed["cause"]], followed["imbalance"])
+    of_counts = {name: followed[name] for name in ("n_most", "saved", "chance")}
+    return replace(found, pattern="fixed", most=tuple(followed["most"]), **of_counts), explained
 
 
 def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) -> CostOfCells | None:
@@ -107,6 +124,11 @@ def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | N
     waiting : all there is. None where no rank stands out, or most waiting names nobody.
     """
     return _bridge.rank_waited_for(_known(waited), named, waiting)
+
+
+def _tables(causes: Mapping[str, np.ndarray | None]) -> list[np.ndarray | None]:
+    """Tables as the C++ code takes them; one with a NaN is not known."""
+    return [_known(t) if t is not None and np.isfinite(t).all() else None for t in causes.values()]
 
 
 def _known(table: np.ndarray | None) -> np.ndarray | None:

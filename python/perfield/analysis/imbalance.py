@@ -13,17 +13,22 @@ from perfield.analysis.explanation import (
     Explanation,
     cost_of_cells,
     explanation,
+    follow_counts,
     rank_without_work,
     regions_to_report,
 )
+from perfield.analysis.groups import Group, group_of
 from perfield.analysis.observed import COMPUTING, Observed, once
 from perfield.topology import Placement, usable_pus
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the summary
 FIELDS = (*COMPUTING, "compute_cpu_time_s", *CAUSES)
+OF_GROUP = 0.8  # of the slowest ranks must be in a group that is named in their place
+OF_SLOWEST = 0.5  # of what the slowest ranks compute above the mean, a group must
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
+OFTEN = 2  # times in a step
 SLOWER = 1.1  # than the mean, in a region alone: less comes and goes with the system
-OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
+OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s", "<region>_count")
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,17 @@ class Imbalance:
 
     compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
     cost : of cells, where their number explains nothing and the same ranks are slowest; None.
-    inside : the name of the region whose compute time this is; "" for all compute time.
+    group : what the slowest ranks have in common, which are then all that have it; None. slowest : columns of
+    those of them that are slower than the others, or of all. inside : the name of the region whose compute
+    time this is; "" for all compute time.
     """
 
     compute: np.ndarray
     found: Differences
     explained: Explanation
     cost: CostOfCells | None
+    group: Group | None = None
+    slowest: tuple[int, ...] = ()
     inside: str = ""
 
     @property
@@ -71,18 +80,63 @@ def imbalance_of(observed: Observed, region: UnevenRegion | None = None) -> Imba
     else:
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
-    sums = None if region or found.in_most_steps else largest_and_mean(observed)
+    is_of_all_steps = not (region or found.in_most_steps or found.turns)
+    sums = largest_and_mean(observed) if is_of_all_steps else None
     if sums is not None:  # of steps, not of rows
         largest, mean = sums
         found = replace(found, saved=largest - mean, ratio=largest / mean)
-    found = replace(found, saved=min(found.saved, _most_to_save(observed)))
     causes = {name: observed.tables.get(name) for name in CAUSES}
-    by_chance = found.pattern == "chance"
-    explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
+    group, slowest = _group_of(observed, compute, found), found.most
+    if group is not None:
+        found = _found_of(group, compute, found)
+    followed = follow_counts(compute, found, causes) or follow_counts(compute, found, counts_of(observed))
+    if followed is not None:
+        found, explained = followed
+    elif found.pattern == "chance":
+        explained = Explanation(None, 1.0)
+    else:
+        explained = explanation(compute, found, causes)
+    found = replace(found, saved=min(found.saved, _most_to_save(observed)))
     cells, cost = causes["cells"], None
     if found.names_ranks and not explained.cause and cells is not None:
         cost = cost_of_cells(compute, found, cells)
-    return Imbalance(compute, found, explained, cost, inside)
+    return Imbalance(compute, found, explained, cost, group, slowest or found.most, inside)
+
+
+def counts_of(observed: Observed) -> dict[str, np.ndarray]:
+    """How often ranks entered regions that run twice a step or more, by name of the field; a region that runs
+    once has nothing to count. The region with most time comes first."""
+    tables = {
+        stem: np.nan_to_num(t.astype(float)) for stem, t in observed.of_regions("<region>_count").items()
+    }
+    often = [stem for stem, t in tables.items() if t.mean() >= OFTEN * observed.steps_in_row.mean()]
+    often.sort(key=lambda stem: -np.nansum(observed.of(f"{stem}_time_s"), dtype=float))
+    return {f"{stem}_count": tables[stem] for stem in often}
+
+
+def _group_of(observed: Observed, compute: np.ndarray, found: Differences) -> Group | None:
+    """The group of ranks that differ from the others, unless the slowest are others, or are far slower."""
+    group = None if found.pattern == "moving" else group_of(observed, compute)
+    if group is None or not found.most:
+        return group
+    of_rank = compute.sum(axis=0)
+    above, slowest = (of_rank[list(ranks)].mean() - of_rank.mean() for ranks in (group.columns, found.most))
+    are_in_it = np.isin(found.most, group.columns).mean() >= OF_GROUP
+    return group if are_in_it and above >= OF_SLOWEST * slowest else None
+
+
+def _found_of(group: Group, compute: np.ndarray, found: Differences) -> Differences:
+    """How ranks differ if a group has most. Where no rank stands out, balancing the group saves what its
+    ranks compute above the mean."""
+    above = float((compute[:, group.columns].mean(axis=1) - compute.mean(axis=1)).sum())
+    return replace(
+        found,
+        pattern="fixed",
+        most=tuple(group.columns.tolist()),
+        saved=above if found.pattern == "chance" else found.saved,
+        chance=group.chance,
+        in_most_steps=False,
+    )
 
 
 @once

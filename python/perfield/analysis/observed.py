@@ -57,7 +57,8 @@ class Observed:
     empty : float64 (n_steps,), messages without bytes.
     placement : where the ranks sat; None if unknown. devices : those that the ranks used; None if unknown.
     neighbours : int64 (n, 2), pairs of ranks whose pieces of the mesh touch, both directions; None without
-    a mesh.
+    a mesh. boxes : float64 (n_ranks, 2, 3), the lowest and the highest corner of each rank's piece of the
+    mesh in the program's unit, NaN for a rank without one; None without a mesh.
     span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
     begin_s, end_s : float64 (n_rows, n_columns), when each rank began its first step of a row, and ended its
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
@@ -83,6 +84,7 @@ class Observed:
     placement: Placement | None = None
     devices: UsedDevices | None = None
     neighbours: np.ndarray | None = None
+    boxes: np.ndarray | None = None
     span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     begin_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))

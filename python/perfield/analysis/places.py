@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether ranks compute longer for where they sit: on a slow node, at one place of every node, or beside
-each other in the mesh.
+"""Whether ranks compute longer for where they sit: on a slow node, or beside each other in the mesh.
 
 The tests use no random numbers, so the same run always gives the same answer.
 """
@@ -22,8 +21,7 @@ SLOWER = 1.05  # than other nodes; less is not reported
 APART = 0.95  # of all pairs of a slow node's rank and another: so many must differ in that direction
 EXACT = 1e-6  # the least deviation between ranks, relative; what is measured is no more exact
 OF_COMPUTE = 0.05  # a region of this share of the compute time must be slower, too
-AS_MUCH = 0.8  # of the slowest ranks must be in the group, and of the group among them
-LONGEST_STRIDE = 64
+AS_MUCH = 0.8  # of the moves of the slowest rank must be to a piece that touches
 FEWEST_PIECES = 8  # whose likeness to their neighbours can be tested
 
 
@@ -40,16 +38,6 @@ class SlowNodes:
     ratio: float
     by_cell: bool
     switch: int | None
-    chance: float
-
-
-@dataclass(frozen=True)
-class Group:
-    """Ranks that have the same place in every node, or in the row of ranks. words : "the first rank of each
-    node". chance : that the slowest ranks are these by chance."""
-
-    words: str
-    columns: np.ndarray
     chance: float
 
 
@@ -155,26 +143,6 @@ def _switch_of(observed: Observed, nodes: np.ndarray) -> int | None:
     return int(switches[0]) if (of_node == switches[0]).sum() == len(nodes) else None
 
 
-def place_in_machine(observed: Observed, slowest: np.ndarray) -> Group | None:
-    """The group that the slowest ranks form: one place in every node, or every k-th rank.
-
-    slowest : columns. The test is the hypergeometric chance of so many of the slowest ranks in the group,
-    times the number of groups tried. None if they are no such group beyond chance.
-    """
-    from scipy.stats import hypergeom
-
-    groups = list(_groups(observed))
-    best = None
-    for words, members in groups:
-        hits = int(members[slowest].sum())
-        if hits < max(2, AS_MUCH * len(slowest), AS_MUCH * members.sum()):
-            continue
-        chance = float(hypergeom.sf(hits - 1, len(members), members.sum(), len(slowest)) * len(groups))
-        if chance <= CHANCE and (best is None or chance < best.chance):
-            best = Group(words, np.flatnonzero(members), chance)
-    return best
-
-
 def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
     """Whether the slowest ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain
     it."""
@@ -182,50 +150,6 @@ def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
         return False
     slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s")))
     return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())
-
-
-def place_of_slowest(observed: Observed, imbalance: Imbalance) -> Group | None:
-    """The place in the machine that the slowest ranks have in common: those that are nearer to the slowest
-    than to the mean."""
-    times = imbalance.compute.sum(axis=0)
-    halfway = (times[imbalance.columns].mean() + times.mean()) / 2
-    return place_in_machine(observed, np.flatnonzero(times >= halfway))
-
-
-def _groups(observed: Observed) -> Iterator[tuple[str, np.ndarray]]:
-    """Groups of columns with the same place, in words."""
-    n = len(observed.ranks)
-    if observed.placement is not None:
-        node = observed.placement.node_id[observed.ranks]
-        position = _position(node)
-        size = np.bincount(node[node >= 0], minlength=1)[node]
-        last = position == size - 1
-        if len(np.unique(node)) > 1:
-            for place in range(int(position.max(initial=0)) + 1):
-                words = (
-                    f"rank {place + 1} of each node, counted from 1"
-                    if place
-                    else "the first rank of each node"
-                )
-                yield words, (position == place) & ~(last & (place > 0))
-            yield "the last rank of each node", last
-        for name in ("package", "numa", "core"):
-            number = getattr(observed.placement, f"{name}_id")[observed.ranks]
-            for one in np.unique(number[np.isfinite(number)]):
-                where = {"package": "package", "numa": "NUMA node", "core": "core"}[name]
-                yield f"what runs on {where} {one:.0f} of each node", number == one
-    for stride in range(2, min(LONGEST_STRIDE, n // 2) + 1):
-        for first in range(stride):
-            yield f"one rank in {stride} (from rank {first} on)", observed.ranks % stride == first
-
-
-def _position(node: np.ndarray) -> np.ndarray:
-    """How many ranks before each one sit on its node."""
-    order = np.argsort(node, kind="stable")
-    begin = np.searchsorted(node[order], node[order])
-    position = np.empty(len(node), np.int64)
-    position[order] = np.arange(len(node)) - begin
-    return position
 
 
 def likeness_in_mesh(observed: Observed, values: np.ndarray) -> Likeness | None:

@@ -25,16 +25,14 @@ _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
 def observe(
     run: RunDirectory,
     names: Sequence[str],
-    neighbours: np.ndarray | None = None,
     comparable: bool = True,
 ) -> Observed:
     """Reads fields of all frames, each entry once.
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out. "begin_s"
     or "end_s" : reads when ranks began and ended their steps. "wait_states" : reads why ranks waited, too.
-    "functions" : reads what samples say of functions. neighbours : as in `Observed`. comparable : whether to
-    read only steps that all ranks of the largest group closed; else all steps are read, and absent ranks are
-    NaN there.
+    "functions" : reads what samples say of functions. comparable : whether to read only steps that all ranks
+    of the largest group closed; else all steps are read, and absent ranks are NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
     has made. Joined values of a field that is no sum ("again" in its table) are the mean of those of the
     steps.
@@ -66,7 +64,6 @@ def observe(
         steps_by_clock=run.steps_by_clock,
         placement=placement,
         devices=used_devices(placement, run.ends),
-        neighbours=neighbours,
         waiting=wait_sums(run) if "wait_states" in names else None,
         functions=_functions(run, positions, columns) if "functions" in names else None,
         regions={region.field: region.name for region in run.known_regions},

@@ -41,8 +41,17 @@ class _Piece:
     high: np.ndarray
 
 
-def touching(run: AnyRun) -> tuple[np.ndarray | None, str]:
-    """Pairs of ranks whose pieces touch in a run's last frame, int64 (n, 2) in both directions, and "".
+@dataclass(frozen=True)
+class Touching:
+    """pairs : of ranks whose pieces touch, int64 (n, 2) in both directions. boxes : float64 (n_ranks, 2, 3),
+    the lowest and the highest corner of each rank's piece; NaN for a rank without one."""
+
+    pairs: np.ndarray
+    boxes: np.ndarray
+
+
+def touching(run: AnyRun) -> tuple[Touching | None, str]:
+    """Which pieces touch in a run's last frame, and "".
 
     None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in
     seconds, or damaged.
@@ -57,14 +66,17 @@ def touching(run: AnyRun) -> tuple[np.ndarray | None, str]:
             f"points, and perfield looks at up to {MOST_PIECES:,} pieces and {MOST_POINTS:,} points."
         )
     try:
-        keys = neighbours(mesh_of(run), run.n_ranks, frame)
+        found = _pieces(mesh_of(run), run.n_ranks, frame)
     except MeshMissingError:
         return None, ""
     except MeshError as error:
         return None, f"Which pieces of the mesh touch is unknown: {error}"
-    source, target = ends_of(keys)
+    source, target = ends_of(_neighbours(found))
     apart = source != target
-    return np.stack([source[apart], target[apart]], axis=1).astype(np.int64), ""
+    boxes = np.full((run.n_ranks, 2, 3), np.nan)
+    for rank, piece in found.items():
+        boxes[rank] = piece.low, piece.high
+    return Touching(np.stack([source[apart], target[apart]], axis=1).astype(np.int64), boxes), ""
 
 
 def neighbours(pieces: Pieces, n_ranks: int, frame: Frame) -> np.ndarray:
@@ -72,7 +84,14 @@ def neighbours(pieces: Pieces, n_ranks: int, frame: Frame) -> np.ndarray:
 
     A rank without a mesh has no neighbours; each rank with one is its own.
     """
-    found = {rank: piece for rank in range(n_ranks) if (piece := _piece(pieces, rank, frame)) is not None}
+    return _neighbours(_pieces(pieces, n_ranks, frame))
+
+
+def _pieces(pieces: Pieces, n_ranks: int, frame: Frame) -> dict[int, _Piece]:
+    return {rank: piece for rank in range(n_ranks) if (piece := _piece(pieces, rank, frame)) is not None}
+
+
+def _neighbours(found: dict[int, _Piece]) -> np.ndarray:
     if not found:
         return np.zeros(0, np.int64)
     ranks = np.array(list(found))

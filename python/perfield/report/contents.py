@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import Any
@@ -247,8 +247,10 @@ class Report:
 def report(run: Run) -> Report:
     """Reads the run and asks all questions."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
-    neighbours, without_neighbours = mesh_neighbours(run)
-    observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours), run)
+    touching, without_neighbours = mesh_neighbours(run)
+    observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS]), run)
+    if touching is not None:
+        observed = replace(observed, neighbours=touching.pairs, boxes=touching.boxes)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     summary, parts = _bridge.summary(os.fsencode(run.path))

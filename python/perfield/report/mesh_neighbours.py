@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What findings ask of a run's mesh: how many cells each rank has, and which pieces touch."""
+"""What findings ask of a run's mesh: how many cells each rank has, where pieces are, and which touch."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfield.analysis.observed import Observed
 from perfield.derived.run import Run
+
+if TYPE_CHECKING:
+    from perfield.pictures.neighbours import Touching
 
 WITHOUT_VTK = (
     "Nobody looked which pieces of the mesh touch: VTK's Python modules are not installed; "
@@ -16,7 +20,7 @@ WITHOUT_VTK = (
 )
 
 
-def mesh_neighbours(run: Run) -> tuple[np.ndarray | None, str]:
+def mesh_neighbours(run: Run) -> tuple[Touching | None, str]:
     """As `perfield.pictures.neighbours.touching`; where VTK is not installed, None and a sentence."""
     try:
         from perfield.pictures.neighbours import touching

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from observed_runs import observed_run
 
+from perfield.analysis.chance import differences
 from perfield.analysis.findings import (
     answers,
     imbalance,
@@ -39,9 +40,37 @@ def test_cells_explain_a_rank_with_twice_the_cells():
     assert found.words.startswith(
         "Rank 1 computes 1.78 times as long as the mean of all ranks: cell counts explain 1.7"
     )
-    assert "(it has 1,024, the mean is 576)" in found.words
+    assert "(it has 1,024, the mean is 576: 78 % more)" in found.words
     assert found.saved_s == pytest.approx(60 * 448 / 5e3, rel=0.1)
     assert found.chance < 1e-3 and found.picture.kind == "mesh" and "partition" in found.remedy
+
+
+def test_counts_prove_in_five_steps_what_times_alone_do_not():
+    cells = np.array([100.0, 160, 120, 180, 140, 110])
+    compute = computing(cells / 1e3, n_steps=5, noise=0.2, seed=6)
+    assert differences(compute).pattern == "chance"
+    found = only(imbalance.find(observed_run(6, 5, compute_time_s=compute, cells=cells)))
+    assert found.kind == "imbalance by cells" and found.ranks.tolist() == [3] and found.chance < 5e-4
+    assert "(it has 180, the mean is 135: 33 % more)" in found.words
+    of_rank = compute.sum(axis=0)
+    assert found.saved_s == pytest.approx(of_rank[3] - of_rank.mean())
+
+
+def test_calls_of_a_region_prove_it_and_are_the_reason():
+    counts = np.array([100.0, 160, 120, 180, 140, 110])
+    compute = computing(counts / 1e3, n_steps=5, noise=0.2, seed=6)
+    run = observed_run(
+        6,
+        5,
+        compute_time_s=compute,
+        solve_count=counts,
+        solve_time_s=compute,
+        regions={"solve": "Foam::solve"},
+    )
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [3]
+    assert ": calls of Foam::solve explain 1." in found.words and "(it has 180, the" in found.words
+    assert found.remedy.startswith("Look for what makes Foam::solve run more often")
 
 
 def test_costly_cells_are_reported_with_their_cost():
@@ -77,7 +106,39 @@ def test_imbalance_that_moves_names_no_rank():
     costs[np.arange(64), np.arange(64) // 4 % 8] = 0.3
     found = only(imbalance.find(observed_run(n_steps=64, compute_time_s=computing(costs, n_steps=64))))
     assert found.kind == "imbalance that moves" and not len(found.ranks)
-    assert "8 of 8 ranks are slowest in turn, for 4 steps each, and compute 2." in found.words
+    assert "8 of 8 ranks are slowest in turn, for 4 steps on average, and compute 2." in found.words
+
+
+def test_imbalance_that_moves_says_which_rank_is_slowest_when():
+    costs = np.full((60, 4), 0.1)
+    costs[:25, 1] = costs[25:, 3] = 0.3
+    costs[10] = [0.9, 0.1, 0.1, 0.1]  # an interruption
+    run = observed_run(4, n_steps=60, compute_time_s=computing(costs, n_steps=60))
+    found = only(imbalance.find(replace(run, label=np.arange(60) + 1)))
+    assert found.ranks.tolist() == [1, 3] and found.saved_s == pytest.approx(60 * 0.15, rel=0.1)
+    assert found.words.endswith(
+        "2 of 4 ranks are slowest in turn, for 30 steps on average, and compute 1.95 times as long as the "
+        "mean. Rank 1 is slowest in steps 1 to 25 (24 of 25), then rank 3 in steps 26 to 60 (35 of 35)."
+    )
+
+
+def test_imbalance_that_alternates_says_after_how_many_steps():
+    costs = np.full((60, 4), 0.1)
+    costs[::3, 1] = costs[1::3, 3] = costs[2::3, 0] = 0.3
+    found = only(imbalance.find(observed_run(4, compute_time_s=computing(costs))))
+    assert "It alternates: the slowest rank is the same as 3 steps before in 57 of 57 steps." in found.words
+    assert found.remedy.startswith("Look for what the program does again")
+
+
+def test_imbalance_that_grows_says_so_and_one_that_stays_does_not():
+    slower = np.ones((60, 4))
+    slower[:, 2] += np.linspace(0, 1, 60)
+    run = observed_run(4, compute_time_s=computing(0.1 * slower))
+    found = only(imbalance.find(run))
+    assert found.ranks.tolist() == [2] and found.remedy.startswith("Look for what grows on these ranks")
+    assert " The difference grows: from 1.0" in found.words and " to 1.62 at the end." in found.words
+    stays = observed_run(4, compute_time_s=computing([0.1, 0.1, 0.15, 0.1], noise=0.1))
+    assert "grows" not in only(imbalance.find(stays)).words
 
 
 def test_the_regions_in_which_ranks_differ_most_are_named():

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, placement_at, plain_placement
+from observed_runs import boxes_of_grid, observed_run, placement_at, plain_placement
 
+from perfield.analysis.chance import differences
 from perfield.analysis.findings import imbalance, imbalance_place, slow_nodes
 from perfield.topology import Network
 
@@ -90,18 +91,68 @@ def test_the_first_rank_of_each_node_is_reported_as_a_place_in_the_machine():
     found = only(imbalance_place.find(run))
     assert not list(imbalance.find(run)) and found.saved_s > 0
     assert found.kind == "imbalance follows the machine" and found.ranks.tolist() == [0, 8, 16, 24, 32, 40]
-    assert "; the first rank of each node is slowest." in found.words and found.picture.kind == "machine"
+    assert found.picture.kind == "machine" and found.words.startswith(
+        "The 6 first ranks of their nodes (ranks 0, 8, 16 and 3 more) compute 1.5"
+    )
 
 
-def test_every_sixth_rank_with_more_cells_is_reported_after_the_cells():
+def test_every_sixth_rank_with_more_cells_is_an_imbalance_by_cells():
     cells = np.where(np.arange(48) % 6 == 0, 1500, 1000)
     run = run_of(cells / 1000, cells=cells, placement=plain_placement(48, per_node=8))
-    assert only(imbalance.find(run)).kind == "imbalance by cells"
-    found = only(imbalance_place.find(run))
-    assert found.kind == "imbalance follows the machine" and found.saved_s is None
-    assert found.words.startswith(
-        "One rank in 6 (from rank 0 on) computes longer than others, as sizes of pieces"
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance by cells" and found.words.startswith(
+        "The 8 ranks that are one in 6, from rank 0 on (ranks 0, 6, 12 and 5 more) compute 1."
     )
+    assert "the others (longer on average in 40 of 40 steps): cell counts explain 1.3" in found.words
+    assert not list(imbalance_place.find(run))
+
+
+def inlet(**fields):
+    """8 ranks at the low end of x compute 1.6 times as long, those of one colour 1.15 times."""
+    x, y = np.arange(48) % 6, np.arange(48) // 6
+    factors = np.where(x == 0, 1.6, 1.0) * np.where((x + y) % 2 == 0, 1.15, 1.0)
+    return run_of(factors, n_steps=10, boxes=boxes_of_grid(6, 8), **fields)
+
+
+def test_ranks_at_an_inlet_are_named_by_the_end_of_the_mesh():
+    run = inlet(cells=np.full(48, 300.0), placement=plain_placement(48, per_node=8))
+    assert not list(imbalance.find(run))
+    found = only(imbalance_place.find(run))
+    assert found.kind == "imbalance follows the mesh" and found.ranks.tolist() == list(range(0, 48, 6))
+    assert found.words.startswith("The 8 ranks at the low end of x (ranks 0, 6, 12 and 5 more) compute 1.6")
+    assert "(longer on average in 10 of 10 steps): each has as many cells as others" in found.words
+    assert " are slowest. The others wait" in found.words  # those of one colour
+    assert found.saved_s == pytest.approx(10 * 0.1 * (1.84 - 1.18), rel=0.15) and found.picture.kind == "mesh"
+
+
+def test_inlet_without_a_mesh_is_every_sixth_rank():
+    run = inlet()
+    found = only(imbalance_place.find(observed_run(48, 10, compute_time_s=run.of("compute_time_s"))))
+    assert (
+        found.kind == "imbalance of a group" and "The 8 ranks that are one in 6, from rank 0" in found.words
+    )
+
+
+def test_group_of_which_no_rank_stands_out_is_named():
+    """20 % noise in 10 steps hides each rank, but not 24 of 48 together."""
+    x, y = np.arange(48) % 6, np.arange(48) // 6
+    random = np.random.default_rng(3)
+    compute = 0.1 * np.where((x + y) % 2 == 0, 1.15, 1.0) * np.exp(0.12 * random.standard_normal((10, 48)))
+    assert differences(compute).pattern == "chance"
+    found = only(
+        imbalance_place.find(observed_run(48, 10, compute_time_s=compute, boxes=boxes_of_grid(6, 8)))
+    )
+    assert found.kind == "imbalance follows the mesh" and len(found.ranks) == 24
+    assert "one colour of a checkerboard of pieces (with the first)" in found.words
+    assert found.saved_s == pytest.approx(10 * 0.1 * 0.075, rel=0.2)
+
+
+def test_one_rank_that_is_far_slower_than_its_group_is_named_alone():
+    x = np.arange(48) % 6
+    factors = np.where(x == 0, 1.2, 1.0)
+    factors[12] = 3
+    run = run_of(factors, boxes=boxes_of_grid(6, 8))
+    assert only(imbalance.find(run)).ranks.tolist() == [12] and not list(imbalance_place.find(run))
 
 
 def test_a_costly_part_of_the_mesh_is_reported_after_the_imbalance():

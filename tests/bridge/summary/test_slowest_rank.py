@@ -125,6 +125,61 @@ def test_rank_that_changes_once_is_found_beside_interruptions(seed):
     times[hit, random.integers(4, size=len(hit))] += 70
     found = differences(times)
     assert (found.pattern, found.n_in_turn) == ("moving", 2)
+    first, second = found.turns
+    assert (first.column, first.begin, second.column, second.end) == (0, 0, 3, 60)
+    assert first.end == second.begin and abs(first.end - 30) <= 1
+    assert found.saved == pytest.approx(60 * 45, rel=0.1)  # without what the interruptions cost
+    slowest = times.argmax(axis=1)
+    assert [turn.n_most for turn in found.turns] == [
+        (slowest[turn.begin : turn.end] == turn.column).sum() for turn in found.turns
+    ]
+
+
+def likelihood(slowest, n_ranks, path):
+    """The score of turns as turns.hpp defines it; path : the rank whose turn each step is."""
+    hit, change = np.log(0.7 * (n_ranks - 1) / 0.3), np.log(len(slowest) * (n_ranks - 1))
+    return hit * (path == slowest).sum() - change * (np.diff(path) != 0).sum()
+
+
+def likeliest(slowest, n_ranks):
+    """The best score of all turns, by Viterbi's algorithm as textbooks have it."""
+    hit, change = np.log(0.7 * (n_ranks - 1) / 0.3), np.log(len(slowest) * (n_ranks - 1))
+    score = np.zeros(n_ranks)
+    for rank in slowest:
+        score = np.maximum(score, score.max() - change) + hit * (np.arange(n_ranks) == rank)
+    return score.max()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_turns_are_the_likeliest(seed):
+    random = np.random.default_rng(seed)
+    n_ranks, shown = int(random.integers(2, 9)), 0.8
+    turns = np.repeat(random.permutation(n_ranks)[: random.integers(2, 5)], random.integers(20, 40))
+    slowest = np.where(random.random(len(turns)) < shown, turns, random.integers(n_ranks, size=len(turns)))
+    times = np.exp(0.01 * random.standard_normal((len(turns), n_ranks)))
+    times[np.arange(len(turns)), slowest] += 5
+    found = differences(times)
+    assert found.pattern == "moving"
+    path = np.repeat([turn.column for turn in found.turns], [turn.end - turn.begin for turn in found.turns])
+    assert likelihood(slowest, n_ranks, path) == pytest.approx(likeliest(slowest, n_ranks))
+
+
+def test_ranks_that_alternate_are_not_slow_together():
+    times = np.exp(0.02 * np.random.default_rng(0).standard_normal((60, 4)))
+    times[::2, 0] += 1
+    times[1::2, 3] += 1
+    found = differences(times)
+    assert (found.pattern, found.period, found.turns) == ("moving", 2, ())
+
+
+def test_ranks_that_are_slow_together_do_not_alternate():
+    """Which of them is slowest changes by chance, or by little."""
+    runs = noise("clean", 100, 60, 4, 0.2)
+    runs[:, :, [0, 3]] *= 1.5
+    assert all(differences(run).pattern == "fixed" for run in runs)
+    runs[:, ::2, 0] *= 1.02
+    runs[:, 1::2, 3] *= 1.02
+    assert all(differences(run).pattern == "fixed" for run in runs)
 
 
 @pytest.mark.parametrize(("n_steps", "n_ranks", "spread"), [(10, 4, 0.05), (40, 8, 0.2), (200, 4, 0.1)])

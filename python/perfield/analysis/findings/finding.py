@@ -10,7 +10,10 @@ import numpy as np
 LATE = ("rank that all wait for", "late rank")
 # Kinds of findings about ranks that are slow for some cause; these are reported once.
 CONSEQUENCES = frozenset(
-    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "slow node", *LATE}
+    {
+        *("imbalance", "imbalance by cost per cell", "imbalance follows the machine", "imbalance of a group"),
+        *("slow node", *LATE),
+    }
 )
 # What slow phases, and PUs that others take now and then, look like in all steps together.
 OF_SLOW_STEPS = frozenset({"noise", "slow node", "slow switch", "imbalance that moves"})

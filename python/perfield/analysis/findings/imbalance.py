@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks that compute longer than others, and why: the first closing line, in sentences.
 
-Slow nodes (`slow_nodes.py`) and places in the machine (`imbalance_place.py`) are questions of their own.
+Slow nodes (`slow_nodes.py`) and groups of ranks (`imbalance_place.py`) are questions of their own.
 Where they explain the imbalance, this is silent.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfield.analysis.chance import Differences
+from perfield.analysis.chance import Differences, Turn
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import ONE_STEP, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.sight import Sight, of_ranks
@@ -22,10 +22,12 @@ from perfield.analysis.imbalance import (
     Imbalance,
     UnevenRegion,
     compute_time_in,
+    counts_of,
     imbalance_to_report,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.places import is_of_slow_nodes, place_of_slowest
+from perfield.analysis.places import is_of_slow_nodes
+from perfield.analysis.trends import trend
 from perfield.text import counted, in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
@@ -38,17 +40,19 @@ KINDS = (
 )
 NEEDS = ("compute_time_s",)
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
-LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES, "functions")
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES, "functions")
 
 NEARLY_NOTHING = 0.1  # of the slowest rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
+GROWS = 1.5  # times what they have above the mean at the begin, which they have at the end
+CHANCE = 0.001  # that it grows so steadily by chance
+MOST_TURNS = 5  # of ranks that are slowest one after the other, that are named
 MOST_FUNCTIONS = 2  # that are named
 WORTH_NAMING = 0.1  # of what the slowest ranks compute longer: the least in a function
 SURE = 3  # standard deviations of the number of samples
-OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
     "cells": "cell counts",
@@ -85,6 +89,14 @@ MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
 )
+GROWING = (
+    "Look for what grows on these ranks from step to step (particles, cells, lists), and divide it again "
+    "while the program runs (dynamic load balancing)."
+)
+COMING_BACK = (
+    "Look for what the program does again after so many steps, and on which rank: work that is dealt out in "
+    "turn, output, a solver that changes its direction. Give each of these steps to all ranks."
+)
 ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
     "or let the others compute meanwhile."
@@ -116,7 +128,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     alone = _worked_alone(observed, imbalance, regions)
     if alone:
         yield fixed(observed, imbalance, alone, _alone(observed, imbalance, alone))
-    elif explained or place_of_slowest(observed, imbalance) is None:
+    elif explained or imbalance.group is None:
         yield fixed(observed, imbalance, regions, why(observed, imbalance))
 
 
@@ -127,19 +139,49 @@ def sees(observed: Observed) -> Sight:
 
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:
     found = imbalance.found
-    each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
-    cause = imbalance.explained.cause
+    each = f", for {found.stay:.0f} steps on average" if found.stay >= 1.5 else ""
+    columns = list(dict.fromkeys(turn.column for turn in found.turns))
+    are_some = len(columns) < len(observed.ranks)
     return Finding(
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_inside(imbalance)}{_apart_from_waits(observed)}{_explained(imbalance) if cause else ''}."
-        f"{_where(imbalance, regions)}",
+        f"{_inside(imbalance)}{_apart_from_waits(observed)}"
+        f"{_explained(observed, imbalance) if imbalance.explained.cause else ''}."
+        f"{_turns(observed, found.turns)}{_again(imbalance)}{_where(imbalance, regions)}",
         saved_s=found.saved,
-        remedy=MOVING,
+        remedy=COMING_BACK if found.period else MOVING,
         picture=Picture("heat_map", _field(observed, imbalance, regions)),
+        ranks=np.sort(observed.ranks[columns]) if are_some else observed.ranks[:0],
         regions=tuple(region.name for region in regions),
         chance=found.chance,
+    )
+
+
+def _turns(observed: Observed, turns: Sequence[Turn]) -> str:
+    """Which rank is slowest when, the first turns of many."""
+    named = turns if len(turns) <= MOST_TURNS else turns[: MOST_TURNS - 1]
+    single = observed.n_program_steps == len(observed.steps_in_row)  # so rows are the program's steps
+    words = []
+    for turn in named:
+        first, last = np.searchsorted(observed.row, [turn.begin, turn.end]) - [0, 1]
+        steps = f"steps {observed.label[first]} to {observed.label[last]}"
+        hits = f" ({turn.n_most:,} of {turn.end - turn.begin:,})" if single else ""
+        words.append(f"rank {observed.ranks[turn.column]}{'' if words else ' is slowest'} in {steps}{hits}")
+    more = len(turns) - len(named)
+    rest = f", and so on in {more:,} more turns" if more else ""
+    return f" {start(', then '.join(words))}{rest}." if words else ""
+
+
+def _again(imbalance: Imbalance) -> str:
+    """After how many steps the same ranks are slowest again, if that is what was tested."""
+    period, order = imbalance.found.period, imbalance.compute.argmax(axis=1)
+    if not period:
+        return ""
+    again = order[period:] == order[:-period]
+    return (
+        f" It alternates: the slowest rank is the same as {counted(period, 'step')} before in "
+        f"{again.sum():,} of {counted(len(again), 'step')}."
     )
 
 
@@ -149,17 +191,16 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
-    counted = _counted(observed, imbalance, regions)
+    (region, by_counts), grows = _counted(observed, imbalance, regions), _grows(imbalance)
+    remedy = GROWING if grows and reason.remedy == UNEXPLAINED else reason.remedy
     return Finding(
         kind=reason.kind,
-        words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
-        f"{_in_most_steps(observed, imbalance)}"
-        f"{_apart_from_waits(observed)}"
-        f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
-        f"{_functions(observed, imbalance)}{counted}",
+        words=f"{_who(observed, imbalance, where)}{_in_most_steps(observed, imbalance)}"
+        f"{_apart_from_waits(observed)}{reason.words}.{_slowest(observed, imbalance)}{grows}"
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{_functions(observed, imbalance)}{by_counts}",
         saved_s=imbalance.found.saved,
-        remedy=BY_COUNT.format(region=regions[0].name) if counted else reason.remedy,
+        remedy=BY_COUNT.format(region=region) if region else remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
@@ -168,15 +209,46 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
     )
 
 
+def _who(observed: Observed, imbalance: Imbalance, where: str) -> str:
+    """Who computes how much longer: a group than the others, else ranks than the mean."""
+    ranks, group = observed.ranks[imbalance.columns], imbalance.group
+    if group is None:
+        return (
+            f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
+            f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
+        )
+    n_rows = len(imbalance.compute)
+    single = n_rows == observed.n_program_steps > 1  # so rows are the program's steps
+    steps = f" (longer on average in {group.n_longer:,} of {counted(n_rows, 'step')})" if single else ""
+    return (
+        f"The {group.words} ({in_ranks(ranks)}) compute {group.times:.3g} times as long as the others"
+        f"{_inside(imbalance)}{steps}"
+    )
+
+
+def _slowest(observed: Observed, imbalance: Imbalance) -> str:
+    """Those ranks of a group that are slower than the others of it."""
+    if imbalance.group is None or len(imbalance.slowest) == len(imbalance.columns):
+        return ""
+    ranks = observed.ranks[list(imbalance.slowest)]
+    return f" {start(in_ranks(ranks))} {'is' if len(ranks) == 1 else 'are'} slowest."
+
+
 def why(observed: Observed, imbalance: Imbalance) -> Why:
     """Why: sizes of pieces, the cost of cells, or nothing that is known."""
     cause, cost = imbalance.explained.cause, imbalance.cost
     has = "it has" if len(imbalance.columns) == 1 else "each has"
     if cause:
         of_rank = observed.of(cause).astype(float).mean(axis=0)
-        counts = f"{has} {of_rank[imbalance.columns].mean():,.6g}, the mean is {of_rank.mean():,.6g}"
-        kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
-        return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
+        own, mean = of_rank[imbalance.columns].mean(), of_rank.mean()
+        counts = f"{has} {own:,.6g}, the mean is {mean:,.6g}: {in_percent(own / mean - 1)} more"
+        words = f"{_explained(observed, imbalance)} ({counts})"
+        if cause in CAUSE_IN_WORDS:
+            is_mesh = cause in OF_THE_MESH
+            return Why(
+                "imbalance by cells" if is_mesh else "imbalance", words, BY_CELLS if is_mesh else BY_BYTES
+            )
+        return Why("imbalance", words, BY_COUNT.format(region=_counted_region(observed, cause)))
     if cost is None:
         files = _calls_on_files(observed, imbalance)
         return Why("imbalance", files, BY_FILES if files else UNEXPLAINED)
@@ -214,8 +286,9 @@ def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
     return f": it also makes {part_of(own / calls.sum())} the {in_number(calls.sum())} calls on files"
 
 
-def _explained(imbalance: Imbalance) -> str:
-    words = CAUSE_IN_WORDS[imbalance.explained.cause or ""]
+def _explained(observed: Observed, imbalance: Imbalance) -> str:
+    cause = imbalance.explained.cause or ""
+    words = CAUSE_IN_WORDS.get(cause) or f"calls of {_counted_region(observed, cause)}"
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
@@ -234,6 +307,19 @@ def _in_most_steps(observed: Observed, imbalance: Imbalance) -> str:
         f" in most steps ({'it is' if one else 'they are'} slowest in {imbalance.found.n_most:,} of "
         f"{counted(n_steps, 'step')}; a few steps of other ranks are far longer)"
     )
+
+
+def _grows(imbalance: Imbalance) -> str:
+    """Says that what these ranks compute longer grows from the run's begin to its end, if it does."""
+    mean = imbalance.compute.mean(axis=1)
+    relative = imbalance.compute[:, imbalance.columns].mean(axis=1)[mean > 0] / mean[mean > 0]
+    found = trend(relative)
+    if found is None or found.chance > CHANCE or not found.is_steady:
+        return ""
+    if found.end - 1 < GROWS * max(found.start - 1, 0.0):
+        return ""
+    begin, end = f"{found.start:.3g} times the mean at the beginning", f"{found.end:.3g} at the end"
+    return f" The difference grows: from {begin} to {end}."
 
 
 def _inside(imbalance: Imbalance) -> str:
@@ -278,19 +364,27 @@ def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenReg
     return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
 
 
-def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:
-    """The region with most to save, if these ranks run it more often and that explains their time there."""
-    if imbalance.explained.cause or not regions:
-        return ""
-    counts = np.nan_to_num(observed.of(f"{regions[0].stem}_count").astype(float))
-    time = compute_time_in(observed, regions[0].stem)
-    calls = counts.sum(axis=0) / observed.n_steps
-    if calls.mean() < OFTEN or not explanation(time, imbalance.found, {"count": counts}).cause:
-        return ""
+def _counted_region(observed: Observed, count: str) -> str:
+    """The name of the region that a field counts, as "solve_count"."""
+    return observed.regions[count.removesuffix("_count")]
+
+
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> tuple[str, str]:
+    """Which region these ranks run more often, if that explains their time, and the words that say it; both
+    "" without one. It is the region with most to save, or any where times of regions contain waits."""
+    counts, time = counts_of(observed), imbalance.compute
+    if regions:
+        name = f"{regions[0].stem}_count"
+        counts, time = (
+            {n: t for n, t in counts.items() if n == name},
+            compute_time_in(observed, regions[0].stem),
+        )
+    cause = None if imbalance.explained.cause else explanation(time, imbalance.found, counts).cause
+    if cause is None:
+        return "", ""
+    region, calls = _counted_region(observed, cause), counts[cause].sum(axis=0) / observed.n_steps
     own, mean = in_number(calls[imbalance.columns].mean()), in_number(calls.mean())
-    return (
-        f" Counts explain that: {regions[0].name} runs {own} times in a step there, and {mean} in the mean."
-    )
+    return region, f" Counts explain that: {region} runs {own} times in a step there, and {mean} in the mean."
 
 
 def _others_wait(observed: Observed, imbalance: Imbalance) -> str:

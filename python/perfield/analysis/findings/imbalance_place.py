@@ -1,49 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether imbalance follows the mesh or the place in the machine, or neither."""
+"""Whether ranks that compute longer have something in common: their part of the mesh, their place in the
+machine, or their numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
+from math import isfinite
+
+import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import CALLS_ON_FILES, Why, fixed, why
-from perfield.analysis.findings.sight import Sight, of_ranks
+from perfield.analysis.findings.sight import Sight, of_size
+from perfield.analysis.groups import AS_MUCH, candidates, visible_excess
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_report
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
     CHANCE,
-    Group,
     cost_of_ranks,
     is_of_slow_nodes,
     likeness_in_mesh,
     moves_to_neighbours,
-    place_of_slowest,
 )
-from perfield.text import start
 
-QUESTION = "Does imbalance follow the mesh, or the place in the machine?"
-KINDS = ("imbalance follows the machine", "imbalance follows the mesh")
+QUESTION = "Do ranks that compute longer have a part of the mesh, or a place in the machine, in common?"
+KINDS = ("imbalance follows the machine", "imbalance follows the mesh", "imbalance of a group")
 NEEDS = ("compute_time_s",)
-LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES)
 
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
-BY_MACHINE = (
-    "Look at what differs there: system processes and interrupts on the first core, PUs that share a core, "
-    "memory far away; leave that core out, or bind ranks differently."
-)
 BY_MESH = (
     "Look at what the simulation does in that part of the mesh (boundary conditions, chemistry, iterations), "
     "and give the partitioner its cost as weights (perfield balance writes them)."
 )
+BY_MACHINE = (
+    "Look at what differs there: system processes and interrupts on the first core, PUs that share a core, "
+    "memory far away; leave that core out, or bind ranks differently."
+)
+BY_NUMBERS = (
+    "Look at what these ranks have in common in the program: their part of the mesh, a role, files. Describe "
+    "the mesh to perfield, and it names the part."
+)
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the place of the slowest ranks in the machine, or else that in the mesh, if beyond chance.
-
-    A place in the machine is the cause of an imbalance that sizes of pieces do not explain. Else findings
-    here only say more about an imbalance that is reported already, and have no seconds of their own.
-    """
+    """Yields the group of ranks that compute longer, if beyond chance and if sizes of pieces do not explain
+    it; else what only says more about an imbalance that is reported already, without seconds of its own."""
     uneven = imbalance_to_report(observed, WORTH_REPORTING)
     if uneven is None:
         return
@@ -55,43 +57,35 @@ def find(observed: Observed) -> Iterator[Finding]:
             words = "The slowest rank moves through the mesh: from one piece to another that touches it."
             yield _in_mesh(observed, imbalance, words, None)
         return
-    group = place_of_slowest(observed, imbalance)
-    explained = imbalance.explained.cause is not None
-    if group is not None and explained:
-        yield _explained(observed, imbalance, group)
-    elif group is not None:
-        reason = why(observed, imbalance)
-        words = f"{reason.words}; {group.words} is slowest"
-        place = Why("imbalance follows the machine", words, BY_MACHINE, "machine")
-        yield fixed(observed, imbalance, regions, place)
-    elif not explained:
+    if imbalance.explained.cause is not None:
+        return
+    if imbalance.group is None:
         yield from _likeness(observed, imbalance)
+        return
+    words = why(observed, imbalance).words
+    in_common = {
+        "machine": Why("imbalance follows the machine", words, BY_MACHINE, "machine"),
+        "mesh": Why("imbalance follows the mesh", words, BY_MESH, "mesh"),
+        "numbers": Why("imbalance of a group", words, BY_NUMBERS),
+    }
+    yield fixed(observed, imbalance, regions, in_common[imbalance.group.kind])
 
 
 def sees(observed: Observed) -> Sight:
-    """Of an imbalance that is not found nobody knows where it would be. Of n ranks, the slowest s share a
-    place by chance in one of n-over-s cases at least (hypergeometric distribution)."""
+    """What the slowest ranks would have to have in common; without these, how much longer than the others a
+    group would have to compute."""
     uneven = imbalance_to_report(observed, WORTH_REPORTING)
-    if uneven is None:
-        return of_ranks(observed, observed.of("compute_time_s"), "computes")
-    n_slowest, n_ranks = max(len(uneven[0].columns), 1), len(observed.ranks)
-    if comb(n_ranks, n_slowest) * CHANCE < 1:
-        return Sight(f"{n_slowest} of {n_ranks} ranks are too few to tell a place from chance.", False)
-    return Sight("A place that four fifths of the slowest ranks have in common would have been found.")
-
-
-def _explained(observed: Observed, imbalance: Imbalance, group: Group) -> Finding:
-    return Finding(
-        kind="imbalance follows the machine",
-        words=f"{start(group.words)} computes longer than others, as sizes of pieces explain: the order in "
-        "which the partitioner numbers its parts shows in the machine.",
-        saved_s=None,
-        remedy="Repartition for equal parts; else spread the large parts over nodes, packages and caches by "
-        "another order of ranks (perfield placement proposes one).",
-        picture=Picture("machine", "compute_time_s"),
-        ranks=observed.ranks[group.columns],
-        chance=group.chance,
-    )
+    n_ranks = len(observed.ranks)
+    sizes = {int(members.sum()) for _, _, members, _ in candidates(observed)}
+    if uneven is not None and len(uneven[0].columns):
+        n_slowest = len(uneven[0].columns)
+        if n_slowest < min(sizes, default=n_ranks) * AS_MUCH:
+            return Sight(f"{n_slowest} of {n_ranks} ranks are too few to tell a group from chance.", False)
+        return Sight("A group that four fifths of the slowest ranks make would have been found.")
+    visible = visible_excess(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
+    if not isfinite(visible):
+        return Sight(f"{n_ranks} ranks are too few to tell a group from chance.", False)
+    return of_size("group of ranks that computes {} longer than the others", visible)
 
 
 def _likeness(observed: Observed, imbalance: Imbalance) -> Iterator[Finding]:
