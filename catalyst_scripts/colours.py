@@ -14,7 +14,7 @@ from typing import Any
 
 import paraview.simple as pv
 from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map, pale, regime_colours
-from ticks import amount, ticks, unit_for
+from ticks import amount, ticks, unit_of
 
 PLACE = (0.82, 0.2)  # of the legend
 PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)", "RdBu_r": "BuRd"}
@@ -29,31 +29,40 @@ CATEGORIES = {
 
 
 def colour(
-    display: Any, view: Any, field: str, about: Mapping[str, Any], names: Mapping[int, str] | None = None
+    display: Any,
+    view: Any,
+    field: str,
+    about: Mapping[str, Any],
+    names: Mapping[int, str] | None = None,
+    own_scale: Any = None,
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
     about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
-    every step. If single steps go far beyond the others, the scale ends before them; larger values are
-    orange, and the legend says so. names : the meaning of a category's numbers.
+    every step. Where a few values go far beyond the others, the scale ends before them; they are orange, and
+    the legend says so. A value that is the same everywhere has one colour and one number. names : the meaning
+    of a category's numbers. own_scale : both ends of the colours of a step that has its own.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
-    low, high = about.get("scale") or (low, most)
     category = field in CATEGORIES and about.get("scale") is None  # own fields of the simulation have a scale
+    is_constant = low == most and not category
+    low, high = (low, most) if is_constant else own_scale or about.get("scale") or (low, most)
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
         low = 0
     names = names or {int(number): words for number, words in about.get("names", {}).items()}
     numbers = sorted(names) if names else range(round(low), round(most) + 1)
     few = numbers if len(numbers) <= len(PALETTE) or field == SHADES else _few(numbers)
-    scale, unit = unit_for(about["unit"], max(abs(low), abs(high)))
+    scale, unit = unit_of(about)
     if category:
         high = most
         marks = {number: names[number] if names else str(number) for number in few}
         marks |= {number: "peer unknown" for number in unknown}
+    elif is_constant:
+        marks = {most: f"{amount(most * scale)} everywhere"}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
     table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range

@@ -138,7 +138,7 @@ class Scene:
         for shape in self._coloured:
             if field != self._field:
                 shape.SetScalarBarVisibility(self._view, False)
-            colour(shape, self._view, field, {**about, "scale": scale or about.get("scale")})
+            colour(shape, self._view, field, about, own_scale=scale)
         self._layer, self._field, self._scale = layer, field, scale
 
     def _named(self, field: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,10 @@ from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import direction, has_letters
-from mesh_values import nameable
+from outliers import in_words, named
 from palette import PALETTE
 from processes import of_first
 from scene import FREE, Pictures, aim, set_title
-from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
@@ -37,7 +36,7 @@ COLLECTIVE = PALETTE[3]  # as neither messages nor values have it
 THREAD = PALETTE[2]
 WARNING, LINE = 0.075, 0.018  # height of the warning above two lines of words, and of each further line
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
-NAMED = 3  # ranks, and devices, that carry names
+NAMED = 3  # devices that all carry names
 REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
 KEPT_FREE = 256  # labels may cover the cells of more ranks
 PIECES = 16  # in which names avoid a switch
@@ -88,11 +87,10 @@ class Layers:
         return [*self._others, *self._blocks.values(), *dict.fromkeys([self.reader, self.picture])]
 
     def colour(self, layer: str, field: str, scale: Any = None) -> None:
-        """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
+        """Colours a layer by a field, and no other. scale : both ends of a step's own colours."""
         for display in self.coloured:
             display.SetScalarBarVisibility(self._view, False)
         about = self._pictures.arrays(f"topology/{layer}")[field]
-        about = {**about, "scale": scale or about.get("scale")}
         in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
         self._plain("planes", PLANE)
         idle = in_parts and self._has_idle_parts
@@ -122,7 +120,7 @@ class Layers:
             for name in ("switches", "devices"):
                 if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
-        colour(self._display(layer), self._view, field, about, names_of(block, field))
+        colour(self._display(layer), self._view, field, about, names_of(block, field), scale)
 
     def also(self, layer: str, field: str) -> Any:
         """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
@@ -284,18 +282,9 @@ class Names:
 
     @property
     def _is_shown(self) -> bool:
-        """Whether ranks are named by the array that colours them."""
+        """Whether ranks are named by the array that colours them; by no other are they named."""
         known = self._pictures.arrays("topology/measurements")
         return self._layer == "measurements" and self._shown in known and self._shown not in CATEGORIES
-
-    @property
-    def _field(self) -> str:
-        """The array by which ranks are named; empty if the pictures have none, or show slow ranks anyway."""
-        if self._layer == "measurements" and self._shown in REGIMES:
-            return ""
-        if self._is_shown:
-            return self._shown
-        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
 
     def at(self, time: float | None = None) -> None:
         """Writes the names and words of a time; None takes the picture as it is."""
@@ -321,26 +310,24 @@ class Names:
         pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
     def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
-        """The names of the ranks, or in an overview of the nodes, with the largest values."""
-        values = _column(measurements, self._field)
-        about = self._pictures.arrays("topology/measurements").get(self._field)
-        if values is None or about is None:
+        """The names of the ranks, or in an overview of the nodes, that stand out."""
+        values = _column(measurements, self._shown)
+        if not self._is_shown or self._shown in REGIMES or values is None:
             return
-        order = _highest(values)
-        if not len(order):
-            return
+        about = self._pictures.arrays("topology/measurements")[self._shown]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
-        if rank is None:  # a frame says that a node stands out
-            order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]
         hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
-        for place, n in enumerate(order.tolist()):
-            name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
-            name += f", {switches[n]}" if switches and switches[n] else ""
-            if rank is not None:
-                name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
-            if self._is_shown or self._layer == "messages":  # others are the same in all steps
-                what = "" if self._is_shown else f" {about['title']}"
-                name += f":{what}{_in_unit(values[n], about)}"
+        of = {n: name for n, name in enumerate(hosts if rank is not None else switches) if name}
+        known = _known(values)
+        for place, group in enumerate(named(known, of, self._shown)):
+            n = group[0]
+            name = [] if len(group) > 1 and rank is None else [hosts[n]]
+            name += [switches[n]] if switches and switches[n] else []
+            if rank is not None and len(group) == 1:
+                core_name = f"core {core[n]:.0f}" if np.isfinite(core[n]) else "unbound" if free[n] else ""
+                name = [f"rank {rank[n]}", *name, core_name]
+            kind = "ranks" if rank is not None else "nodes"
+            name = ", ".join(filter(None, name)) + in_words(known, group, about, self._shown, kind)
             corners = _corners(measurements, n)
             is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))
             at = corners[np.argmax(corners[:, 0])] if is_bar else corners[:2].mean(axis=0)  # or lower edge
@@ -351,15 +338,15 @@ class Names:
 
     def _devices(self, devices: Any) -> Iterator[Label]:
         """The names of devices with their values of a field that is theirs: of all if they are few, else of
-        those with the largest values."""
+        those that stand out."""
         values = _column(devices, self._shown)
         about = self._pictures.arrays("topology/devices").get(self._shown)
         if not (self._is_shown and self._shown.startswith("device_")) or values is None or about is None:
             return
         names, hosts = devices.GetCellData().GetAbstractArray("device"), _texts(devices, "host_name")
-        few = np.flatnonzero(np.isfinite(values))
-        for n in (few if len(few) <= NAMED else _highest(values)).tolist():
-            name = f"{names.GetValue(n)}, {hosts[n]}:{_in_unit(values[n], about)}"
+        known = _known(values)
+        for [n] in [[n] for n in known] if len(known) <= NAMED else named(known, {}, self._shown):
+            name = f"{names.GetValue(n)}, {hosts[n]}{in_words(known, [n], about, self._shown)}"
             at = _corners(devices, n)[1:3].mean(axis=0)  # the middle of its right edge
             yield Label(name, tuple(at.tolist()), 500.0, (1.0, 0.0))
 
@@ -396,17 +383,10 @@ class Names:
         return text
 
 
-def _highest(values: np.ndarray) -> np.ndarray:
-    """The cells with the largest values, the largest first, as far as they stand out; none that are 0."""
-    known = np.flatnonzero(np.isfinite(values)).tolist()
-    order = np.array(nameable(dict(zip(known, values[known].tolist())), NAMED), np.int64)
-    return order[values[order] != 0]
-
-
-def _in_unit(value: float, about: Mapping[str, Any]) -> str:
-    """A value after a space, in the unit that suits its array: " 12 ms"."""
-    factor, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-    return f" {amount(value * factor)} {unit}".rstrip()
+def _known(values: np.ndarray) -> dict[int, float]:
+    """Cell -> its value, of those that have one."""
+    cells = np.flatnonzero(np.isfinite(values)).tolist()
+    return dict(zip(cells, values[cells].tolist()))
 
 
 def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from copy import copy
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,10 @@ import numpy as np
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
-from mesh_values import OFFSET, MeshValues, highest, nameable, outstanding
+from mesh_values import OFFSET, MeshValues, highest
 from mesh_views import FACTORS, Chooser, MeshView
+from outliers import in_words, named, outliers
 from scene import FREE, Pictures, aim, set_title
-from ticks import amount, unit_for
 
 if TYPE_CHECKING:
     from hidden import Sight
@@ -150,7 +151,7 @@ def sight(pictures: Pictures, values: MeshValues) -> Sight:
 
 
 class Names:
-    """The highest ranks of a field: names beside their pieces, and if wanted, their pieces before the others.
+    """Ranks that stand out by a field: names beside their pieces, and if wanted, their pieces in front.
 
     Call `at` after each change of the view's time.
     """
@@ -174,33 +175,32 @@ class Names:
         return self._labels.proxies
 
     def show(self, field: str) -> None:
-        """Names the highest ranks of another field from now on; "": none."""
+        """Names the ranks that stand out by another field from now on; "": none."""
         self._field = field
         if not field:
             self._labels.show([])
 
     def at(self, time: float) -> list[int]:
-        """Names the highest ranks at a time; returns the ranks in front, or else the named ones."""
+        """Names the ranks that stand out at a time; returns the ranks in front, or else the named ones."""
         from labels import Label
 
         if not self._field:
             return []
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
-        named = nameable(of_rank)
-        front = (outstanding(of_rank) or highest(of_rank)) if self.front is not None else []
+        hosts = self._pictures.description["places"]["host"]
+        groups = named(of_rank, {rank: hosts[rank] for rank in of_rank if hosts[rank]}, self._field)
+        front = (outliers(of_rank, self._field) or highest(of_rank)) if self.front is not None else []
         if self.front is not None:
             self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]
-        named_at = {rank: self._place(time, rank, front) for rank in named}
-        self._labels.show(
-            (
-                Label(self._text(rank, of_rank[rank]) + words, tuple(place), priority)
-                for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
-                if place is not None
-            ),
-            avoid=self._covered(time),
-        )
-        return front or named
+        labels = []
+        for group in groups:
+            places = (self._place(time, rank, front) for rank in group)
+            place, words = next((found for found in places if found[0] is not None), (None, ""))
+            if place is not None:
+                labels.append(Label(self._text(group, of_rank) + words, tuple(place), -len(labels)))
+        self._labels.show(labels, avoid=self._covered(time))
+        return front or [rank for group in groups for rank in group]
 
     def _covered(self, time: float) -> np.ndarray:
         """Boxes (n, 4) in pixels of the view that the mesh covers."""
@@ -231,13 +231,14 @@ class Names:
         box = self._values.at(time).boxes[rank]
         return (box[0::2] + box[1::2]) / 2
 
-    def _text(self, rank: int, value: float) -> str:
-        """A rank's name, place and value: "rank 3, node0, core 1: 12.5 ms"."""
+    def _text(self, group: list[int], of_rank: Mapping[int, float]) -> str:
+        """Name, place and value of a rank, "rank 3, node0, core 1: 12.5 ms", or of a node."""
         places = self._pictures.description["places"]
-        words = [f"rank {rank}", places["host"][rank], places["core"][rank]]
+        words = [places["host"][group[0]]]
+        if len(group) == 1:
+            words = [f"rank {group[0]}", *words, places["core"][group[0]]]
         about = self._pictures.arrays("geometry")[self._field]
-        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        return f"{', '.join(filter(None, words))}: {amount(value * scale)} {unit}".rstrip()
+        return ", ".join(filter(None, words)) + in_words(of_rank, group, about, self._field)
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:

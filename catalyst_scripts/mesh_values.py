@@ -12,7 +12,6 @@ from processes import all_of, surfaces
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 OFFSET = "piece_offset"  # the vector that moves a piece away from the middle of the mesh
-UNEQUAL = 1.5  # the highest rank stands out from this many times the median on
 
 
 @dataclass(frozen=True)
@@ -91,26 +90,3 @@ def _note(moment: Moment, rank: int, name: str, piece: Any) -> None:
 def highest(values: Mapping[int, float], most: int = 3) -> list[int]:
     """The ranks with the largest values, the largest first; of equal ones the lowest rank."""
     return sorted(values, key=lambda rank: (-values[rank], rank))[:most]
-
-
-def nameable(values: Mapping[int, float], most: int = 3) -> list[int]:
-    """The ranks with the largest values; none if more than so many share the largest value, as then chance
-    would choose."""
-    largest = max(values.values(), default=0.0)
-    some = sum(value == largest for value in values.values()) <= min(most, len(values) - 1)
-    return highest(values, most) if some else []
-
-
-def outstanding(values: Mapping[int, float]) -> list[int]:
-    """The few ranks that are far above most, the highest first; empty if there are none.
-
-    These lie above the middle between the median and the largest value. The largest value must be more than
-    UNEQUAL times the median, and at most a quarter of all ranks are few.
-    """
-    numbers = np.array(list(values.values()))
-    if len(numbers) < 2 or numbers.max() <= max(UNEQUAL * np.median(numbers), 0.0):
-        return []
-    limit = (numbers.max() + np.median(numbers)) / 2
-    few = max(1, len(values) // 4)
-    above = [rank for rank in highest(values, few + 1) if values[rank] >= limit]
-    return above if len(above) <= few else []

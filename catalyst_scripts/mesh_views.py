@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mesh_values import MeshValues, outstanding
+from mesh_values import MeshValues
+from outliers import outliers
 from palette import is_waiting
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Chooser:
             return MeshView(words=f"{_ranks(hidden)} {'is' if len(hidden) == 1 else 'are'} hidden")
         reason = f"as {_ranks(hidden)} would be hidden"
         moments = [self._values.at(time).values[field] for time in self._times]
-        stand_out = {rank for values in moments for rank in outstanding(values)} if field != "rank" else set()
-        if stand_out & hidden:
+        stand_out = {rank for values in moments for rank in outliers(values, field)}
+        if field != "rank" and stand_out & hidden:
             return MeshView("highest", words=f"{_opaque(field)}, {reason}")
         return self.exploded()
 
@@ -91,5 +92,5 @@ def _ranks(ranks: set[int]) -> str:
 def _opaque(field: str) -> str:
     """What a view of the highest ranks shows of a field: few fields are cost."""
     if is_waiting(field):
-        return "longest-waiting ranks opaque"
+        return "ranks that wait least opaque"
     return "overloaded ranks opaque" if "compute_time" in field else "highest ranks opaque"

@@ -16,7 +16,7 @@ from colours import TEXT
 from mesh_values import MeshValues
 from mesh_views import Chooser, MeshView
 from scene import Pictures, new_view
-from ticks import unit_for
+from ticks import unit_of
 from vtkmodules.vtkFiltersCore import vtkImageAppend
 from vtkmodules.vtkIOImage import vtkPNGReader, vtkPNGWriter
 
@@ -67,7 +67,7 @@ def _way(pictures: Pictures, image: dict[str, Any]) -> MeshView:
 
 
 def _name(legend: Any, about: dict[str, Any]) -> None:
-    _, unit = unit_for(about["unit"], max(abs(end) for end in about["scale"]))
+    _, unit = unit_of(about)
     beyond = [line for line in legend.Title.split("\n") if line.startswith("orange")]
     legend.Title = "\n".join([unit, *beyond, " "])
     legend.Position = [0.83, 0.2]

@@ -22,7 +22,7 @@ from follow import RANKS, Watcher, shown_layers, watch
 from mesh_values import pieces_of
 from paraview.modules.vtkRemotingViews import vtkSMSelectionHelper
 from scene import Pictures
-from ticks import amount, unit_for
+from ticks import amount, unit_for, unit_of
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 MESH = "geometry"
@@ -204,7 +204,7 @@ class Picks(Watcher):
         if field is None or ranks is None or values is None or not np.any(ranks == rank):
             return ""
         value, about = float(values[ranks == rank][0]), known[field]
-        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
+        scale, unit = unit_of(about)
         number = f"{amount(value * scale)} {unit}".rstrip() if np.isfinite(value) else "absent"
         return f": {about['title']} {number}"
 

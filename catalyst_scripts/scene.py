@@ -20,7 +20,7 @@ from pictures_json import FILE, read_description
 from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
 from processes import on_first
 from safe_open import safe_read
-from ticks import amount, unit_for
+from ticks import amount, unit_of
 
 ANGLE = 30.0  # degrees that an image is high, seen from a camera at a given place; ParaView's own
 FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without title and legend
@@ -133,7 +133,7 @@ class Pictures:
         about = self.arrays(layer).get(field, {})
         beyond = about.get("beyond", {}).get(str(step["frame"]))
         if beyond:
-            factor, unit = unit_for(about["unit"], beyond["peak"])
+            factor, unit = unit_of(about)
             own = "a scale of its own, " if beyond["scale"] and not one_scale else ""
             peak = f"{amount(beyond['peak'] * factor)} {unit}".rstrip()
             notes.append(f"{own}beyond the scale of the other steps: up to {peak}")

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 UNITS = {
     "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
@@ -20,6 +22,14 @@ def unit_for(unit: str, largest: float) -> tuple[float, str]:
         return 1.0, dict(units)[1.0]
     # Texts have three digits, which round 999.7 ms to a second.
     return next(((factor, name) for factor, name in units if largest * factor >= 0.9995), units[-1])
+
+
+def unit_of(about: Mapping[str, Any]) -> tuple[float, str]:
+    """Factor and unit of an array's numbers, the same in its legend and its labels.
+
+    about : the array's description in pictures.json.
+    """
+    return unit_for(about["unit"], max(map(abs, about.get("scale") or about["range"])))
 
 
 def amount(value: float) -> str:

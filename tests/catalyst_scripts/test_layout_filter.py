@@ -37,7 +37,7 @@ def layout_filter(monkeypatch):
 @pytest.fixture
 def run(tmp_path):
     """A run of 8 ranks on 4 nodes."""
-    path = twin.write_run(tmp_path / "run", ranks=8, steps=2, hosts=HOSTS)
+    path = twin.write_run(tmp_path / "run", ranks=8, steps=2, hosts=HOSTS, change_step=twin.one_hot_rank(7))
     for host in HOSTS:
         (path / "machine" / f"{host}.xml").write_text(MACHINE.read_text())
     return perfield.open(path)

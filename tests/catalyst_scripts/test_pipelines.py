@@ -83,7 +83,7 @@ result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTi
     assert views == (2 if name == "both" else 1)
 
 
-def test_title_follows_time_and_names_step_and_frame(pictures):
+def test_title_follows_time_and_names_program_ranks_and_step(pictures):
     script = """
 from scene import Pictures, new_view, set_title
 pictures = Pictures.from_environment()
@@ -95,7 +95,7 @@ for time in reader.TimestepValues:
     result.append(title.GetClientSideObject().GetOutputDataObject(0).GetColumn(0).GetValue(0))
 """
     assert in_paraview(script, pictures) == [
-        f"solve time\nrun, step {step} (frame {step - 1}), time {words}"
+        f"solve time\nheat, 4 ranks, step {step}, time {words}"
         for step, words in ((1, "0.5"), (3, "1.5"), (6, "3, the slowest to compute"))
     ]
 
@@ -193,6 +193,6 @@ result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "top
 pictures.description["mesh_way"] = "mesh from m.vtu"
 result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "topology/measurements")]
 """
-    run = pictures.joinpath("run").name
-    later = f"{run}, on the mesh of step 3 (frame 2)"
+    run = "heat, 4 ranks"
+    later = f"{run}, on the mesh of step 3"
     assert in_paraview(script, pictures) == [run, later, run, f"{later}\nmesh from m.vtu", run]

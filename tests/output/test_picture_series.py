@@ -43,11 +43,11 @@ def test_series_and_description_are_written(tmp_path):
     description = json.loads((tmp_path / "pictures/pictures.json").read_text())
     assert description["steps"] == [
         {
-            **{"frame": 0, "title": "step 1 (frame 0), time 0.5", "shown_at": 0.5, "mesh": 0},
+            **{"frame": 0, "title": "step 1, time 0.5", "shown_at": 0.5, "mesh": 0},
             **{"mesh_age": "", "fields_age": ""},
         },
         {
-            **{"frame": 2, "title": "step 3 (frame 2), time 1.5, the slowest to compute", "shown_at": 1.5},
+            **{"frame": 2, "title": "step 3, time 1.5, the slowest to compute", "shown_at": 1.5},
             **{"mesh": 0, "mesh_age": "", "fields_age": ""},
         },
     ]
@@ -129,8 +129,8 @@ def test_sampled_frames_are_titled_with_step_and_frame(tmp_path):
     assert [step["shown_at"] for step in steps] == [0, 10, 20]
     assert [step["title"] for step in steps] == [
         "step 0",
-        "step 10 (frame 1), a typical step",
-        "step 20 (frame 2), the slowest to compute",
+        "step 10, a typical step",
+        "step 20, the slowest to compute",
     ]
 
 

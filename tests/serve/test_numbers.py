@@ -42,7 +42,7 @@ def test_run_is_reported_in_columns(about):
     frames = about["frames"]
     assert all(len(column) == STEPS for column in frames.values())
     assert frames["step"] == list(range(1, STEPS + 1)) and frames["time"][3] == 2.0
-    assert frames["title"][9] == "step 10 (frame 9), time 5, the slowest to compute"
+    assert frames["title"][9] == "step 10, time 5, the slowest to compute"
     assert frames["title"][about["first_frame"]].endswith("a typical step")
     assert about["ranks"]["host"] == ["a"] * 4 + ["b"] * 4
     assert about["ranks"]["pus"] == [str(rank) for rank in range(RANKS)]

@@ -205,7 +205,7 @@ def test_long_title_of_a_step_is_whole(tab, client):
     show(tab, client)
     fits = tab.value(
         "(() => { const words = document.getElementById('step-words');"
-        "words.textContent = 'step 17 (frame 16), time 8.525, a typical step';"
+        "words.textContent = 'step 17, time 8.525, a typical step';"
         "return words.scrollWidth <= words.clientWidth && words.scrollHeight <= words.clientHeight })()"
     )
     assert fits

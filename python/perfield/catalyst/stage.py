@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
@@ -12,7 +11,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
 from perfield.catalyst.channels import GeometryChannel, TopologyChannel, geometry_among
 from perfield.catalyst.description import LiveDescription
 from perfield.catalyst.pipelines import Pipelines, settings
-from perfield.output.description import step_title
+from perfield.output.description import name_of, step_title
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -42,7 +41,7 @@ class Stage:
         self._comm, self._run = comm, run
         self.geometry = GeometryChannel(run, options)
         self._topology = TopologyChannel()
-        self._description = LiveDescription(Path(run.path).resolve().name)
+        self._description = LiveDescription(name_of(run))
         self.pipelines = Pipelines(given, world, comm, warn)
 
     def datasets(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.derived.matching import program
 from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, beside_computing, waiting_of
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
+from perfield.text import counted
 from perfield.topology import Placement, unbound
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def describe(
         for name, about in layers[layer]["arrays"].items():
             about["beyond"] = _beyond(noted, name, about)
     return {
-        "run": Path(run.path).resolve().name,
+        "run": name_of(run),
         "n_ranks": run.n_ranks,
         "places": places(run, placement),
         "regions": survey.regions,
@@ -62,6 +64,12 @@ def describe(
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }
+
+
+def name_of(run: AnyRun) -> str:
+    """A run in titles: "heat3d, 8 ranks"; by its folder where the program is not known."""
+    name = program(run.info) or Path(run.path).resolve().name
+    return f"{name}, {counted(run.n_ranks, 'rank')}"
 
 
 def places(run: AnyRun, placement: Placement) -> dict[str, list[str]]:
@@ -110,15 +118,15 @@ def step_title(
     kinds: StepKinds | None = None,
     injected: bool = False,
 ) -> str:
-    """A frame's step in words: the program's own number, then the frame's place in the run if it differs.
+    """A frame's step in words, by the program's own number.
 
-    time : the program's time; None if the program gave none. kinds : of all frames; None if unknown.
+    number : the frame's place in the run. time : the program's; None if it gave none. kinds : of
+    all frames; None if unknown.
     injected : latencies were injected into the run.
     """
     if frame.kind == "whole":
         return "from start to end" + ", latencies injected" * injected
-    place = f" (frame {number})" if number != frame.label else ""
-    words = [f"step {int(frame.label)}{place}"]
+    words = [f"step {int(frame.label)}"]
     if frame.span > 1:
         words.append(f"mean of {frame.span} steps" if frame.is_mean else f"{frame.span} steps added up")
     if time is not None:
