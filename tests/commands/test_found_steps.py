@@ -38,7 +38,6 @@ for (int i = 0; i < {n}; ++i) {{
 """
 BEGIN = "MPI_Comm_rank(MPI_COMM_WORLD, &me); MPI_Comm_size(MPI_COMM_WORLD, &ranks);"
 STEPS = "for (int step = 0; step < 20; ++step) {{ {body} usleep(1000); sum(); }}"
-ONE_MPI = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 INNER = "for (int i = 0; i < iterations; ++i) {{ halo(); {more} }}"
 
 
