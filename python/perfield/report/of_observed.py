@@ -220,8 +220,8 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
     elif run.has_windows:
         yield (
             "The program closed no step, and perfield found none: each step here is a window of the clock, "
-            f"the same on all ranks ({in_seconds(WINDOW_S * int(run.spans.max()))}). `perfield steps` proposes "
-            "an MPI call that could close steps."
+            f"the same on all ranks ({in_seconds(WINDOW_S * int(run.spans.max()))}). `perfield steps` "
+            "proposes an MPI call that could close steps."
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."
