@@ -131,8 +131,9 @@ class Observed:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
         "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
-        which can be compared. "time steps": the same, of the program's own. "messages": whether ranks of the world exchanged any. "wait_states": whether
-        ranks kept stamps of them, so that it is known why they waited. "functions": whether any were sampled.
+        which can be compared. "time steps": the same, of the program's own. "messages": whether ranks of the
+        world exchanged any. "wait_states": whether ranks kept stamps of them, so that it is known why they
+        waited. "functions": whether any were sampled.
         """
         if name == "steps":
             return self.n_steps > 1

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `perfield`: one module per subcommand, each with HELP, add_arguments() and execute().
 
-To add a subcommand, write a module of its name here and add the name to COMMANDS; studies give theirs by
+To add a subcommand, write a module of its name here and add the name to GROUPS; studies give theirs by
 themselves. A module with a function separate() removes words from the command line before argparse sees them.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import shlex
 import signal
 import sys
+import textwrap
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -20,27 +22,29 @@ from perfield._bridge import version
 from perfield.studies import given, loaded
 from perfield.text.streams import give_up, prepare_streams, say
 
-COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "serve", "follow", "plot", "report"),
-    *("compare", "scaling", "placement", "balance"),
-    *("export", "collect", "import", "env", "config", "paths", "plugin"),
-    *given("COMMANDS"),
-)
+GROUPS = {
+    "Every day": ("run", "report", "serve", "open", "info", "compare", "scaling"),
+    "Pictures and data": ("render", "plot", "follow", "export", "import", "fields"),
+    "Advice": ("steps", "placement", "balance"),
+    "Studies": tuple(given("COMMANDS")),
+    "Set-up": ("config", "env", "paths", "plugin", "collect"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 DESCRIPTION = """\
 perfield shows the performance of a running MPI program as fields: on the
 simulation's own mesh and on a picture of the machine, one frame per time step.
 
   perfield run -n 8 ./a.out input.txt    measure a program on 8 ranks
-  perfield info perfield-run             what was measured, also while it runs
-  perfield render perfield-run           write .pvd files for ParaView
-  perfield open perfield-run             look at them
-  perfield serve perfield-run            or look at the run in a browser
-  perfield report perfield-run           what costs time, where, why, as one page
-  perfield plot perfield-run             plots of all steps, without ParaView
+  perfield report                        what costs time, where and why
+  perfield serve                         look at the run in a browser
+  perfield open                          look at the run in ParaView
   perfield compare before after          what changed between two runs
 
+Without a name, they take the newest run here.
 Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
+MORE = "`perfield help` lists all commands, `perfield help run` explains one."
+WIDTH = 80
 
 
 STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
@@ -64,19 +68,34 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Returns the parser of the command line; it loads the modules of the subcommands `names`."""
     raw = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser(
-        "perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False
+        "perfield",
+        usage="perfield [-h] [--version] COMMAND ...",
+        description=DESCRIPTION,
+        formatter_class=raw,
+        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"perfield {version}")
-    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in names:
-        module = module_of(name)
+    subparsers = top.add_subparsers(prog="perfield", metavar="COMMAND", help=argparse.SUPPRESS, required=True)
+    modules = {name: module_of(name) for name in names}
+    top.epilog = "\n\n".join(_listed(group, modules) for group in GROUPS if {*GROUPS[group]} & {*names})
+    for name, module in modules.items():
         description = getattr(module, "DESCRIPTION", module.HELP)
         subparser = subparsers.add_parser(
             name, help=module.HELP, description=description, formatter_class=raw, allow_abbrev=False
         )
         module.add_arguments(subparser)
-        subparser.set_defaults(execute=module.execute, command=name)
+        options = [option for action in subparser._actions for option in action.option_strings]
+        subparser.set_defaults(execute=module.execute, command=name, known_options=options)
     return top
+
+
+def _listed(group: str, modules: Mapping[str, ModuleType]) -> str:
+    """The commands of a group with what they are for."""
+    lines = [f"{group}:"]
+    for name in (name for name in GROUPS[group] if name in modules):
+        indent = {"initial_indent": f"  {name:<11}", "subsequent_indent": " " * 13}
+        lines += textwrap.wrap(modules[name].HELP, WIDTH, **indent)
+    return "\n".join(lines)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -115,15 +134,39 @@ def exit_code(returncode: int) -> int:
     return 0 if returncode == -signal.SIGPIPE else 128 - returncode
 
 
+def _nearest(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else "."
+
+
+def _not_known(word: str, arguments: argparse.Namespace) -> str:
+    more = f"`perfield help {arguments.command}` lists what it takes."
+    if not word.startswith("-"):
+        return f"the word {word} is one too many. {more}"
+    option = word.partition("=")[0]
+    return f"there is no option {option}{_nearest(option, arguments.known_options)} {more}"
+
+
 def _run(argv: list[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     names, foreign = COMMANDS, None
-    if words and words[0] in COMMANDS:
+    if not words:
+        print(f"{DESCRIPTION}\n{MORE}")
+        return 0
+    if words[0] == "help":
+        words = [*words[1:2], "--help"]
+    if not words[0].startswith("-") and words[0] not in COMMANDS:
+        say(f"perfield: there is no command {words[0]}{_nearest(words[0], COMMANDS)} {MORE}")
+        return 2
+    if words[0] in COMMANDS:
         names = words[:1]
         module = module_of(words[0])
         if hasattr(module, "separate"):
             words[1:], foreign = module.separate(words[1:])
-    arguments = parser(names).parse_args(words)
+    arguments, unknown = parser(names).parse_known_args(words)
+    if unknown:
+        say(f"perfield {arguments.command}: {_not_known(unknown[0], arguments)}")
+        return 2
     arguments.words = foreign
     try:
         return arguments.execute(arguments) or 0
