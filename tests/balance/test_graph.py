@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from perfield.balance.graph import divided, dual_graph
+from perfield.balance.measured import BalanceError
 from perfield.pictures.blocks import dataset_of
 
 
@@ -42,7 +43,7 @@ def test_solids_with_shells_are_refused():
     block = fake_run.FakeBlock(0, "unstructured", points=points)
     block.connectivity, block.offsets = np.array([0, 1, 2, 3, 0, 1, 2]), np.array([0, 4, 7])
     block.types = np.array([10, 5])
-    with pytest.raises(ValueError, match="the mesh has cells of dimensions 2, 3; a graph"):
+    with pytest.raises(BalanceError, match="the mesh has cells of dimensions 2, 3; a graph"):
         dual_graph([dataset_of(block)])
 
 

@@ -74,6 +74,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
 def read(words: tuple[str, ...], folder: Path) -> None:
     """Runs a command in this process. Its own sentences pass; others and foreign files are raised."""
     here = folder / HERE
+    shutil.rmtree(here / "out", ignore_errors=True)  # of a command that failed
     (here / "out").mkdir()
     before = _stamps(folder)
     os.chdir(here)

@@ -11,6 +11,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkGenericCell, vtkUnstructuredGrid
 from vtkmodules.vtkFiltersCore import vtkAppendFilter
 
+from perfield.balance.measured import BalanceError
 from perfield.pictures.blocks import is_owned
 
 SAME_POINT = 1e-7  # of the mesh's diagonal: single precision is as exact
@@ -23,7 +24,7 @@ def dual_graph(datasets: Sequence[vtkDataSet]) -> csr_array:
 
     Two solid cells share a side if they share 3 corners, two flat ones 2, two lines 1. Points of different
     datasets are the same where they coincide. Ghost cells are left out.
-    Raises ValueError if the mesh has cells of different dimensions, such as solids and shells.
+    Raises BalanceError if the mesh has cells of different dimensions, such as solids and shells.
     """
     append = vtkAppendFilter()
     append.MergePointsOn()
@@ -69,7 +70,7 @@ def _dimension(grid: vtkUnstructuredGrid) -> int:
         cell.SetCellType(kind)
         found.add(cell.GetCellDimension())
     if len(found) > 1:
-        raise ValueError(
+        raise BalanceError(
             f"the mesh has cells of dimensions {', '.join(map(str, sorted(found)))}; a graph of cells that "
             "share sides needs cells of one dimension."
         )

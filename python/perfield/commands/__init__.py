@@ -8,18 +8,18 @@ themselves. A module with a function separate() removes words from the command l
 from __future__ import annotations
 
 import argparse
-import difflib
 import shlex
 import signal
 import sys
 import textwrap
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from perfield._bridge import version
 from perfield.studies import given, loaded
+from perfield.text import did_you_mean
 from perfield.text.streams import give_up, prepare_streams, say
 
 GROUPS = {
@@ -134,9 +134,9 @@ def exit_code(returncode: int) -> int:
     return 0 if returncode == -signal.SIGPIPE else 128 - returncode
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]}?" if near else "."
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = did_you_mean(word, known, most=1)
+    return f"; {near}" if near else "."
 
 
 def _not_known(word: str, arguments: argparse.Namespace) -> str:
