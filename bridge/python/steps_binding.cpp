@@ -48,9 +48,9 @@ void bind_steps(py::module_& module) {
         for (uint64_t hit = 1; hit <= hits_ns.size() + behind; ++hit) {
           if (hit <= hits_ns.size()) {
             const auto answer = first.met(hit);
-            if (answer & StepPace::kCloses) closed[0].push_back(hit);
-            const auto wish =
-                answer & StepPace::kAsks ? first.wish(hit, hits_ns[hit - 1]) : StepPace::Change{};
+            if (answer & perfield::kHitCloses) closed[0].push_back(hit);
+            const auto wish = answer & perfield::kHitAsks ? first.wish(hit, hits_ns[hit - 1])
+                                                          : StepPace::Change{};
             if (wish.every) {
               notes.push_back(wish);
               first.change(wish);
@@ -58,8 +58,9 @@ void bind_steps(py::module_& module) {
           }
           if (hit <= behind) continue;
           const auto answer = other.met(hit - behind);
-          if (answer & StepPace::kCloses) closed[1].push_back(hit - behind);
-          while (answer & StepPace::kAsks && n_read < notes.size()) other.change(notes[n_read++]);
+          if (answer & perfield::kHitCloses) closed[1].push_back(hit - behind);
+          while (answer & perfield::kHitAsks && n_read < notes.size())
+            other.change(notes[n_read++]);
         }
         return closed;
       },

@@ -18,8 +18,8 @@ uint64_t proposed_at(uint64_t first) { return (first - kAhead) / 2; }
 
 }  // namespace
 
-AgreedSite::Answer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
-                                   uint8_t* in_finder) noexcept {
+HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
+                          uint8_t* in_finder) noexcept {
   bool asks = false;
   if (proposes_) {
     if (*in_finder == StepFinder::kNone) *in_finder = finder_.number_of(identity, depth, false);
@@ -43,7 +43,7 @@ AgreedSite::Answer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t de
   }
   is_first_ = site == site_ && !closes_ && hits >= first_;
   const bool closes = site == site_ && closes_;
-  return Answer((asks || is_first_ ? kAsks : kNothing) | (closes ? kCloses : kNothing));
+  return HitAnswer((asks || is_first_ ? kHitAsks : 0) | (closes ? kHitCloses : 0));
 }
 
 StepProposal AgreedSite::take_wish() noexcept {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "recorder/step_finder.hpp"
+#include "recorder/step_pace.hpp"
 
 namespace perfield {
 
@@ -22,15 +23,13 @@ struct StepProposal {
 class AgreedSite {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0);
-  enum Answer : uint8_t { kNothing, kCloses, kAsks, kAsksAndCloses };
-
   explicit AgreedSite(bool proposes) noexcept : proposes_(proposes) {}
 
   // --- by the thread that calls MPI
   // A blocking call that completes messages returned at this site, its hits-th time. depth: of its
   // chain of callers. in_finder: the site's number there, kept by the caller.
-  Answer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
-             uint8_t* in_finder) noexcept;
+  HitAnswer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
+                uint8_t* in_finder) noexcept;
   // A collective operation of all ranks was called: the loop may be another one.
   void met_by_all() noexcept { n_alone_ = 0; }
 

@@ -284,9 +284,8 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
 }
 
 uint64_t CallSites::paced(uint64_t hits) noexcept {
-  const StepPace::Answer answer = tables_->pace.met(hits);
-  return (answer & StepPace::kAsks ? kAskRanks : kNothing) |
-         (answer & StepPace::kCloses ? kCloseStep : kNothing);
+  const HitAnswer answer = tables_->pace.met(hits);
+  return (answer & kHitAsks ? kAskRanks : kNothing) | (answer & kHitCloses ? kCloseStep : kNothing);
 }
 
 bool CallSites::stop_finding() noexcept {
@@ -322,10 +321,10 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
   if (n_threads_.load(relaxed) != 1 || site.is_of_interpreter)
     return stop_finding() ? kRestartSteps : kNothing;
   hits_ = &s.sites;
-  const AgreedSite::Answer answer =
+  const HitAnswer answer =
       tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);
-  return (answer & AgreedSite::kAsks ? kAskRanks : kNothing) |
-         (answer & AgreedSite::kCloses ? paced(hits) : kNothing);
+  return (answer & kHitAsks ? kAskRanks : kNothing) |
+         (answer & kHitCloses ? paced(hits) : kNothing);
 }
 
 bool CallSites::agree(const StepProposal& proposal) noexcept {

@@ -11,16 +11,18 @@
 
 namespace perfield {
 
+// What a hit of a call site asks for: to close a step, to ask the other ranks, or both.
+enum HitAnswer : uint8_t { kHitIsNothing, kHitCloses, kHitAsks, kHitAsksAndCloses };
+
 class StepPace {
  public:
   static constexpr uint64_t kShortest_ns = 1'000'000;
   struct Change {
     uint64_t from = 0, every = 0;  // a hit, and how many make a step from there on; 0: none
   };
-  enum Answer : uint8_t { kNothing, kCloses, kAsks, kAsksAndCloses };
 
   // The site has been hit so many times.
-  Answer met(uint64_t hits) noexcept {
+  HitAnswer met(uint64_t hits) noexcept {
     while (next_[0].every && hits >= next_[0].from) {
       every_ = next_[0].every;
       next_[0] = next_[1];
@@ -28,7 +30,7 @@ class StepPace {
     }
     const bool asks = hits >= next_look_;
     if (asks) next_look_ = hits + std::max<uint64_t>(1, hits / kPart);
-    return Answer((hits % every_ == 0 ? kCloses : kNothing) | (asks ? kAsks : kNothing));
+    return HitAnswer((hits % every_ == 0 ? kHitCloses : 0) | (asks ? kHitAsks : 0));
   }
   // Another site closes steps from now on.
   void restart() noexcept { *this = {}; }
