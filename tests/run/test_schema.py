@@ -16,6 +16,8 @@ from perfield.run.schema import FIELDS, MOST, OF_TYPE, checked
 GOOD = {
     "a text": "a",
     "a list of texts": ["a", "b"],
+    "a text without zero bytes": "/a b",
+    "a list of texts without zero bytes": ["-case", "a"],
     "true or false": False,
     "a whole number below 2^62": MOST - 1,
     "a whole number of 64 bits": -(1 << 63),
@@ -25,6 +27,8 @@ GOOD = {
 BAD = {
     "a text": [7, ["a"]],
     "a list of texts": ["a", [1], {}],
+    "a text without zero bytes": [7, "a\0b"],
+    "a list of texts without zero bytes": ["a", ["a", "a\0b"]],
     "true or false": [0, "true"],
     "a whole number below 2^62": [1.0, True, "1", MOST, -MOST],
     "a whole number of 64 bits": [1 << 63, 1.5],
@@ -98,7 +102,10 @@ def test_damaged_fields_are_named_and_the_rest_of_the_run_is_shown(tmp_path, cap
     (run / "run.json").write_text(json.dumps(info))
     opened = perfield.open(run)
     assert opened.n_ranks == 2 and len(opened) == 5
-    assert "run.json has command 'a.out', expected a list of texts; it is left out." in opened.damage
+    assert (
+        "run.json has command 'a.out', expected a list of texts without zero bytes; it is left out."
+        in opened.damage
+    )
     assert any("run.json has configuration.sum_every [1], expected" in one for one in opened.damage)
     (sentence,) = [one for one in opened.damage if "rank entry of rank 1 at byte" in one]
     assert "stream/node0-node0-00.pf: " in sentence and "has size 'two', expected a whole number" in sentence

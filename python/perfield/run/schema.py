@@ -61,10 +61,12 @@ def _object(needed: tuple[str, ...] = (), **inner: Kind) -> Kind:
 
 
 TEXT = Kind("a text", lambda value: type(value) is str)
+PATH = Kind("a text without zero bytes", lambda value: type(value) is str and "\0" not in value)
 WHOLE = Kind("a whole number below 2^62", _is_whole)
 NUMBER = Kind("a finite number below 2^62", _is_number)
 FLAG = Kind("true or false", lambda value: type(value) is bool)
 TEXTS = _list(TEXT, "a list of texts")
+PATHS = _list(PATH, "a list of texts without zero bytes")
 WHOLES = _list(WHOLE, "a list of whole numbers below 2^62")
 OBJECT = Kind("an object", lambda value: type(value) is dict)
 
@@ -99,7 +101,7 @@ def _row(names: str, kind: Kind) -> dict[str, Kind]:
 FIELDS: dict[str, Kind] = {
     **_row(
         "program group host host_long boot_id pid_namespace time_namespace cpuset clock mpi perfield name "
-        "file unit scope over_steps over_threads help reason method start working_directory sync_error token "
+        "file unit scope over_steps over_threads help reason method start sync_error token "
         "topology_addr topology_pattern label step_call found",
         TEXT,
     ),
@@ -113,13 +115,14 @@ FIELDS: dict[str, Kind] = {
     "armed_at": Kind("a whole number of 64 bits", _is_of_64_bits),
     **_row("offset_ns drift_ppb round_trip_ns wander_ppb uncertainty_ns", NUMBER),
     **_row("used", FLAG),
-    **_row("sources command regions_unmatched regions_not_entered regions_known cpusets_of_threads", TEXTS),
+    **_row("sources regions_unmatched regions_not_entered regions_known cpusets_of_threads", TEXTS),
+    **_row("command", PATHS),
     **_row("compared_ns dims", WHOLES),
-    "arguments": TEXT,
+    **_row("working_directory arguments", PATH),
     "periodic": _list(Kind("", lambda value: value in (0, 1)), "a list of true and false"),
     "configuration": OBJECT,
     "device_choice": _object_of(TEXT, "an object of texts"),
-    "devices": _objects("a list of devices", ("file",), file=TEXT, pci=TEXT),
+    "devices": _objects("a list of devices", ("file",), file=PATH, pci=TEXT),
     **_row("hooks faults dropped_events", COUNTS),
     "injected": _object(
         model=_object(("regime", "field"), field=TEXT, regime=Kind("a list of regimes", _are_regimes)),
@@ -140,7 +143,7 @@ OF_TYPE: dict[str, dict[str, Kind]] = {
     },
     "modules": {
         "modules": _objects(
-            "a list of loaded files", ("begin", "end", "bias"), begin=HEX, end=HEX, bias=HEX, path=TEXT,
+            "a list of loaded files", ("begin", "end", "bias"), begin=HEX, end=HEX, bias=HEX, path=PATH,
             build_id=TEXT,
         ),
         "functions": _objects("a list of functions", ("begin", "end", "name"), begin=HEX, end=HEX, name=TEXT),
