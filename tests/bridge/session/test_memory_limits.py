@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import WITH_ONE_MPI
 
 from perfield.commands.run import no_ranks
