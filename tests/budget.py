@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from warm_python import Fork, used_s
+from drivers.warm_python import Fork, used_s
 
 #: Percent of the CPU time of all tests that the tests in a folder may take, folders in it apart.
 SHARES = {

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from built import built, compiler_state, state_of
-from warm_python import WarmPython
+from compiled.built import built, compiler_state, state_of
+from drivers.warm_python import WarmPython
 
 try:
     from hypothesis import settings
@@ -310,7 +310,7 @@ def build_c(
     source : the Path of a file, or its text. name : the program's name; if it (or the file's) ends with
     ".cpp" or ".cc", the source is C++. flags : more words for the compiler; add `-lperfield` here if needed.
     by : the Mpi whose compilers to use; default Open MPI. Returns the program's Path; equal calls compile
-    only once, whatever process makes them (tests/built.py).
+    only once, whatever process makes them (tests/compiled/built.py).
     """
     of_this_run = str(tmp_path_factory.getbasetemp())
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield.child_python import run_code, run_module
+from twins import twin
 
 NAMES = [
     "collections",

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fenced_blocks import fenced_blocks
+from compiled.fenced_blocks import fenced_blocks
 
 import perfield
 

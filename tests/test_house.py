@@ -250,20 +250,24 @@ def test_tests_read_no_private_names():
     assert not found, "\n".join(found)
 
 
-# Folders of tests/ for other parts of the repository than python/perfield.
+# Folders of tests/ for other parts of the repository than python/perfield, and what helps many tests.
 OTHER_TESTS = {
     "bench",
     "bridge",
     "catalyst_scripts",
     "ci",
+    "compiled",
+    "drivers",
     "faults",
     "fixtures",
     "fuzz",
+    "known_runs",
     "multihost",
     "overhead",
     "scale",
     "testcase",
     "topology",
+    "twins",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import clean_environment
 
-import twin
+from twins import twin
 
 pytestmark = pytest.mark.long
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 import perfield
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from warm_python import Fork, WarmPython
+from drivers.warm_python import Fork, WarmPython
 
 LOOK_AND_CHANGE = """
 import atexit, builtins, os, sys

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "testcase/openfoam")]
 
 from cases import Case, OpenFoamMissingError, environment, prepare  # noqa: E402
-from hosts import faked_machines, run_on_hosts, why_no_hosts  # noqa: E402
+from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts  # noqa: E402
 
 # Two sockets of 8 and of 12 cores: the nodes of the dissertation's cluster.
 SANDY_BRIDGE = "pack:2 [numa(memory=16GB)] l3:1(size=20MB) l2:8(size=256kB) l1d:1(size=32kB) core:1 pu:1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that this machine cannot make: written by formula, as measured runs are (tests/twin.py)."""
+"""Runs that this machine cannot make: written by formula, as measured runs are (tests/twins/twin.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-import twin
+from twins import twin
 
 Box = tuple[int, int, int]
 FACE_BYTES = (8192, 32768, 16384)  # of messages along x, y and z

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import uneven_runs
 import xarray as xr
+from known_runs import uneven_runs
 
 import perfield
-import twin
 from perfield.analysis.accessor import LEVELS
+from twins import twin
 
 NOT = np.nan
 

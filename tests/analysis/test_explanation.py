@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from runs_with_imbalance import write
+from known_runs.runs_with_imbalance import write
 from scipy.stats import binom
 
 import perfield

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from observed_runs import boxes_of_grid, observed_run, plain_placement
+from known_runs.observed_runs import boxes_of_grid, observed_run, plain_placement
 from scipy.stats import binom
 
 from perfield.analysis.groups import group_of, visible_excess

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated_waves import T_COMM, T_COMP, chain, mesh, simulated
+from known_runs.simulated_waves import T_COMM, T_COMP, chain, mesh, simulated
 
 from perfield.analysis.idle_waves import idle_waves
 

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from observed_runs import observed_run
+from known_runs.observed_runs import observed_run
 
 from perfield.analysis.observed import once
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scaling_runs import measured
+from known_runs.scaling_runs import measured
 
 from perfield.analysis.scaling import kind_of, scaling
 from perfield.analysis.scaling_laws import STRONG, WEAK, ScalingError, strong_time

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import fake_run
 import numpy as np
 import pytest
-from foam_cases import write_case
+from known_runs import fake_run
+from known_runs.foam_cases import write_case
 
 import perfield
-import twin
 from perfield.balance import BalanceError, measure
 from perfield.balance.measured import usual_steps
 from perfield.pictures.blocks import MeshMissingError, dataset_of
 from perfield.pictures.pieces import choose_pieces
+from twins import twin
 
 
 def open_run(path, **how):

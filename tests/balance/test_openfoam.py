@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from foam_cases import collate, write_case, write_foam, write_mesh
+from known_runs.foam_cases import collate, write_case, write_foam, write_mesh
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.analysis.cell_costs import CellCosts

@@ -6,9 +6,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 from perfield.analysis.cell_costs import CellCosts
 from perfield.balance.graph import dual_graph

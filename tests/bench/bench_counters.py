@@ -14,7 +14,7 @@ from report import figure
 import perfield
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from counting import counters_of
+from compiled.counting import counters_of
 
 EVENT_NS = 25  # on top of two clock reads, without counters
 CHOICES = {  # the kernel's counters need two system calls per pair, the processor's none

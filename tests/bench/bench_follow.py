@@ -14,7 +14,7 @@ import programs
 from report import figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import twin
+from twins import twin
 
 RANKS, FRAMES, REPEATS = 64, 120, 3
 STEPS, PAIRS = 400, 5

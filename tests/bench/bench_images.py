@@ -60,11 +60,11 @@ def main() -> None:
     from grid_runs import GridRun
 
     import perfield
-    import twin
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
     from perfield.pictures.topology_picture import topology_scene
+    from twins import twin
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--full", action="store_true")

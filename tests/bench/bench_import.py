@@ -11,7 +11,7 @@ from report import figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import small_traces
+from known_runs import small_traces
 
 from perfield.traces import import_trace
 

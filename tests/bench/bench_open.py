@@ -66,12 +66,12 @@ def opened(run: Path, folder: Path, display: str) -> dict[str, list[float]]:
 def main() -> None:
     """Prints wall and CPU seconds until the pictures show, and the CPU seconds of each part."""
     import perfield
-    import twin
     from perfield.output.images import display
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
     from perfield.pictures.topology_picture import topology_scene
+    from twins import twin
 
     if not shutil.which("paraview") or not shutil.which("Xvfb"):
         print("perfield open needs the programs paraview and Xvfb here", file=sys.stderr)

@@ -20,7 +20,7 @@ from long_runs import write_long_run
 from report import figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driven_chromium import opened_tab
+from drivers.driven_chromium import opened_tab
 
 RUNS = ((64, 100, 16, (4, 4, 4), 3.0), (4096, 1000, 64, (16, 16, 16), 10.0))  # and the seconds to hold
 LOADS = 2

@@ -16,7 +16,7 @@ import perfield
 from perfield import _bridge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import twin
+from twins import twin
 
 RANKS, STEPS, REGIONS, PEERS = 32, 40, 10, 26
 REPEATS = 11

@@ -26,7 +26,7 @@ from perfield._bridge import HiddenMarkov
 from perfield.studies.regimes.model import Model, fit, timings
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/
-from regime_levels import levels
+from known_runs.regime_levels import levels
 
 REPEATS = 3
 STATES = 3
@@ -38,7 +38,7 @@ import numpy as np
 sys.path.append(sys.argv[5])
 from perfield.studies.regimes.model import Model, classify, timings
 from perfield.studies.regimes.model.decode import hidden_of
-from regime_levels import levels
+from known_runs.regime_levels import levels
 
 what, ranks, steps, model = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Model.from_json(sys.argv[4])
 few = levels(0, 20, steps).time_s.values

@@ -14,8 +14,8 @@ import numpy as np
 from report import figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from call_numbers import CALL
-from waiting_runs import write_waiting_run
+from compiled.call_numbers import CALL
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
 from perfield.analysis.waits import (

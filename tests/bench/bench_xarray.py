@@ -22,7 +22,7 @@ from report import figure
 from perfield import _bridge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import twin
+from twins import twin
 
 REGIONS, PEERS = 10, 6
 MOST_MB = 1000

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import twin
+from twins import twin
 
 STEP_NS = 10_000_000
 AT_ONCE = 1 << 15  # entries

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from c_programs import PROLOGUE, between_init_and_finalize, c_program
+from compiled.c_programs import PROLOGUE, between_init_and_finalize, c_program
 
 import perfield
 

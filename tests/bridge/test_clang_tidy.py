@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sanitizers import BRIDGE, sources
+from compiled.sanitizers import BRIDGE, sources
 
 WITHOUT_ANALYZER = "--checks=-clang-analyzer-*"  # which takes half a minute for each file
 

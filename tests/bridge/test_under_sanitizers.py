@@ -15,8 +15,8 @@ import venv
 from pathlib import Path
 
 import pytest
+from compiled.sanitizers import has_sanitizer
 from conftest import REPOSITORY
-from sanitizers import has_sanitizer
 
 import perfield
 

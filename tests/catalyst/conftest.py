@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import extracts_of_run as extracts
 import numpy as np
 import pytest
+from drivers import extracts_of_run as extracts
 
 import perfield
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import live_client
+from drivers import live_client
 
 
 def test_waiting_paraview_sees_both_channels_change(in_process, program, tmp_path):

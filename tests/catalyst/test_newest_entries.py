@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import threading
 
-import twin
 from perfield.catalyst.newest_entries import KEPT, NewestEntries
+from twins import twin
 
 
 class FakeWorld:

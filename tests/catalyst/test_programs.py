@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import extracts_of_run as extracts
 import pytest
-from c_programs import c_program, mpi_program
+from compiled.c_programs import c_program, mpi_program
+from drivers import extracts_of_run as extracts
 
 import perfield
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-import extracts_of_run as extracts
 import pytest
+from drivers import extracts_of_run as extracts
 
 pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="scorep is not on PATH")
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
 SHOWN = """
 import arrows

@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
 import perfield
-import twin
 from perfield.output.images import SCRIPTS
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
+from twins import twin
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 

@@ -9,21 +9,21 @@ import subprocess
 import time
 from pathlib import Path
 
-import live_client
 import numpy as np
 import pytest
-from in_paraview import in_paraview
+from drivers import live_client
+from drivers.in_paraview import in_paraview
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
-import twin
 from perfield.catalyst_scripts.pipeline_options import PIPELINES
 from perfield.output.images import SCRIPTS, display
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
+from twins import twin
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 

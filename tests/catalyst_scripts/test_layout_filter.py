@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
 import perfield
-import twin
 from perfield.output.images import SCRIPTS
 from perfield.output.picture_series import PictureSeries
 from perfield.topology import Network, place, read_machines
+from twins import twin
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 

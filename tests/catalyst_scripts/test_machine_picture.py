@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from device_runs import kernel_s, write_device_run
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
+from known_runs.device_runs import kernel_s, write_device_run
 
 import perfield
-import twin
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.topology_picture import OPTIONAL_LAYERS, topology_scene
 from perfield.topology import Network, place, read_machines
+from twins import twin
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 

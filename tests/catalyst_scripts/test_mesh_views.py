@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 
-import fake_run
 import pytest
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
+from known_runs import fake_run
 
 import perfield
-import twin
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
+from twins import twin
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 
@@ -271,7 +271,7 @@ for time in times:
 
 
 def test_cells_seen_from_behind_have_no_edges_of_their_own(tmp_path):
-    from mesh_file_writers import turned_triangles, written_by
+    from known_runs.mesh_file_writers import turned_triangles, written_by
     from vtkmodules.vtkIOXML import vtkXMLPolyDataWriter
 
     writer = vtkXMLPolyDataWriter()

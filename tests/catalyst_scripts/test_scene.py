@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 

@@ -62,6 +62,17 @@ def test_daemons_of_packages_are_not_started(install):
     assert "offline 1" in result.stderr
 
 
+def test_services_of_packages_are_not_enabled_and_others_stay_as_they_are(install, tmp_path):
+    units = tmp_path / "units"
+    units.write_text("cron.service enabled enabled\n")
+    systemctl = f'case "$1" in list*) cat {units};; *) echo "$@" > {tmp_path}/called;; esac'
+    installs = f"case \"$*\" in *' install '*) echo 'munge.service enabled enabled' >> {units};; esac"
+    result = install(dpkg_query=TWO_MISSING, id="echo 0", apt_get=installs, systemctl=systemctl)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "called").read_text() == "--quiet disable munge.service\n"
+    assert "came with them and do not start with this machine: munge.service" in result.stdout
+
+
 def test_no_packages_setting_skips_the_check():
     result = subprocess.run(
         [SCRIPT, "base"],

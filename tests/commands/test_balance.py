@@ -8,10 +8,10 @@ import re
 
 import numpy as np
 import pytest
-from foam_cases import write_case, write_foam, write_mesh
+from known_runs.foam_cases import write_case, write_foam, write_mesh
 
-import twin
 from perfield import commands
+from twins import twin
 
 
 @pytest.fixture

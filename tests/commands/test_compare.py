@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-import twin
 from perfield import commands
+from twins import twin
 
 
 def slower(rank: int, step: int, values: dict) -> None:

@@ -8,8 +8,8 @@ import os
 import pytest
 
 import perfield
-import twin
 from perfield import commands
+from twins import twin
 
 STEPS = 10
 

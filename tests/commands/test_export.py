@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 
 import perfield
-import twin
 from perfield import commands
+from twins import twin
 
 zarr = pytest.importorskip("zarr", reason="zarr is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import twin
 from perfield import commands
+from twins import twin
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/fields.md"
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import importlib.util
 import json
 
-import extracts_of_run as extracts
 import pytest
+from drivers import extracts_of_run as extracts
 
-import twin
+from twins import twin
 
 NO_DISPLAY = {"DISPLAY": None}
 needs_paraview = pytest.mark.skipif(

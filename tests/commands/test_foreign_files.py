@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield.commands import COMMANDS, main
+from twins import twin
 
 # What each command writes to a folder, or to a file. RUN: a run of 4 ranks; OTHER: another.
 FOLDERS = {

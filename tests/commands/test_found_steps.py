@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import WITH_ONE_MPI
 
 import perfield

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import perfield
-import twin
 from perfield.commands import main
 from perfield.topology import placement_of
+from twins import twin
 
 LIMIT_S = 60  # far more than a command takes; in a pipe it would wait for ever
 READING = {  # commands that read a run

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import uneven_runs
+from known_runs import uneven_runs
 
 import perfield
-import twin
 from perfield import commands
 from perfield.commands import info
+from twins import twin
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import json
 import re
 
 import pytest
-from simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
-from waiting_runs import write_waiting_run
+from known_runs.simulated_waits import collective, compute, irecv, isend, recv, send, simulate, step, wait
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
 from perfield import commands

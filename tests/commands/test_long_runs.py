@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 
-import mixed_spans
 import pytest
+from known_runs import mixed_spans
 
-import twin
 from perfield import commands
+from twins import twin
 
 N_STEPS, LONGEST = 512, 64
 

@@ -7,10 +7,10 @@ import json
 import os
 
 import pytest
-from mesh_file_writers import row_of_cubes, write_ensight, write_vtu
+from known_runs.mesh_file_writers import row_of_cubes, write_ensight, write_vtu
 
 import perfield
-import twin
+from twins import twin
 
 RANKS = 3
 

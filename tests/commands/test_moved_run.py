@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 import perfield
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-import twin
+from twins import twin
 
 
 def write(path, start_ns):

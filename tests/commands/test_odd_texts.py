@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield.commands import main
+from twins import twin
 
 TEXTS = {
     "code": "a and and b '] + [__import__('os').abort()] + [\"\"\" ''' \\ \\n {0} {{7*7}} %s; `touch ran`",

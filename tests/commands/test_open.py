@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-import twin
+from twins import twin
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import time
 import numpy as np
 import pytest
 
-import twin
 from perfield.output.images import display
+from twins import twin
 
 pytestmark = [
     pytest.mark.long,  # test_picks.py picks without a window

@@ -9,7 +9,7 @@ import re
 import shutil
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 import perfield
 from perfield.commands import main

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-import twin
 from perfield import commands
+from twins import twin
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

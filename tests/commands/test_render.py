@@ -11,13 +11,13 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-import rhythm_runs
-from samples_twin import MONOTONIC_NS, module, pack_samples, write_sampled_run
+from known_runs import rhythm_runs
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader, vtkXMLPolyDataReader
 
-import twin
+from twins import twin
+from twins.samples_twin import MONOTONIC_NS, module, pack_samples, write_sampled_run
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from simulated_waits import compute, irecv, isend, simulate, step, wait
-from waiting_runs import write_waiting_run
+from known_runs.simulated_waits import compute, irecv, isend, simulate, step, wait
+from known_runs.waiting_runs import write_waiting_run
 
 from perfield import commands
 from perfield.output.image_plan import default_values

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield.commands import main
+from twins import twin
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 

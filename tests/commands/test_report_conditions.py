@@ -8,8 +8,8 @@ import json
 import pytest
 
 import perfield
-import twin
 from perfield.commands import main
+from twins import twin
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 RANKS = mpi_program("MPI_Barrier(MPI_COMM_WORLD);", after="return argc > 1 ? atoi(argv[1]) : 0;")
 

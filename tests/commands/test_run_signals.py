@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import clean_environment, kill_session
 
 import perfield

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-import twin
 from perfield import commands
+from twins import twin
 
 # A tenth of the work on rank 0 alone, the rest divided among all ranks.
 PROGRAM = """

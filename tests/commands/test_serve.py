@@ -16,8 +16,8 @@ import urllib.request
 
 import pytest
 
-import twin
 from perfield import commands
+from twins import twin
 
 
 @pytest.fixture

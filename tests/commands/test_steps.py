@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import WITH_ONE_MPI
 
 import perfield

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import mixed_spans
 import numpy as np
 import pytest
+from known_runs import mixed_spans
 
 import perfield
-import twin
 from perfield.derived.comparing import mean_by_rank, measured, mesh_changes
 from perfield.run import RunError
+from twins import twin
 
 
 def test_numbers_per_step_are_those_of_the_dataset(tmp_path):

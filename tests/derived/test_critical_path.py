@@ -3,8 +3,8 @@
 
 import numpy as np
 import pytest
-from simulated_waits import collective, compute, recv, send, simulate, step
-from waiting_runs import with_waits, write_waiting_run
+from known_runs.simulated_waits import collective, compute, recv, send, simulate, step
+from known_runs.waiting_runs import with_waits, write_waiting_run
 
 import perfield
 from perfield.analysis.waits import IN_MPI, NO_REGION, words

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 import xarray as xr
 
 import perfield
-import twin
 from perfield.run import RunError
+from twins import twin
 
 # xarray warns if chunks are smaller than the preferred ones. These tests want small chunks.
 pytestmark = pytest.mark.filterwarnings("ignore:The specified Dask chunks separate the stored chunks")

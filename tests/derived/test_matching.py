@@ -8,9 +8,9 @@ import json
 import pytest
 
 import perfield
-import twin
 from perfield.derived.matching import check, differences, program
 from perfield.run import RunError
+from twins import twin
 
 NAMES = ("A", "B")
 

@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from uneven_runs import uneven_run
+from known_runs.uneven_runs import uneven_run
 
 import perfield
-import twin
 from perfield.analysis.findings import answers, needs
 from perfield.derived import observe as observing
 from perfield.fields.columns import Columns
+from twins import twin
 
 NAMES = ("compute_time_s", "resident_bytes", "sent_count", "<region>_time_s", "no_such_field")
 

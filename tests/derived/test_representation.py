@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import perfield
-import twin
 from perfield.derived import representation
+from twins import twin
 
 
 def test_run_shows_name_state_ranks_steps_and_imbalance(tmp_path):

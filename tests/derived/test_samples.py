@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from samples_twin import MONOTONIC_NS, PERIOD_NS, module, pack_samples, write_sampled_run
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.derived import samples
 from perfield.derived.observe import observe
 from perfield.derived.providers.functions import Functions
 from perfield.derived.samples import MOST_FUNCTIONS
 from perfield.symbols.functions import MPI, NO_FILE
+from twins import twin
+from twins.samples_twin import MONOTONIC_NS, PERIOD_NS, module, pack_samples, write_sampled_run
 
 MIDDLE = 0.5
 FAR = {"begin": "0", "end": "f" * 20, "name": "far"}

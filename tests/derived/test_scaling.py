@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield.analysis.scaling_laws import ScalingError
 from perfield.derived.scaling import measured, scaling_of
+from twins import twin
 
 
 def opened(tmp_path, **words):

@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from c_programs import mpi_program
-from simulated_waits import Network, collective, compute, recv, send, simulate, step
-from waiting_runs import MONOTONIC_NS, with_waits, write_waiting_run
+from compiled.c_programs import mpi_program
+from known_runs.simulated_waits import Network, collective, compute, recv, send, simulate, step
+from known_runs.waiting_runs import MONOTONIC_NS, with_waits, write_waiting_run
 
 import perfield
 from perfield.derived import event_blocks

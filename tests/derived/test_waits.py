@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from simulated_waits import (
+from known_runs.simulated_waits import (
     KINDS,
     access,
     collective,
@@ -24,10 +24,9 @@ from simulated_waits import (
     unlock,
     wait,
 )
-from waiting_runs import MONOTONIC_NS, ORIGIN_NS, with_waits, write_waiting_run
+from known_runs.waiting_runs import MONOTONIC_NS, ORIGIN_NS, with_waits, write_waiting_run
 
 import perfield
-import twin
 from perfield.analysis.waits import words
 from perfield.derived import event_blocks, samples, waits
 from perfield.derived.providers import waits as wait_fields
@@ -43,6 +42,7 @@ from perfield.fields.waits import (
 )
 from perfield.run.collectives import communicators_of
 from perfield.symbols.functions import MPI
+from twins import twin
 
 MS = 1_000_000
 

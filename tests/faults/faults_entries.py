@@ -17,13 +17,13 @@ from functools import cache
 from pathlib import Path
 
 from campaign import FOLDER, options, verdict
+from compiled.sanitizers import READING, compiled, linked, sources
 from mutations import mutated_bytes, mutated_text, read_mutated
-from sanitizers import READING, compiled, linked, sources
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.run import RunError
+from twins import twin
 
 PER_CASE = 250
 SANITIZERS = "address,undefined"

@@ -18,9 +18,9 @@ from faults_entries import read_run
 from mutations import mutated, mutated_bytes, read_mutated
 
 import perfield
-import twin
 from perfield import _bridge, configuration, topology
 from perfield.run import RunError
+from twins import twin
 
 TOML = """\
 # a comment

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from campaign import BIN, FOLDER, compiled, options, run, verdict
-from sanitizers import BRIDGE, MEASURING, linked, sources
-from sanitizers import compiled as sanitized
+from compiled.sanitizers import BRIDGE, MEASURING, linked, sources
+from compiled.sanitizers import compiled as sanitized
 
 import perfield
 

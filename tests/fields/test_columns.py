@@ -7,10 +7,9 @@ import random
 
 import numpy as np
 import pytest
-import reference
 
 import perfield
-import twin
+from twins import reference, twin
 
 TIMES = [(f"mpi_{name}_time", "ns", "region", "sum") for name in ("p2p", "wait", "collective", "io")]
 TIMES += [("file_time", "ns", "region", "sum")]

@@ -8,10 +8,10 @@ import re
 import pytest
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.fields import table as fields
 from perfield.fields.waits import WAIT_FIELDS
+from twins import twin
 
 UNIT_OF_SUFFIX = {"_time_s": "s", "_time_per_call_s": "s", "_bytes": "B"}
 

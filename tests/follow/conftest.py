@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import extracts_of_run as extracts
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import clean_environment, kill_session
+from drivers import extracts_of_run as extracts
 
 import perfield
 from perfield.run import RunError

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated_waits import compute, irecv, isend, simulate, step, wait
-from waiting_runs import write_waiting_run
+from known_runs.simulated_waits import compute, irecv, isend, simulate, step, wait
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
-import twin
 from perfield.derived.providers import waits
 from perfield.fields.waits import CAUSED
 from perfield.follow.frames import NewFrames
 from perfield.follow.status import in_words
+from twins import twin
 
 
 class Clock:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import extracts_of_run as extracts
 import pytest
+from drivers import extracts_of_run as extracts
 from follow.conftest import CLOSING_LINE, listed, n_frames, until
 
 import perfield

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import live_client
 import pytest
+from drivers import live_client
 from follow.conftest import n_frames, until
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent)]
 import meaning  # noqa: E402
-from sanitizers import BRIDGE, sources  # noqa: E402
+from compiled.sanitizers import BRIDGE, sources  # noqa: E402
 
-import twin  # noqa: E402
+from twins import twin  # noqa: E402
 
 FLAGS = ("-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined")
 STEP, PACKED, EVENTS, SAMPLES, TEXT, STREAM = range(6)  # the first byte, as harness.cpp takes it

@@ -33,8 +33,8 @@ from mutations import mutated, mutated_bytes, read_mutated  # noqa: E402
 from verdicts import reported  # noqa: E402
 
 import perfield  # noqa: E402
-import twin  # noqa: E402
 from perfield import bounded_child, commands  # noqa: E402
+from twins import twin  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
 
@@ -388,7 +388,7 @@ def read_list(folder: Path) -> None:
 @cache
 def trace() -> dict[str, bytes]:
     """The files of a small trace, by name."""
-    import small_traces
+    from known_runs import small_traces
 
     with tempfile.TemporaryDirectory() as place:
         anchor = small_traces.write_ring(Path(place) / "trace", 2, 3, hosts=("node0", "node1"))

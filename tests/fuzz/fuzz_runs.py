@@ -30,8 +30,8 @@ import meaning  # noqa: E402
 from mutations import read_by_all  # noqa: E402
 from verdicts import reported  # noqa: E402
 
-import twin  # noqa: E402
 from perfield import commands  # noqa: E402
+from twins import twin  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
 OTHER = "other"

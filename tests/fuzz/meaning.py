@@ -17,10 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from events_twin import EVENT_KEYS, SEND, pack_events, unpack_events
-from samples_twin import module, pack_samples
-
-import twin
+from twins import twin
+from twins.events_twin import EVENT_KEYS, SEND, pack_events, unpack_events
+from twins.samples_twin import module, pack_samples
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 HOSTS = ("node0", "node1")

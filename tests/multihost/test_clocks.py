@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from conftest import installed_mpi
-from hosts import HERE, compiled, run_on_hosts, why_no_hosts
+from drivers.hosts import HERE, compiled, run_on_hosts, why_no_hosts
 
 import perfield
-import twin
+from twins import twin
 
 
 @dataclass

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fenced_blocks import fenced_blocks
-from hosts import HERE as MULTIHOST
-from hosts import run_on_hosts, why_no_slurm
+from compiled.fenced_blocks import fenced_blocks
+from drivers.hosts import HERE as MULTIHOST
+from drivers.hosts import run_on_hosts, why_no_slurm
 
 import perfield
-import twin
+from twins import twin
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/clusters.md"
 pytest.importorskip("distributed", reason="dask's distributed is not installed")

@@ -7,9 +7,9 @@ Hosts, machines and device files are faked; what opens, records and reads them i
 from __future__ import annotations
 
 import pytest
-from c_programs import mpi_program
-from device_runs import machine_with_devices
-from hosts import faked_machines, run_on_hosts, why_no_hosts
+from compiled.c_programs import mpi_program
+from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts
+from known_runs.device_runs import machine_with_devices
 
 import perfield
 

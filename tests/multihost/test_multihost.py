@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 from conftest import installed_mpi
-from hosts import faked_machines, run_on_hosts, why_no_hosts
+from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts
 
 import perfield
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hosts import faked_machines, run_on_hosts, why_no_hosts, why_no_slurm
+from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts, why_no_slurm
 
 import perfield
 from perfield.text import in_seconds

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hosts import compiled, run_on_hosts, why_no_hosts
+from drivers.hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
 from perfield.studies.regimes.model import REGIME, classify, fit

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hosts import HERE as MULTIHOST
-from hosts import faked_machines, run_on_hosts, why_no_slurm
+from drivers.hosts import HERE as MULTIHOST
+from drivers.hosts import faked_machines, run_on_hosts, why_no_slurm
 
 import perfield
 

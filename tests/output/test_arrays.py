@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 from perfield.output.arrays import Arrays
 from perfield.pictures.blocks import attach, dataset_of

@@ -13,12 +13,12 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
-import twin
 from perfield.derived.comparing import mean_by_rank
 from perfield.output.compared import ComparedPictures, share_scales
 from perfield.output.images import draw_images
 from perfield.pictures.compared import Side, compared_mesh
 from perfield.pictures.pieces import choose_pieces
+from twins import twin
 
 FIELD = "compute_time_s"
 

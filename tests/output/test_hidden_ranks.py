@@ -10,7 +10,7 @@ import pytest
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOImage import vtkPNGReader
 
-import twin
+from twins import twin
 
 INNER = 21  # at (1, 1, 1) of 4 x 4 x 4 ranks
 

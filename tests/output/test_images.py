@@ -13,7 +13,6 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOImage import vtkPNGReader
 
 import perfield
-import twin
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output import images
 from perfield.output.image_plan import plan_images
@@ -22,6 +21,7 @@ from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
+from twins import twin
 
 LEGEND = slice(144, 504), slice(1048, 1076)  # its colours
 IMAGE = {

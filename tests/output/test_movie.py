@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield.output.images import ImagesError
 from perfield.output.movie import Movie, MovieError
+from twins import twin
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 

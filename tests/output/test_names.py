@@ -8,11 +8,11 @@ import shutil
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import perfield
-import twin
+from twins import twin
 
 # Name in the C source -> prefix of its fields.
 REGIONS = {

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import json
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 import perfield
-import twin
 from perfield.output.picture_series import PictureSeries
 from perfield.output.steps import choose_steps
 from perfield.output.survey import survey
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
+from twins import twin
 
 
 def pictures_of(run, directory, steps=None, **options):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_paraview import in_paraview
-from many_nodes import SLOW_S, USUAL_S, large_run, placed
+from drivers.in_paraview import in_paraview
+from known_runs.many_nodes import SLOW_S, USUAL_S, large_run, placed
 
 from perfield.output.image_plan import plan_images
 from perfield.output.picture_series import PictureSeries

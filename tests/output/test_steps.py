@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 from perfield.analysis.steps import StepKinds
 from perfield.output.steps import StepsError, choose_steps, frame_times

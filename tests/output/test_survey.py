@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 from perfield.output import survey as module
 from perfield.output.survey import over_steps, survey

@@ -9,10 +9,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import perfield
-import twin
 from perfield import commands
 from perfield.output.survey import survey
 from perfield.output.telling import telling_arrays
+from twins import twin
 
 
 @pytest.fixture

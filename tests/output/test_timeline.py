@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield import commands
 from perfield.output.timeline import write_timeline
+from twins import twin
 
 schema = pytest.importorskip(
     "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed"

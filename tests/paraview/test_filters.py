@@ -9,12 +9,12 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
 
 import perfield
-import twin
 from perfield.analysis.statistics import statistics as of_groups
 from perfield.output.survey import over_steps
 from perfield.paraview import difference, layout, rank, reader, statistics, statistics_table, top_messages
 from perfield.paraview.runs import blocks_of
 from perfield.run.errors import RunError
+from twins import twin
 
 MESH, MACHINE = range(2)
 FIELD = "compute_time_s"

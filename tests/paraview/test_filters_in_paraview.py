@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
-import twin
 from perfield.paraview.plugin import write_plugin
+from twins import twin
 
 APPLY = """
 from vtkmodules.vtkCommonCore import vtkOutputWindow, vtkStringOutputWindow

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-import twin
 from perfield.paraview import difference, messages_of_ranks, rank, reader, statistics, top_messages
 from perfield.paraview.first_look import scale, telling
+from twins import twin
 
 
 @pytest.mark.parametrize("picture, association", [(0, "POINTS"), (1, "CELLS")])

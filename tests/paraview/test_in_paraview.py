@@ -11,12 +11,12 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
-from in_paraview import in_paraview
+from drivers.in_paraview import in_paraview
 
 import perfield
-import twin
 from perfield.output.images import display
 from perfield.paraview.plugin import write_plugin
+from twins import twin
 
 
 @pytest.fixture

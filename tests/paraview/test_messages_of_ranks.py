@@ -10,9 +10,9 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject
 from vtkmodules.vtkFiltersCore import vtkAppendFilter
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
-import twin
 from perfield.paraview import messages_of_ranks, reader
 from perfield.paraview.runs import blocks_of
+from twins import twin
 
 MACHINE = 1
 PIECES, LINES = 1, 2

@@ -7,16 +7,16 @@ import itertools
 import re
 from xml.etree import ElementTree
 
-import mixed_spans
 import numpy as np
 import pytest
+from known_runs import mixed_spans
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
-import twin
 from perfield.paraview import reader
 from perfield.paraview.runs import blocks_of
 from perfield.run import RunError
+from twins import twin
 
 MESH, MACHINE, MESSAGES = range(3)
 ALL, CELLS = 1, 1

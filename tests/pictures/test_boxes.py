@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
-from foam_cases import write_case
+from known_runs import fake_run
+from known_runs.foam_cases import write_case
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError

@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-import collective_runs
+from known_runs import collective_runs
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
-import twin
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.collectives import GETS, GIVES, IS_RAIL, ROWS, rows_of
 from perfield.run.collectives import communicators_of
+from twins import twin
 
 
 def layer(path, overview: bool | None = None, described=collective_runs.descriptions, **options):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from device_runs import kernel_s, write_device_run
+from known_runs.device_runs import kernel_s, write_device_run
 
 import perfield
 

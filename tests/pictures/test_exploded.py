@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
+from known_runs import fake_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkFiltersGeneral import vtkWarpVector
 

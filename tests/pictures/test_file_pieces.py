@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fake_run
 import pytest
-from mesh_file_writers import row_of_cubes, write_exodus, write_vtu
+from known_runs import fake_run
+from known_runs.mesh_file_writers import row_of_cubes, write_exodus, write_vtu
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import tried_apart

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 
-import fake_run
 import pytest
-from mesh_file_writers import row_of_cubes, write_ensight, write_exodus, write_vtu
+from known_runs import fake_run
+from known_runs.mesh_file_writers import row_of_cubes, write_ensight, write_exodus, write_vtu
 
 from perfield.pictures.shown_mesh import shown_pieces
 

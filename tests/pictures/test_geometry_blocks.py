@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkGenericCell
 

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 import perfield
-import twin
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import (
     GeometryOptions,
@@ -20,6 +19,7 @@ from perfield.pictures.geometry_picture import (
 )
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import StoredPieces, choose_pieces
+from twins import twin
 
 
 def blocks_of(picture):

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import shutil
 
-import fake_run
 import numpy as np
 import pytest
-from foam_cases import collate, write_case, write_mesh
+from known_runs import fake_run
+from known_runs.foam_cases import collate, write_case, write_mesh
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder

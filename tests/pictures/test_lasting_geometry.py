@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import extracts_of_run as extracts
 import numpy as np
 import pytest
+from drivers import extracts_of_run as extracts
 
 import perfield
-import twin
 from perfield.pictures import lasting_geometry
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
 from perfield.pictures.pieces import StoredPieces
+from twins import twin
 
 
 def changing(rank: int, step: int, values: dict) -> None:

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 
-import fake_run
 import numpy as np
 import pytest
-from mesh_file_writers import corners, lows, row_of_cubes, write_cgns, write_exodus, written_by
+from known_runs import fake_run
+from known_runs.mesh_file_writers import corners, lows, row_of_cubes, write_cgns, write_exodus, written_by
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import meshio_files

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-from fake_run import FakeRun
+from known_runs.fake_run import FakeRun
 from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkStructuredGrid

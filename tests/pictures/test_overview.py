@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-from many_nodes import large_run, placed
+from known_runs.many_nodes import large_run, placed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology, topology_scene

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import fake_run
 import numpy as np
 import pytest
-from mesh_file_writers import lows, row_of_cubes, write_ensight, write_vtu
+from known_runs import fake_run
+from known_runs.mesh_file_writers import lows, row_of_cubes, write_ensight, write_vtu
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError

@@ -14,10 +14,10 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
-import twin
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.topology_picture import OPTIONAL_LAYERS
 from perfield.topology import Network, place
+from twins import twin
 
 NETWORK = Network(
     ("unused", "left", "right", "spine"), ((1, 3), (2, 3)), {"n1": 1, "n2": 1, "n3": 2}, "topology.conf"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fake_run
 import pytest
+from known_runs import fake_run
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import twin
+from twins import twin
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from mesh_file_writers import write_ensight
+from known_runs.mesh_file_writers import write_ensight
 from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import VTK_VERTEX, vtkUnstructuredGrid

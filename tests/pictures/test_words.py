@@ -8,10 +8,10 @@ import pytest
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
 import perfield
-import twin
 from perfield.pictures import topology
 from perfield.pictures.topology_polydata import attach, attach_names
 from perfield.pictures.words import attach_words
+from twins import twin
 
 
 def texts(dataset, name):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

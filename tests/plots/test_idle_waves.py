@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import rhythm_runs
+from known_runs import rhythm_runs
 
 import perfield
 from perfield.report import charts, report

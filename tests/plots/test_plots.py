@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import mixed_spans
 import numpy as np
 import pytest
+from known_runs import mixed_spans
 
 import perfield
-import twin
+from twins import twin
 
 figures = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 from perfield import plots  # noqa: E402

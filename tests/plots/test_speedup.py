@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from scaling_runs import measured
+from known_runs.scaling_runs import measured
 
 import perfield
-import twin
 from perfield.analysis.scaling import scaling
 from perfield.analysis.scaling_laws import strong_time
 from perfield.plots.speedup import draw
+from twins import twin
 
 
 def words(axes) -> str:

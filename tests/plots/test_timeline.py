@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated_waits import collective, compute, lock, recv, send, simulate, step, unlock
-from waiting_runs import write_waiting_run
+from known_runs.simulated_waits import collective, compute, lock, recv, send, simulate, step, unlock
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
 from perfield import commands

@@ -7,11 +7,10 @@ import json
 import re
 
 import pytest
-from call_numbers import call_row
-from runs_with_imbalance import WITHOUT_PU, noisy, placed, with_cpu_time, write
+from compiled.call_numbers import call_row
+from known_runs.runs_with_imbalance import WITHOUT_PU, noisy, placed, with_cpu_time, write
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.commands import main
 from perfield.plots import figures
@@ -21,6 +20,7 @@ from perfield.report.charts import read_source
 from perfield.report.facts import numbers
 from perfield.report.text import as_text
 from perfield.text import in_seconds
+from twins import twin
 
 
 def moving(costs):

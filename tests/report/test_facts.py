@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated_waits import collective, compute, simulate, step
-from uneven_runs import uneven_run
-from waiting_runs import write_waiting_run
+from known_runs.simulated_waits import collective, compute, simulate, step
+from known_runs.uneven_runs import uneven_run
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
-import twin
 from perfield.analysis.findings import Answer, Finding, Picture, memory_growth
 from perfield.report import report
 from perfield.report.facts import VERSION, as_json, facts, numbers
 from perfield.report.facts import schema as facts_schema
 from perfield.report.sections import sections
+from twins import twin
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 

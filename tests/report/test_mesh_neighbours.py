@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import perfield
-import twin
 from perfield.report import report
+from twins import twin
 
 
 def test_report_knows_which_slabs_of_the_mesh_touch(tmp_path):
@@ -30,7 +30,7 @@ def test_report_without_a_mesh_does_not_ask_about_neighbours(tmp_path):
 
 def test_report_counts_the_cells_of_a_mesh_that_the_program_wrote(tmp_path, monkeypatch):
     pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
-    from mesh_file_writers import row_of_cubes, write_vtu
+    from known_runs.mesh_file_writers import row_of_cubes, write_vtu
 
     path = twin.write_run(tmp_path / "run", ranks=3, mesh=False)
     assert not report(perfield.open(path)).observed.has("cells")

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import SECTIONS
+from drivers.chromium import SECTIONS
 
 import perfield
-import twin
 from perfield.analysis.findings import Finding, Picture
 from perfield.report import report
 from perfield.report.charts import Image
 from perfield.report.page import page, write
 from perfield.report.view import ADDRESS
+from twins import twin
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 

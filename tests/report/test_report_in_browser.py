@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from chromium import SECTIONS, opened
+from drivers.chromium import SECTIONS, opened
 
 import perfield
-import twin
 from perfield.report import report
 from perfield.report.charts import plots
 from perfield.report.page import page, write
+from twins import twin
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

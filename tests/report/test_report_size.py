@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import twin
 from perfield import _bridge
 from perfield.commands import main
+from twins import twin
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from driven_chromium import opened_tab
-from served import served
+from drivers.driven_chromium import opened_tab
+from drivers.served import served
 
 import perfield
-import twin
 from perfield.analysis.findings import Finding, Picture
 from perfield.report import report
 from perfield.report.page import page, write
 from perfield.report.view import ADDRESS
 from perfield.serve.page_files import LIBRARY, page_files
+from twins import twin
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 if LIBRARY not in page_files():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield.analysis.findings import Finding, Picture
 from perfield.report import report
 from perfield.report.text import as_text
 from perfield.report.view import View, view_of
+from twins import twin
 
 ANY = Picture("machine")
 NONE = np.zeros(0, np.int64)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield import commands
 from perfield.run.clocks import Clocks
 from perfield.run.schema import checked
+from twins import twin
 
 SECOND = 1_000_000_000
 PAIR_S = 1e-6  # see perfield.run.clocks

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pickle
 
-import collective_runs
 import numpy as np
 import pytest
+from known_runs import collective_runs
 
 import perfield
-import twin
 from perfield.derived.view import per_step
 from perfield.run.collectives import SIZES, communicators_of
 from perfield.run.schema import checked
+from twins import twin
 
 
 @pytest.fixture

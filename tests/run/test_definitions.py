@@ -8,9 +8,9 @@ import pytest
 from scale import synthetic
 
 import perfield
-import twin
 from perfield.run.definitions import read_definitions
 from perfield.run.streams import Streams
+from twins import twin
 
 
 @pytest.fixture

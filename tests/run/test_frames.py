@@ -7,14 +7,13 @@ import json
 import pickle
 
 import dask
-import mixed_spans
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from known_runs import mixed_spans
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.derived.observe import observe
 from perfield.derived.scaling import measured
@@ -23,6 +22,7 @@ from perfield.output.description import step_title
 from perfield.run import RunError
 from perfield.run.snapshot import Snapshot
 from perfield.studies.regimes.of_run import timings_of_run
+from twins import twin
 
 MIXED = {0: [1] * 8, 1: [2] * 4, 2: [4, 4], 3: [1, 1, 2, 4]}
 FINE = {rank: [1] * 8 for rank in range(4)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 MPI_IO, FILE = 3, 4
 QUANTITIES = (

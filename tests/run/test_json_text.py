@@ -8,10 +8,10 @@ import json
 import pytest
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.run import RunError
 from perfield.run.json_text import MOST_LEVELS, NestedTooDeepError, parse_json
+from twins import twin
 
 DEPTHS = [MOST_LEVELS + 1, 900, 100_000]  # 900: Python parses it, but cannot walk it
 

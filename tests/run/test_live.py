@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 
 def stream_of(path):

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import clean_environment, kill_session
 
 import perfield

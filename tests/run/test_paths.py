@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield.derived import tables
 from perfield.derived.stacks import stacks_of
+from twins import twin
 
 REGIONS = ("main", "solve", "pEqn", "UEqn")
 MAIN, SOLVE, P, U = range(1, 5)

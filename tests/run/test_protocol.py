@@ -9,15 +9,15 @@ import re
 import textwrap
 from pathlib import Path
 
-import fake_run
 import numpy as np
 import pytest
+from known_runs import fake_run
 
 import perfield
-import twin
 from perfield.catalyst.gathered_run import GatheredRun, NewDefinitions, Piece
 from perfield.derived.view import RunView
 from perfield.run import AnyRun, Frame, Region, RunDirectory
+from twins import twin
 
 
 def gathered(path: Path) -> GatheredRun:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 import perfield
-import twin
 from perfield.run import Region, RunError
+from twins import twin
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import math
 import pytest
 
 import perfield
-import twin
 from perfield.commands import main
 from perfield.run.schema import FIELDS, MOST, OF_TYPE, checked
+from twins import twin
 
 GOOD = {
     "a text": "a",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from uneven_runs import uneven_run
+from known_runs.uneven_runs import uneven_run
 
 import perfield
 from perfield import commands

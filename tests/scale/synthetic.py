@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import twin
 from perfield import _bridge
+from twins import twin
 
 STEP_NS = 10_000_000
 CPU_NS, PLACES = 1_000_000, (-3, -2, -1, 1, 2, 3)

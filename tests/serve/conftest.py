@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from served import served
+from drivers.served import served
 
-import twin
 from perfield.serve import followed
+from twins import twin
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ import shutil
 
 import numpy as np
 import pytest
-from served import served
+from drivers.served import served
 
-import twin
 from perfield.serve import followed
+from twins import twin
 
 
 def live(path, ranks=4, steps=3, **options):

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from served import served
+from drivers.served import served
 
-import twin
 from perfield.serve.inside import OutsideError, check
+from twins import twin
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import json
 
 import numpy as np
 import pytest
-from served import served
+from drivers.served import served
 
 import perfield
-import twin
 from perfield.output.scales import round_end
 from perfield.serve import look, one_rank, values
 from perfield.serve.followed import Followed
 from perfield.serve.packed import as_json
+from twins import twin
 
 RANKS, STEPS = 8, 10
 

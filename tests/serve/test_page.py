@@ -8,17 +8,17 @@ import shutil
 
 import numpy as np
 import pytest
-from device_runs import GB, kernel_s, write_device_run
-from driven_chromium import Tab, opened_tab
+from drivers.driven_chromium import Tab, opened_tab
+from drivers.served import served
+from known_runs.device_runs import GB, kernel_s, write_device_run
 from matplotlib import colormaps
 from matplotlib.image import imread
-from served import served
 
 import perfield
-import twin
 from perfield.pictures.blocks import MeshMissingError
 from perfield.serve import about, one_rank, routes, surface
 from perfield.serve.page_files import LIBRARY, page_files
+from twins import twin
 
 if LIBRARY not in page_files():
     pytest.skip("installed without vtk.js, which the page needs", allow_module_level=True)

@@ -14,12 +14,12 @@ import time
 from pathlib import Path
 
 import pytest
-from served import served
+from drivers.served import served
 
-import twin
 from perfield.serve import connections, routes
 from perfield.serve.followed import Followed
 from perfield.serve.server import PortError, Server
+from twins import twin
 
 SECRET = b"nobody may see this"
 ESCAPES = [

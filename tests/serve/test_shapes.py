@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-from device_runs import GB, kernel_s, write_device_run
-from foam_cases import write_case
-from mesh_file_writers import turned_triangles
-from served import served
+from drivers.served import served
+from known_runs.device_runs import GB, kernel_s, write_device_run
+from known_runs.foam_cases import write_case
+from known_runs.mesh_file_writers import turned_triangles
 
-import twin
 from perfield.serve.surface import edges_of, looking
+from twins import twin
 
 RANKS = 8
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import clean_environment
 
 import perfield
-import twin
+from twins import twin
 
 PACKAGE = Path(perfield.__file__).parent
 WITHOUT = {  # each study, with those that use it

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-import twin
+from twins import twin
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/gallery"
 MODULES = ("pages", "runs", "synthetic", "rhythm", "regimes", "make_gallery")
@@ -142,7 +142,7 @@ def test_page_of_a_record_says_that_it_was_measured(gallery, monkeypatch, tmp_pa
 
 def write_record(folder: Path, seed: int) -> None:
     """What testcase/poisson writes: two ranks whose waits a congestion of some MatVecs lengthens."""
-    from planted_regimes import two_levels
+    from known_runs.planted_regimes import two_levels
 
     from perfield.studies.hiding.matvecs import FIELDS
     from perfield.studies.regimes.model import simulated

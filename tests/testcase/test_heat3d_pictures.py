@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 
-import extracts_of_run
 import numpy as np
 import pytest
+from drivers import extracts_of_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield

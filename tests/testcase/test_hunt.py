@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import twin
 from perfield.analysis.findings import Finding, Picture
+from twins import twin
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/hunt"
 MODULES = ("plant", "verdict", "hunt")

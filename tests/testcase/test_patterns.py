@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield.fields.table import CALL_NAMES
+from twins import twin
 
 PATTERNS = Path(__file__).resolve().parents[2] / "testcase/patterns"
 LANGUAGES = ("c", "mpif", "mpi", "f08", "py")

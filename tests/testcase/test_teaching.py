@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled.fenced_blocks import fenced_blocks
 from conftest import run_command
-from fenced_blocks import fenced_blocks
 
 import perfield
 from perfield.analysis.findings import Finding

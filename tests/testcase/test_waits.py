@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from hosts import run_on_hosts, why_no_hosts
-from waits_truth import LONG_NS, Wait, long_waits, read_logs, waits_of
+from drivers.hosts import run_on_hosts, why_no_hosts
 
 import perfield
+from twins.waits_truth import LONG_NS, Wait, long_waits, read_logs, waits_of
 
 pytestmark = pytest.mark.alone
 

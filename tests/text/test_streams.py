@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from command_streams import CONDITIONS, ended
+from drivers.command_streams import CONDITIONS, ended
 
-import twin
 from perfield.commands import COMMANDS
+from twins import twin
 
 RUN = Path(os.fsdecode(b"lauf_\xfc"), "run")  # a Latin-1 name
 GONE = RUN.with_name("gone")

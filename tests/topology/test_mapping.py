@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hosts import faked_machines, run_on_hosts, why_no_hosts
+from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts
 
 from perfield.topology import MachineError, mpirun_cpusets, parse_cpuset, ranges, read_machine
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import fake_run
 import pytest
+from known_runs import fake_run
 
 from perfield.topology import Network, network_of, placement_of
 from perfield.topology.network.backtracking import most_tries

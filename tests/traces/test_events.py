@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import perfield
-import twin
 from perfield import _bridge
+from twins import twin
 
 small_traces = pytest.importorskip("small_traces", reason="the module otf2 is not installed")
 otf2 = small_traces.otf2

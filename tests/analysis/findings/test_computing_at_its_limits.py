@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, plain_placement
+from known_runs.observed_runs import observed_run, plain_placement
 
 from perfield.analysis.findings import imbalance, imbalance_place, slow_nodes, time_per_call, waited_for
 

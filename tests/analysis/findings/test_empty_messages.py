@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from observed_runs import observed_run
+from known_runs.observed_runs import observed_run
 
 from perfield.analysis.findings import empty_messages
 

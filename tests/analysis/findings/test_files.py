@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, plain_placement
+from known_runs.observed_runs import observed_run, plain_placement
 
 from perfield.analysis.findings import (
     calls_on_files,

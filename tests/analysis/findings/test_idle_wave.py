@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import observed_run
-from simulated_waves import T_COMM, T_COMP, chain, simulated
+from known_runs.observed_runs import observed_run
+from known_runs.simulated_waves import T_COMM, T_COMP, chain, simulated
 
 from perfield.analysis.findings import answers, idle_wave, ranked
 from perfield.analysis.findings.idle_wave import find

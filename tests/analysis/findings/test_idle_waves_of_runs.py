@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import rhythm_runs
-from simulated_waves import T_COMP, chain, simulated
+from known_runs import rhythm_runs
+from known_runs.simulated_waves import T_COMP, chain, simulated
 
 import perfield
 from perfield.analysis.findings import answers, idle_wave

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import observed_run
+from known_runs.observed_runs import observed_run
 
 from perfield.analysis.chance import differences
 from perfield.analysis.findings import (

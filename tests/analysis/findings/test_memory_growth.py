@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from observed_runs import observed_run
+from known_runs.observed_runs import observed_run
 
 from perfield.analysis.findings.memory_growth import find
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from observed_runs import observed_run, placement_at, plain_placement
+from known_runs.observed_runs import observed_run, placement_at, plain_placement
 
 from perfield.analysis.findings.noise import find
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, plain_placement
+from known_runs.observed_runs import observed_run, plain_placement
 
 import perfield
-import twin
 from perfield.analysis.findings import answers, calls_on_files, imbalance, ranked, slow_nodes, waited_for
 from perfield.report import report
 from perfield.report.text import as_text
+from twins import twin
 
 
 def one_frame(costs, **fields):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import TWO_PACKAGES, observed_run, placement_at, plain_placement
+from known_runs.observed_runs import TWO_PACKAGES, observed_run, placement_at, plain_placement
 
 from perfield.analysis.findings import OF_PLACEMENT, Finding, placement_findings
 from perfield.analysis.observed import Observed, unmeasured

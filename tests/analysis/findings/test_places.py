@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import boxes_of_grid, observed_run, placement_at, plain_placement
+from known_runs.observed_runs import boxes_of_grid, observed_run, placement_at, plain_placement
 
 from perfield.analysis.chance import differences
 from perfield.analysis.findings import imbalance, imbalance_place, slow_nodes

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, plain_placement
+from known_runs.observed_runs import observed_run, plain_placement
 
 import perfield
-import twin
 from perfield.analysis.findings import (
     QUESTIONS,
     Answer,
@@ -33,6 +32,7 @@ from perfield.report import report
 from perfield.report.facts import facts
 from perfield.report.sections import asked, nothing_found
 from perfield.report.text import as_text
+from twins import twin
 
 
 def noisy(n_steps=40, n_ranks=8, spread=0.02, seed=1):

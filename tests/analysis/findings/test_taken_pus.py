@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, placement_at, plain_placement
+from known_runs.observed_runs import observed_run, placement_at, plain_placement
 
 from perfield.analysis.findings import Finding, answers, ranked, taken_pus
 from perfield.analysis.findings.late_rank import is_late_for_a_pu

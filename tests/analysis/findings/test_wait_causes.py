@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from observed_runs import observed_run
-from simulated_waits import compute, irecv, isend, simulate, step, wait
-from waiting_runs import write_waiting_run
+from known_runs.observed_runs import observed_run
+from known_runs.simulated_waits import compute, irecv, isend, simulate, step, wait
+from known_runs.waiting_runs import write_waiting_run
 
 import perfield
 from perfield.analysis.findings import answers, needs, wait_causes, waited_for

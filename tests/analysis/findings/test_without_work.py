@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import observed_run
+from known_runs.observed_runs import observed_run
 
 from perfield.analysis.findings import answers, imbalance, imbalance_place, ranked, without_work
 

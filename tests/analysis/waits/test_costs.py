@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_waits import (
+from known_runs.simulated_waits import (
     collective,
     compute,
     irecv,

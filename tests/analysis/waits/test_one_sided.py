@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from call_numbers import CALL
-from simulated_waits import (
+from compiled.call_numbers import CALL
+from known_runs.simulated_waits import (
     EXCLUSIVE,
     MEAN,
     SEND,

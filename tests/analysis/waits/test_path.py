@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_waits import collective, compute, irecv, random_programs, recv, send, simulate, step, wait
+from known_runs.simulated_waits import (
+    collective,
+    compute,
+    irecv,
+    random_programs,
+    recv,
+    send,
+    simulate,
+    step,
+    wait,
+)
 
 from perfield.analysis.waits import (
     EVENT,

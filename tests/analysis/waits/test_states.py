@@ -8,10 +8,10 @@ import random
 
 import numpy as np
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_waits import (
+from known_runs.simulated_waits import (
     Network,
     collective,
     compute,
@@ -26,7 +26,6 @@ from simulated_waits import (
     step,
     wait,
 )
-from wait_states_twin import found_states, wait_states_by_definition
 
 from perfield.analysis.waits import (
     BOUND,
@@ -41,6 +40,7 @@ from perfield.analysis.waits import (
     find_wait_states,
 )
 from perfield.analysis.waits.coverage import NO_EVENT
+from twins.wait_states_twin import found_states, wait_states_by_definition
 
 MS = 1_000_000
 LARGE = 100_000  # bytes, above the simulated network's eager limit

@@ -7,11 +7,10 @@ import random
 
 import numpy as np
 import pytest
-import transfers_twin
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_waits import (
+from known_runs.simulated_waits import (
     Network,
     collective,
     compute,
@@ -29,6 +28,7 @@ from perfield.analysis.waits import EVENT, TransferSums, find_transfers, slow_ns
 from perfield.analysis.waits.transfers import call_and_ranks, is_operation
 from perfield.fields.table import CALL_NAMES
 from perfield.run.collectives import SIZE_WORDS
+from twins import transfers_twin
 
 US, MS = 1_000, 1_000_000
 NETWORK = Network(latency_ns=2 * US, ns_per_byte=0.5, overhead_ns=100)

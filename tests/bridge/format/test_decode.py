@@ -10,8 +10,8 @@ import signal
 import numpy as np
 import pytest
 
-import twin
 from perfield import _bridge
+from twins import twin
 
 TABLE_DTYPES = {
     **{"regions": "region", "messages": "message", "waits": "wait", "calls": "call"},

@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from limits import in_little_memory
+from drivers.limits import in_little_memory
 
-import twin
 from perfield import _bridge
+from twins import twin
 
 STRANGER = 12345
 HEADER, PLACE = 200, 56  # bytes of an index' header, and of a place in it

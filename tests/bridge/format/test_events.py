@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import events_twin
 import numpy as np
 import pytest
 
-import twin
 from perfield import _bridge
+from twins import events_twin, twin
 
 UNKNOWN = np.iinfo(np.int64).min
 STAMPS = ("begun", "wait_begin", "wait_end")

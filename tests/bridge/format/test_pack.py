@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import twin
 from perfield import _bridge
+from twins import twin
 
 
 def body_of(step, change=None):

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_programs import c_program, mpi_program
+from compiled.c_programs import c_program, mpi_program
 from conftest import exports
 
 import perfield

@@ -12,7 +12,7 @@ import pytest
 from conftest import exports
 
 import perfield
-import twin
+from twins import twin
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 STEPS = Path(__file__).resolve().parent / "programs/steps.cpp"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 
 import perfield
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-import twin
 from perfield import _bridge
+from twins import twin
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

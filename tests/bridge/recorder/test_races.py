@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sanitizers import MEASURING, compiled, has_sanitizer, linked, sources
+from compiled.sanitizers import MEASURING, compiled, has_sanitizer, linked, sources
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 

@@ -7,7 +7,7 @@ import math
 import re
 
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 from perfield.configuration import in_force
 

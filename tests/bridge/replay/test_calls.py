@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from call_numbers import CALL, TIME_CLASS
-from replays import (
+from compiled.call_numbers import CALL, TIME_CLASS
+from known_runs.replays import (
     ADVANCE,
     BRIDGE,
     DISK,

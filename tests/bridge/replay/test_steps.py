@@ -7,7 +7,7 @@ import resource
 from dataclasses import replace
 
 import pytest
-from replays import (
+from known_runs.replays import (
     ADVANCE,
     FLUX,
     MAIN,
@@ -24,9 +24,9 @@ from replays import (
     trace,
 )
 
-import twin
 from perfield import _bridge
 from perfield.traces.selection import RegionChoice
+from twins import twin
 
 
 def test_step_region_ends_setup_and_closes_steps():

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 from conftest import installed_mpi
 
 import perfield

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 
 import perfield
 

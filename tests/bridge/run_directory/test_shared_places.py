@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 
 import perfield
 

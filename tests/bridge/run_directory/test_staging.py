@@ -11,12 +11,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_programs import c_program, mpi_program
+from compiled.c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
-import twin
 from perfield.run import RunError
+from twins import twin
 
 # Its arguments: steps, and what every rank does after the fifth: "kill", or "wait" for a byte.
 PROGRAM = mpi_program(

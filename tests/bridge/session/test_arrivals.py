@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
-import twin
 from perfield import _bridge
 from perfield.run.streams import TYPES
+from twins import twin
 
 # The functions for sources of events: see bridge/recorder/source.h.
 EVENTS = f"""

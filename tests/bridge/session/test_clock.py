@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-import twin
+from twins import twin
 
 SLACK_NS = 1000  # between a stamp and what the program reads itself
 # Each rank reads CLOCK_MONOTONIC right before and right behind each perfield_step, which takes its stamp

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 from conftest import clean_environment
 
 import perfield

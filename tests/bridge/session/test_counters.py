@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from counting import PAGES, counters_of, series
+from compiled.counting import PAGES, counters_of, series
 
 
 def counted(result, *counters: str) -> None:

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from counting import KERNEL, counters_of, series
+from compiled.counting import KERNEL, counters_of, series
 
 SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
 

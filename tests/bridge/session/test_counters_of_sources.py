@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from counting import counters_of, series
+from compiled.counting import counters_of, series
 
 SOURCE = """
 #include <stdint.h>

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import twin
+from twins import twin
 
 STEPS = """
       for (int step = 0; step < 6; ++step) {

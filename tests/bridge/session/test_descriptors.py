@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 from conftest import clean_environment
 
 import perfield

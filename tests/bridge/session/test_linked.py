@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from c_programs import c_program, mpi_program
+from compiled.c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
+from conftest import WITH_ONE_MPI
 
 from perfield.commands.run import no_ranks
 
@@ -49,6 +50,7 @@ def test_program_at_a_hard_limit_runs_as_without_perfield_and_the_limit_is_named
     assert f"the hard limit of data (ulimit -Hd {limit}) leaves no room for perfield" in result.stderr
 
 
+@WITH_ONE_MPI
 def test_program_below_a_small_limit_that_a_script_sets_starts_again_without_perfield(
     program, mpi, bin_dir, tmp_path
 ):
@@ -60,6 +62,7 @@ def test_program_below_a_small_limit_that_a_script_sets_starts_again_without_per
     assert no_ranks(tmp_path / "perfield-run") == ""  # it has said why already
 
 
+@WITH_ONE_MPI
 @pytest.mark.parametrize("added", [1000, 6000])
 def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(build_c, mpi, bin_dir, added, tmp_path):
     text = "static volatile char much[24 << 20];\n" + PROGRAM.replace("sum;", "sum; much[0] = 1;")
@@ -71,12 +74,14 @@ def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(build_c, mpi,
     assert f"MB away from its limit of data (ulimit -d {limit})" in result.stderr
 
 
+@WITH_ONE_MPI
 def test_large_hard_limit_hinders_no_measurement(program, mpi, bin_dir, tmp_path):
     words = ["sh", "-c", 'ulimit -v 1000000; ulimit -d 500000; exec "$@"', "sh"]
     result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
     assert data_kb(result) and "ulimit" not in result.stderr and "perfield open" in result.stderr
 
 
+@WITH_ONE_MPI
 def test_program_just_below_a_soft_limit_is_measured(program, mpi, bin_dir, tmp_path):
     limit = data_kb(mpi.run(2, program)) + 500
     words = ["sh", "-c", f'ulimit -Sd {limit}; exec "$@"', "sh"]

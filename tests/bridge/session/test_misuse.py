@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from c_programs import mpi_program
-from counting import series
+from compiled.c_programs import mpi_program
+from compiled.counting import series
 
 import perfield
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_programs import c_program, mpi_program
+from compiled.c_programs import c_program, mpi_program
 from conftest import clean_environment, installed_mpi
 
 import perfield

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
-import twin
+from twins import twin
 
 # Each step exchanges with all partners, enters regions for times that differ, and waits.
 EXCHANGE = """

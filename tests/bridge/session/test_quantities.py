@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from counting import series
+from compiled.counting import series
 
 import perfield
-import twin
+from twins import twin
 
 SOURCE = """
 #include <stdint.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-import twin
+from twins import twin
 
 TEN_REGIONS = """
   perfield_region r[10];

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 # Ranks mark the steps in the trace by looking for a file of that name.
 MARK = "/a-mark-of-the-test"

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 # Four threads live through each step and take turns in the region `loop`: time passes only in work(), so
 # thread n takes n * 10 ms in step 0 and n * 20 ms in step 1. The first of them also enters `alone`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 # The functions for sources of events: see bridge/recorder/source.h.
 EVENTS = f"""

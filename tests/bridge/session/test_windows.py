@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import twin
+from twins import twin
 
 WINDOW_S = 0.1
 EVERY = {"PERFIELD_STEP_SECONDS": str(WINDOW_S)}

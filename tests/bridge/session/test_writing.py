@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from c_programs import c_program
+from compiled.c_programs import c_program
 
 import perfield
-import twin
+from twins import twin
 
 # The program's own functions of the C library: writes to a stream or a mesh fail while fails(n) says
 # so, where n counts them from 0. Half of what is to be written reaches the disk where it returns -1.

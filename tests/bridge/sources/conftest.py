@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from built import built, compiler_state, state_of
-from files_of_programs import BEFORE
+from compiled.built import built, compiler_state, state_of
+from compiled.files_of_programs import BEFORE
 
 import perfield
+from twins import twin
 
 ROOT = Path(__file__).resolve().parents[3]
 PMPI = ROOT / "bridge/sources/pmpi"
@@ -27,15 +26,6 @@ SCORE_P = Path(__file__).resolve().parent / "scorep_host/host.c"
 FETCHING = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 SCORE_P_LINKS = ("-ldl", "-lpthread")
 SCORE_P_FINDS = {"LD_LIBRARY_PATH": str(Path(perfield.__file__).parent / "lib")}  # the plugin
-
-
-def load(path: Path):
-    """A Python file of the repository as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def call_names() -> dict[int, tuple[str, str]]:
@@ -91,7 +81,6 @@ def read_counted(run: Path) -> Counted:
 
 def entries_of(run: Path) -> list[dict]:
     """The entries of all streams of a run, a stream after the other."""
-    twin = load(ROOT / "tests/twin.py")
     found = []
     for path in (run / "stream").glob("*.pf"):
         entries, damage = twin.decode(path.read_bytes())
@@ -102,7 +91,7 @@ def entries_of(run: Path) -> list[dict]:
 
 def added_up(entries: Iterable[dict]) -> Counted:
     """What entries say of their ranks, summed over those of steps."""
-    names, of_rank = call_names(), load(ROOT / "tests/twin.py").OF_RANK
+    names, of_rank = call_names(), twin.OF_RANK
     counted = Counted()
     quantities: dict = {}
     for entry in entries:
@@ -179,7 +168,7 @@ def counted_in() -> Callable[[Path], Counted]:
 
 @pytest.fixture(scope="session")
 def build_fortran(programs) -> Callable[..., Path]:
-    """build_fortran(name, mpi, binding, *more): compiles programs/<name>, once (tests/built.py).
+    """build_fortran(name, mpi, binding, *more): compiles programs/<name>, once (tests/compiled/built.py).
 
     binding : "-DMPIFH", "-DUSE_MPI" or "-DUSE_F08". more : objects and words for the linker.
     """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adaptor_runs import AdaptorRun
-from built import built, compiler_state, state_of
+from compiled.adaptor_runs import AdaptorRun
+from compiled.built import built, compiler_state, state_of
 from conftest import run_command
 
 HOST = Path(__file__).resolve().parent / "adaptor_host"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adaptor_runs import AdaptorRun
+from compiled.adaptor_runs import AdaptorRun
 
 VTK = Path("/usr/include/paraview-5.11")
 HOST = Path(__file__).resolve().parent / "adaptor_host"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from counting import series
-from cuda_stand_ins import cupti_stand_in
+from compiled.counting import series
+from compiled.cuda_stand_ins import cupti_stand_in
 
 import perfield
 

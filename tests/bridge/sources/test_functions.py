@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from counting import series
+from compiled.counting import series
 
 import perfield
 

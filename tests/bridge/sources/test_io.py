@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from files_of_programs import IO, OPEN, of_steps
+from compiled.files_of_programs import IO, OPEN, of_steps
 
 
 def sources_of(run) -> list[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from files_of_programs import OPEN, of_steps
+from compiled.files_of_programs import OPEN, of_steps
 
 
 def test_failed_calls_count_without_bytes_and_keep_errno(counted):

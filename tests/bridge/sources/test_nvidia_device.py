@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from cuda_stand_ins import DRIVER, cupti_stand_in, driver_stand_in
+from compiled.cuda_stand_ins import DRIVER, cupti_stand_in, driver_stand_in
 
 import perfield
 from perfield.run import Frame

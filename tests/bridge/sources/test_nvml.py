@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda_stand_ins import DRIVER, cuda_folders, driver_stand_in
+from compiled.cuda_stand_ins import DRIVER, cuda_folders, driver_stand_in
 
 import perfield
 

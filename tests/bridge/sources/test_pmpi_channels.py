@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from built import built, compiler_state, state_of
+from compiled.built import built, compiler_state, state_of
 
 BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
 # In place of the list of MPI's functions that the build writes.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import twin
+from twins import twin
 
 METRICS = "metric 1 cycles\nmetric 2 load 2\nmetric 3 misses\nmetrics 1 2 3\n"
 REGIONS = "region 8 outer\nregion 16 inner\n"

@@ -9,14 +9,14 @@ import re
 
 import numpy as np
 import pytest
-from runs_with_imbalance import WITHOUT_PU, noisy, placed, waits_for_pus, with_cpu_time, write
+from known_runs.runs_with_imbalance import WITHOUT_PU, noisy, placed, waits_for_pus, with_cpu_time, write
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.analysis.chance import differences
 from perfield.analysis.imbalance import FIELDS, imbalance_of
 from perfield.derived.observe import observe
+from twins import twin
 
 
 def lines_of(path) -> dict[str, str]:

@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from simulated_waits import (
+from known_runs.simulated_waits import (
     access,
     collective,
     complete,
@@ -21,7 +21,7 @@ from simulated_waits import (
     unlock,
     wait,
 )
-from waiting_runs import MONOTONIC_NS, write_waiting_run
+from known_runs.waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
 from perfield import _bridge

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pytest
 
 import perfield
-import twin
 from perfield import _bridge
 from perfield.report import report
 from perfield.report.facts import numbers
 from perfield.report.text import as_text
+from twins import twin
 
 
 def line_of(path, **options) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from runs_with_imbalance import write
+from known_runs.runs_with_imbalance import write
 from scipy.stats import binom, friedmanchisquare
 
 import perfield

@@ -8,14 +8,14 @@ import resource
 import subprocess
 import sys
 
-import mixed_spans
 import pytest
-from call_numbers import CALL, call_row
-from events_twin import pack_events
-from limits import in_little_memory
+from compiled.call_numbers import CALL, call_row
+from drivers.limits import in_little_memory
+from known_runs import mixed_spans
 
-import twin
 from perfield import _bridge
+from twins import twin
+from twins.events_twin import pack_events
 
 
 def lines_of(path, **options) -> dict[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from uneven_runs import uneven_run
+from known_runs.uneven_runs import uneven_run
 
 import perfield
 from perfield import _bridge

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from samples_twin import module, pack_samples
-from simulated_waits import compute, irecv, isend, simulate, step, wait
-from waiting_runs import MONOTONIC_NS, write_waiting_run
+from known_runs.simulated_waits import compute, irecv, isend, simulate, step, wait
+from known_runs.waiting_runs import MONOTONIC_NS, write_waiting_run
 
 import perfield
-import twin
 from perfield import commands
 from perfield.derived.comparing import mean_by_rank
 from perfield.derived.providers import provider_classes
@@ -23,6 +21,8 @@ from perfield.serve.about import about
 from perfield.serve.followed import Followed
 from perfield.serve.packed import unpacked
 from perfield.serve.values import heat, values
+from twins import twin
+from twins.samples_twin import module, pack_samples
 
 MS, RANKS, STEPS = 1_000_000, 4, 132
 NAMES = [

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
 from perfield.derived import providers
 from perfield.derived.providers import Provider, provided
 from perfield.fields.table import Field
+from twins import twin
 
 BYTES_EACH = "sent_bytes_each"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_programs import mpi_program
+from compiled.c_programs import mpi_program
 
 import perfield
 from perfield.studies.oscillators.model import ModelError, Stages, oscillate, topologies

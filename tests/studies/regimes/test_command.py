@@ -8,11 +8,11 @@ import re
 
 import numpy as np
 import pytest
-import regime_runs
 import xarray as xr
+from known_runs import regime_runs
 
-import twin
 from perfield import commands
+from twins import twin
 
 TIMES = regime_runs.planted()  # a quarter of the steps takes 3 ms, the others 1 ms
 

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-import regime_runs
+from known_runs import regime_runs
 
 from perfield import commands
 

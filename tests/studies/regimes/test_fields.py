@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import mixed_spans
 import numpy as np
 import pytest
-import rhythm_runs
-from planted_regimes import planted
+from known_runs import mixed_spans, rhythm_runs
+from known_runs.planted_regimes import planted
 
 import perfield
 from perfield.derived.providers import FieldsOfRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import observed_run, placement_at, plain_placement
+from known_runs.observed_runs import observed_run, placement_at, plain_placement
 
 from perfield.analysis.findings import QUESTIONS, answers, ranked
 from perfield.studies.regimes.finding import CHANCE, find, levels

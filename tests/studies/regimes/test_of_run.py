@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 
-import mixed_spans
 import numpy as np
 import pytest
-import regime_runs
+from known_runs import mixed_spans, regime_runs
 
 import perfield
-import twin
 from perfield.studies.regimes.model import REGIME, TIME, RegimeError, largest
 from perfield.studies.regimes.of_run import Arriving, regimes_of_run, timings_of_run
+from twins import twin
 
 TIMES = np.arange(1, 25).reshape(3, 8) * 1e-3
 

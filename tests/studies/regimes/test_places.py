@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-import rhythm_runs
+from known_runs import rhythm_runs
 
 import perfield
 from perfield import commands

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import regime_runs
+from known_runs import regime_runs
 
 import perfield
-import twin
 from perfield.report import report
 from perfield.report.facts import facts
 from perfield.report.sections import nothing_found, sections
 from perfield.studies.regimes import report as of_report
+from twins import twin
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-import rhythm_runs
 import xarray as xr
+from known_runs import rhythm_runs
 
-import twin
 from perfield import commands
 from perfield.studies.rhythm.model import course, phases
 from perfield.studies.rhythm.words import sentences
+from twins import twin
 
 
 @pytest.fixture

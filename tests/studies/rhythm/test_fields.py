@@ -7,13 +7,13 @@ import copy
 
 import numpy as np
 import pytest
-import rhythm_runs
+from known_runs import rhythm_runs
 
 import perfield
-import twin
 from perfield.run import AnyRun
 from perfield.studies.rhythm.fields import RHYTHM
 from perfield.studies.rhythm.model import RhythmError
+from twins import twin
 
 
 def frames_of(path, stamps, **options):

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import rhythm_runs
+from known_runs import rhythm_runs
 
 import perfield
-import twin
 from perfield.studies.rhythm.model import RhythmError
 from perfield.studies.rhythm.of_run import closed_steps, phases_of_run
+from twins import twin
 
 TURN = 2 * np.pi
 

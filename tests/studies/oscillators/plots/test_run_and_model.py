@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import perfield
-import twin
+from twins import twin
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 

@@ -17,12 +17,12 @@ import pytest
 pytest.importorskip("bokeh", reason="bokeh is not installed")
 
 from bokeh.util.token import generate_jwt_token, generate_session_id
-from chromium import browser
-from driven_chromium import opened_tab
+from drivers.chromium import browser
+from drivers.driven_chromium import opened_tab
 
-import twin
 from perfield import commands
 from perfield.serve import connections
+from twins import twin
 
 STATE = "Bokeh.documents[0].get_model_by_name('state').text"
 

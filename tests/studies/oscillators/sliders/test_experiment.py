@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("bokeh", reason="bokeh is not installed")
 
 import perfield
-import twin
 from perfield.studies.oscillators.model import ModelError
 from perfield.studies.oscillators.model.presets import PRESETS
 from perfield.studies.oscillators.sliders.experiment import bases, experiment, phases_of, settings_of
+from twins import twin
 
 FIGURE_5 = "Figure 5: resynchronisation, one-directional"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_regimes import two_levels
+from known_runs.planted_regimes import two_levels
 
 from perfield.studies.regimes.model import TIME, RegimeError, largest, simulated, timings
 from perfield.studies.regimes.model.comparing import compare_regimes

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from regime_levels import accuracy, levels, mean_s
+from known_runs.regime_levels import accuracy, levels, mean_s
 
 from perfield.studies.regimes.model import (
     EMISSIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_regimes import planted
+from known_runs.planted_regimes import planted
 
 from perfield.studies.regimes.model import RegimeError, timings
 from perfield.studies.regimes.model.longest import longest_classified

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from planted_regimes import two_levels
+from known_runs.planted_regimes import two_levels
 
 from perfield.studies.regimes.model import Model, RegimeError, simulated
 from perfield.studies.regimes.model.machine import Machine, compared, machine_of, regime_name

@@ -2,7 +2,7 @@
 """Slow steps of the program come back regularly, those of a machine do not."""
 
 import numpy as np
-from planted_regimes import planted, two_levels
+from known_runs.planted_regimes import planted, two_levels
 
 from perfield.studies.regimes.model import REGIME, simulated
 from perfield.studies.regimes.model.recurring import recurs_every

@@ -3,8 +3,8 @@
 
 import numpy as np
 import pytest
-from observed_runs import plain_placement
-from planted_regimes import FAST_S, SLOW_S, by_node, planted, two_levels
+from known_runs.observed_runs import plain_placement
+from known_runs.planted_regimes import FAST_S, SLOW_S, by_node, planted, two_levels
 
 from perfield.studies.regimes.model import REGIME, RegimeError, shares, simulated, statistics, timings
 

@@ -2,8 +2,8 @@
 """Slow phases that cluster in a part of the machine are reported; those that do not are not."""
 
 import numpy as np
-from observed_runs import plain_placement
-from planted_regimes import by_node, planted, two_levels
+from known_runs.observed_runs import plain_placement
+from known_runs.planted_regimes import by_node, planted, two_levels
 
 from perfield.studies.regimes.model import LEVELS, REGIME, simulated, timings, where
 from perfield.topology import Network

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
-from shown_regimes import classified, in_one_regime, longest, texts
+from known_runs.shown_regimes import classified, in_one_regime, longest, texts
 
 from perfield.plots.style import PlotError, new_figure
 from perfield.studies.regimes import plots as regimes

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
 import xarray as xr
-from shown_regimes import classified, in_one_regime, longest, texts
+from known_runs.shown_regimes import classified, in_one_regime, longest, texts
 
 from perfield.catalyst_scripts.palette import ABSENT, regime_colours
 from perfield.plots.style import PlotError, new_figure

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
-from shown_regimes import classified, study, texts
+from known_runs.shown_regimes import classified, study, texts
 
 from perfield.plots.style import PlotError
 from perfield.studies.regimes import plots as regimes

@@ -7,15 +7,15 @@ import json
 
 import numpy as np
 import pytest
-import regime_runs
+from known_runs import regime_runs
 
 import perfield
-import twin
+from twins import twin
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
+from known_runs.shown_regimes import texts
 from matplotlib.text import Text
-from shown_regimes import texts
 
 from perfield.plots.style import PlotError
 from perfield.studies.regimes import plots as regimes

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
-from shown_regimes import classified, study
+from known_runs.shown_regimes import classified, study
 
 from perfield.plots.style import PlotError, new_figure
 from perfield.studies.regimes import plots as regimes

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import xarray as xr
-from planted_phases import phases_of
+from known_runs.planted_phases import phases_of
 
 from perfield.studies.oscillators.model.topologies import by_send
 from perfield.studies.rhythm.model import (

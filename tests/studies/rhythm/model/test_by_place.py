@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from observed_runs import plain_placement
+from known_runs.observed_runs import plain_placement
 
 from perfield.studies.oscillators.model import Model, ModelError, topologies
 from perfield.studies.oscillators.model.potentials import Sine

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import rhythm_runs
 import xarray as xr
-from simulated_waves import chain, simulated
+from known_runs import rhythm_runs
+from known_runs.simulated_waves import chain, simulated
 
 from perfield.studies.oscillators.model import Topology
 from perfield.studies.rhythm.model import course, idle_waves, phases

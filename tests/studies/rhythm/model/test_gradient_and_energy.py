@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_phases import TURN, phases_of
+from known_runs.planted_phases import TURN, phases_of
 
 from perfield.studies.oscillators.model import Model, oscillate
 from perfield.studies.oscillators.model.potentials import PerEdge, PiecewiseSine, Sine, Tanh

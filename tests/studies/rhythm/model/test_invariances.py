@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted_phases import phases_of
+from known_runs.planted_phases import phases_of
 
 from perfield.studies.oscillators.model.potentials import PiecewiseSine
 from perfield.studies.oscillators.model.topologies import by_send

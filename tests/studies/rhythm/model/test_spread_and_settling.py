@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from planted_phases import TURN, phases_of
+from known_runs.planted_phases import TURN, phases_of
 
 from perfield.studies.rhythm.model import (
     RhythmError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_phases import phases_of
+from known_runs.planted_phases import phases_of
 
 from perfield.studies.oscillators.model.topologies import by_send
 from perfield.studies.rhythm.model import RhythmError, in_words, state

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chromium import browser
+from drivers.chromium import browser
 
 PATIENCE_S = 180.0
 

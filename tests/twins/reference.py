@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-import twin
+from twins import twin
 
 CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")
 IO, N_MPI = 4, 6

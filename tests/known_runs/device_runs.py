@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import twin
+from twins import twin
 
-_MACHINE = Path(__file__).parent / "fixtures/machines/two-packages-4-cores.xml"
+_MACHINE = Path(__file__).parents[1] / "fixtures/machines/two-packages-4-cores.xml"
 # PCI class and kernel's name of the devices of each package.
 DEVICES = {
     0: (("0000:3b:00.0", "0302", ""), ("0000:3c:00.0", "0207", "mlx5_0")),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 from perfield.analysis.waits import UNKNOWN
 

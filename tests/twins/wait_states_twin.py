@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 from perfield.analysis.waits import KINDS, UNKNOWN
 

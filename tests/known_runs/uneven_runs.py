@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import twin
+from twins import twin
 
 
 def uneven_run(path, closed, *, label=None, time_s=None, groups=None, reason="finalize", **options) -> Path:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs whose steps take as long as a planted model of regimes says.
 
-import regime_runs
+from known_runs import regime_runs
 
 regime_runs.write(path, times)  # (rank, step), s
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import rhythm_runs
-from planted_regimes import two_levels
 
+from known_runs import rhythm_runs
+from known_runs.planted_regimes import two_levels
 from perfield.studies.regimes.model import TIME, simulated
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import twin
+from twins import twin
 
 _COUNTS = ("span", "measured_ns", "perfield_ns", "cpu_user_ns", "cpu_system_ns", "voluntary_switches")
 _KEYS = {

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from fake_run import MESSAGE, FakeRun
 
+from known_runs.fake_run import MESSAGE, FakeRun
 from perfield.topology import Machine, Network, Part, Placement, place
 
 USUAL_S, SLOW_S = 0.1, 0.2  # compute time

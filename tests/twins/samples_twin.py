@@ -7,9 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from events_twin import leb, zigzag
-
-import twin
+from twins import twin
+from twins.events_twin import leb, zigzag
 
 MONOTONIC_NS = 5_000_000_000  # of stamp 0
 PERIOD_NS = 5_000_000

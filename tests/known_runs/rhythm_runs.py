@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs whose ranks begin and end their steps when the test says so.
 
-import rhythm_runs
+from known_runs import rhythm_runs
 
 rhythm_runs.write(path, {0: [(0, 1), (1, 2)], 1: [(0.5, 1.5), (1.5, 2.5)]})  # (begin, end) in s, by rank
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-import twin
+from twins import twin
 
 NOT_MEASURED = 4  # flag of a step entry
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-_PROGRAMS = Path(__file__).parent / "bridge/sources/programs"
+_PROGRAMS = Path(__file__).parents[1] / "bridge/sources/programs"
 DRIVER = (_PROGRAMS / "cuda_driver.h").read_text()
 """C text: what a program needs of CUDA's driver, the real one or the stand-in."""
 

@@ -7,8 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from warm_python import WarmPython
-
+from drivers.warm_python import WarmPython
 from perfield.output.images import SCRIPTS
 
 WARM = WarmPython("""

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-KEPT = Path(__file__).resolve().parents[1] / "build/tests"
+KEPT = Path(__file__).resolve().parents[2] / "build/tests"
 
 
 @functools.cache

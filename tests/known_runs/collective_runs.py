@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import twin
+from twins import twin
 
 ALLTOALL, ALLTOALLW, ALLREDUCE = 53, 55, 57
 WORLD, ROW, COLUMN = 7, 20, 30

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from call_numbers import CALL
+from compiled.call_numbers import CALL
 
 from perfield.analysis.waits import EVENT, KINDS, UNKNOWN
 

@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import events_twin
 import numpy as np
-import simulated_waits
-from call_numbers import CALL, TIME_CLASS
+from compiled.call_numbers import CALL, TIME_CLASS
 
-import twin
+from known_runs import simulated_waits
 from perfield.analysis.waits import UNKNOWN
 from perfield.derived.providers.waits import Waits
 from perfield.derived.view import RunView
 from perfield.run import RunDirectory
+from twins import events_twin, twin
 
 ORIGIN_NS = 10_000_000  # stamp at which the simulation begins
 MONOTONIC_NS = 5_000_000_000

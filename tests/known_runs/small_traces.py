@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small OTF2 traces of known content, written as Score-P writes them. Needs the module otf2.
 
-    import small_traces
+    from known_runs import small_traces
 
     anchor = small_traces.write_ring(tmp_path / "trace", ranks=4, steps=3)
     with small_traces.Writer(tmp_path / "other", ranks=1) as trace:  # anything else

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The C text around what a test program is about: its headers, its main(), and MPI's start and end.
 
-    from c_programs import mpi_program
+    from compiled.c_programs import mpi_program
 
     build_c(mpi_program("perfield_initialize(); perfield_step(rank, 0.5);"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-import twin
+from twins import twin
 
 SIZES = (("cells", "1", "rank", "max", "last"), ("ghost_cells", "1", "rank", "max", "last"))
 WITHOUT_PU = tuple(

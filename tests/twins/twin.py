@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A second, slow implementation of the stream in plain Python; also makes runs for tests.
 
-    import twin
+    from twins import twin
 
     twin.write_run(tmp_path / "perfield-run", ranks=4, steps=5)          # complete: state "finished"
     twin.write_run(path, ranks=8, steps=20, hosts=("a", "b"), ended=False)  # killed on two hosts
@@ -27,8 +27,8 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from events_twin import unpack_events
-from packed_twin import crc32c, pack_body, unpack_body
+from twins.events_twin import unpack_events
+from twins.packed_twin import crc32c, pack_body, unpack_body
 
 MARKER = b"\xf1pfentr\n"
 NAMES = (

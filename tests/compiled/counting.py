@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_PROGRAMS = Path(__file__).parent / "bridge/session/programs"
+_PROGRAMS = Path(__file__).parents[1] / "bridge/session/programs"
 
 PAGES = (_PROGRAMS / "pages.h").read_text()
 KERNEL = (_PROGRAMS / "stand_in_kernel.h").read_text()

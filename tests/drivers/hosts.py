@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent / "multihost"
+HERE = Path(__file__).resolve().parents[1] / "multihost"
 
 
 def why_no_hosts() -> str:

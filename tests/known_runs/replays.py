@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-import twin
 from perfield import _bridge
 from perfield.traces.definitions import Clock, Trace, TraceRank, TraceRegion
 from perfield.traces.metrics import Metrics
 from perfield.traces.selection import RegionChoice
+from twins import twin
 
 MAIN, ADVANCE, FLUX, FWRITE = range(1, 5)
 FUNCTIONS = (

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from built import built, compiler_state, state_of
+from compiled.built import built, compiler_state, state_of
 
-BRIDGE = Path(__file__).resolve().parents[1] / "bridge"
+BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 READING = ("platform", "format", "configuration", "fields", "run_directory", "waits", "summary")
 MEASURING = (*READING, "recorder", "session", "api")
 _SKIPPED = {"older_glibc.cpp", "original_plugin.cpp"}  # for old C libraries; of another library
@@ -40,7 +40,7 @@ def has_sanitizer(sanitizers: str, folder: Path) -> bool:
 
 
 def compiled(files: Sequence[Path], sanitizers: str, *, optimised: bool = True) -> list[Path]:
-    """The objects of these files, each compiled once (tests/built.py)."""
+    """The objects of these files, each compiled once (tests/compiled/built.py)."""
     flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
     words = [*_words(sanitizers), *([] if optimised else ["-O0"]), *flags]
     headers = [state_of(BRIDGE, pattern) for pattern in ("**/*.h*", "**/*.def")]

@@ -12,7 +12,7 @@ import numpy as np
 from perfield.analysis.observed import PAIRS, WAITS, Observed
 from perfield.topology import Network, Placement, place, read_machine
 
-MACHINES = Path(__file__).resolve().parent / "fixtures" / "machines"
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
 CORES = 8  # of TWO_PACKAGES, four in each package, with two PUs each
 OTHER_MPI_S = 0.001  # of each step in calls that nobody waits in
