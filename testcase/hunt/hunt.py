@@ -4,7 +4,7 @@
 python testcase/hunt/hunt.py 1-60                     one problem per seed, or none
 python testcase/hunt/hunt.py 1-20 --problem none      runs in which there is nothing to find
 
-Each seed plants one of eight problems, or none, at random strength and place in one of three programs, runs
+Each seed plants one of ten problems, or none, at random strength and place in one of three programs, runs
 it under perfield and makes the report's findings. The first one must name kind and place of the problem.
 Prints a table and the score; exit code 1 below 95 % right.
 """

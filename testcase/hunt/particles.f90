@@ -146,6 +146,9 @@ contains
       if (problem == 'cost' .and. rank == planted_rank) share = share + strength - 1
       if (problem == 'moves' .and. rank == mod(planted_rank + step / every, n_ranks)) &
         share = share + strength - 1
+      if (problem == 'changes' .and. rank == mod(planted_rank + 2 * step / (steps + 1), n_ranks)) &
+        share = share + strength - 1
+      if (problem == 'inlet' .and. at(2) == 0) share = share + strength - 1
       if (problem == 'slower') share = share + (strength - 1) * step / steps
     end if
     call sleep_for(share * step_seconds)

@@ -13,6 +13,7 @@ REGIONS = {  # of each program, those that compute
 }
 FEWEST_TIMES = 4  # that a run writes output; two are too few to know whether these steps are longer
 MOST_RANKS = {"stencil": 12, "particles": 12, "plate": 8}  # Python takes long to start
+RANKS_OF_INLET = 24  # fewer ranks make no group that can be told from chance, so not in plate
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ PROBLEMS = {
         "imbalance that moves",
         (1.5, 3.0),
         (2, 8),
+    ),
+    "changes": Problem(
+        "rank {rank}, and after half of the steps the next one, computes {strength:.2f} times as long, in "
+        "{region}",
+        "imbalance that moves",
+        (1.5, 3.0),
+    ),
+    "inlet": Problem(
+        "ranks at one end of the mesh compute {strength:.2f} times as long, in {region}",
+        "imbalance follows the mesh",
+        (1.25, 3.0),
     ),
     "serial": Problem(
         "rank {rank} alone works for {more:.2f} steps in control, and all wait for what it sends",
@@ -116,7 +128,11 @@ def drawn(seed: int, problem: str = "", program: str = "") -> Plant:
     drawn_problem = draw.choice([*sorted(PROBLEMS), "none"])
     program, problem = program or drawn_program, problem or drawn_problem
     limits = PROBLEMS.get(problem, NONE)
+    if problem == "inlet" and program == "plate":
+        program = "stencil"
     n_ranks, steps = draw.randint(4, MOST_RANKS[program]), draw.randint(40, 150)
+    if problem == "inlet":
+        n_ranks = RANKS_OF_INLET
     return Plant(
         seed=seed,
         program=program,

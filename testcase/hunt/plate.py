@@ -55,6 +55,9 @@ class Plate:
                 share += self.strength - 1
             if self.problem == "moves" and self.world.rank == turn:
                 share += self.strength - 1
+            changed = (self.planted + (2 * number > self.steps)) % self.world.size
+            if self.problem == "changes" and self.world.rank == changed:
+                share += self.strength - 1
             if self.problem == "slower":
                 share += (self.strength - 1) * number / self.steps
         self.sleep(share * self.step_s - done_s)

@@ -141,7 +141,10 @@ class Stencil {
     if (region == plant_.region) {
       const int turn = (plant_.rank + number / plant_.every) % grid_.size;
       if (is("cost") && grid_.rank == plant_.rank) share += plant_.strength - 1;
+      const int changed = (plant_.rank + (2 * number > plant_.steps)) % grid_.size;
       if (is("moves") && grid_.rank == turn) share += plant_.strength - 1;
+      if (is("changes") && grid_.rank == changed) share += plant_.strength - 1;
+      if (is("inlet") && grid_.at[0] == 0) share += plant_.strength - 1;
       if (is("slower")) share += (plant_.strength - 1) * number / plant_.steps;
     }
     sleep_for(share * plant_.step_seconds);

@@ -11,7 +11,13 @@ from plant import PROBLEMS, Plant
 from perfield.analysis.findings import Finding
 
 OF_THE_MACHINE = {"shared cores", "taken PUs"}  # true of these runs, where ranks outnumber cores
-IN_ONE_REGION = {"cost", "moves", "slower"}
+IN_ONE_REGION = {
+    "changes",
+    "cost",
+    "moves",
+    "slower",
+}  # the 24 ranks of an inlet may wait for PUs, which hides it
+AT_INLET = 6  # of 24 ranks, in both programs
 ON_ONE_RANK = {"cells", "cost", "serial", "writer"}
 
 
@@ -47,6 +53,10 @@ def _what_is_wrong(plant: Plant, finding: Finding) -> str:
     ranks = sorted(finding.ranks.tolist())
     if plant.problem in ON_ONE_RANK and ranks != [plant.rank]:
         return f"says ranks {ranks}, not {plant.rank}"
+    if plant.problem == "changes" and ranks != sorted({plant.rank, (plant.rank + 1) % plant.n_ranks}):
+        return f"says ranks {ranks}, not {plant.rank} and the next"
+    if plant.problem == "inlet" and len(ranks) != AT_INLET:
+        return f"says ranks {ranks}, not the {AT_INLET} at the inlet"
     if plant.problem in IN_ONE_REGION and plant.region not in finding.regions:
         return f"says regions {list(finding.regions)}, not {plant.region}"
     if plant.problem == "serial" and "control" not in finding.regions:

@@ -52,6 +52,24 @@ def test_conditions_that_do_not_hold_exit_with_0(path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_finding_that_is_not_proven_exits_with_3_and_says_what_would_have_been_found(path, capsys):
+    """Five steps show no trend of memory, whatever it does."""
+    grows = "finding:'growing memory'.count > 0"
+    assert main(["report", path, "--json", "--fail-if", grows, "--fail-if", "steps < 2"]) == 3
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["numbers"]["finding:'growing memory'.count"] is None
+    (line,) = printed.err.splitlines()
+    assert line.startswith(f"perfield report: '{grows}' is not proven: ")
+    assert main(["report", path, "--json", "--fail-if", grows, "--fail-if", "steps < 10"]) == 1
+    assert capsys.readouterr().err.startswith("perfield report: fails: steps is 5")
+
+
+def test_finding_that_a_no_denies_is_0(path, capsys):
+    assert main(["report", path, "--json", "--fail-if", "finding:'far device'.count > 0"]) in (0, 2)
+    assert main(["report", path, "--json", "--fail-if", "finding:'output steps'.count > 0"]) == 0
+    assert capsys.readouterr().err.count("not proven") == 0
+
+
 def test_file_of_a_page_that_is_not_written_is_refused(path, tmp_path, capsys):
     assert main(["report", path, "--json", "-o", str(tmp_path / "report.json")]) == 2
     assert "-o names the page, but --text and --json write none" in capsys.readouterr().err

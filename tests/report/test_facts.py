@@ -118,6 +118,7 @@ def test_finding_is_reported_with_kind_cost_and_place(made):
         "kind": "growing memory",
         "words": "The memory of rank 3 grows.",
         "saved_s": 0.25,
+        "lost_s": 0.0,
         "remedy": "Look for what is allocated and kept.",
         "picture": {"kind": "heat_map", "field": "resident_bytes", "step": 7},
         "ranks": [3],

@@ -30,9 +30,11 @@ is one file, needs no network, and can be mailed.
   perfield report perfield-run --json > report.json
   perfield report perfield-run --fail-if 'imbalance > 1.3' --fail-if 'step_time_s > 15ms'
 
-Exit code with --fail-if: 1 if a condition holds, 2 if one cannot be checked."""
+Exit code with --fail-if: 1 if a condition holds, 2 if one cannot be checked, 3 if none
+holds, but one asks for a finding that the run can neither prove nor deny."""
 
 ROOM, PAGE = "analysis", "report.html"
+NOT_PROVEN = 3  # exit code
 MOST_FINDINGS = 3  # that are printed beside the page's path
 
 
@@ -58,7 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Writes or prints the report; prints which conditions hold."""
     from perfield.report import report
     from perfield.report.conditions import failed, parsed
-    from perfield.report.facts import field_numbers, numbers
+    from perfield.report.facts import field_numbers, not_proven, numbers
 
     if arguments.output and (arguments.text or arguments.json):
         raise CommandError(
@@ -70,12 +72,17 @@ def execute(arguments: argparse.Namespace) -> int:
     made = report(perfield.open(path))
     known = numbers(made) if conditions else {}
     known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
-    reasons = failed(conditions, known)
+    unknown = not_proven(made) if conditions else {}
+    reasons = failed(conditions, known, unknown)
     _print_summary(made, place, Path(arguments.output or path / ROOM / PAGE), arguments)
     sys.stdout.flush()
     for reason in reasons:
         print(f"perfield report: fails: {reason}", file=sys.stderr)
-    return 1 if reasons else 0
+    open_ones = [condition for condition in conditions if condition.name in unknown]
+    for condition in open_ones:
+        words = f"'{condition.text.strip()}' is not proven: {unknown[condition.name]}"
+        print(f"perfield report: {words}", file=sys.stderr)
+    return 1 if reasons else NOT_PROVEN if open_ones else 0
 
 
 def _place(run: Path, arguments: argparse.Namespace) -> AbstractContextManager[Path]:

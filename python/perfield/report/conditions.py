@@ -7,7 +7,7 @@ import difflib
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -73,21 +73,25 @@ def parsed(text: str) -> Condition:
     return Condition(text, matched["name"], matched["operator"], float(limit["number"]) * factor, kind)
 
 
-def failed(conditions: Sequence[Condition], numbers: Mapping[str, float]) -> list[str]:
+def failed(
+    conditions: Sequence[Condition], numbers: Mapping[str, float], not_proven: Collection[str] = ()
+) -> list[str]:
     """A sentence for each condition that holds: these are the reasons to fail.
 
-    numbers : of the report, by name; NaN where the run has no value. All conditions are looked at before
-    anything is said. Raises ConditionError for one whose name is unknown, whose number has no value in this
-    run, or whose unit does not fit.
+    numbers : of the report, by name; NaN where the run has no value. not_proven : names of those that may be
+    NaN; a condition on such a one never holds. All conditions are looked at before anything is said. Raises
+    ConditionError for one whose name is unknown, whose number has no value in this run, or whose unit does
+    not fit.
     """
-    wrong = [reason for condition in conditions if (reason := _why_not(condition, numbers))]
+    wrong = [reason for condition in conditions if (reason := _why_not(condition, numbers, not_proven))]
     if wrong:
         raise ConditionError("; ".join(wrong))
     return [
         f"{condition.name} is {in_unit(numbers[condition.name], condition.name)}, "
         f"so '{condition.text.strip()}' holds"
         for condition in conditions
-        if OPERATORS[condition.operator](numbers[condition.name], condition.limit)
+        if condition.name not in not_proven
+        and OPERATORS[condition.operator](numbers[condition.name], condition.limit)
     ]
 
 
@@ -103,7 +107,7 @@ def in_unit(value: float, name: str) -> str:
     return f"{value:.6g}{'' if unit == 'share' else f' {unit}'}"
 
 
-def _why_not(condition: Condition, numbers: Mapping[str, float]) -> str:
+def _why_not(condition: Condition, numbers: Mapping[str, float], not_proven: Collection[str]) -> str:
     name = condition.name
     if name not in numbers:
         near = difflib.get_close_matches(name, list(numbers), _MOST_NAMES, cutoff=0.5)
@@ -114,7 +118,7 @@ def _why_not(condition: Condition, numbers: Mapping[str, float]) -> str:
             f"the report has no number '{name}' of '{condition.text.strip()}'; {meant}"
             "'numbers' in what `perfield report --json` prints lists all, and `perfield fields` the fields"
         )
-    if math.isnan(numbers[name]):
+    if math.isnan(numbers[name]) and name not in not_proven:
         return f"this run has no value of '{name}', so '{condition.text.strip()}' cannot be checked"
     unit = unit_of(name)
     if condition.unit and condition.unit != unit:

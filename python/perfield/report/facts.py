@@ -182,15 +182,32 @@ def _of_run(report: Report) -> dict[str, float]:
     }
 
 
+def not_proven(report: Report) -> dict[str, str]:
+    """Numbers of findings that the run cannot prove: there is no such finding, but a question that may yield
+    it is answered by "not proven". By name, what would have been found."""
+    found = {finding.kind for answer in report.answers for finding in answer.findings}
+    kinds_of = {module.QUESTION: module.KINDS for module in QUESTIONS}
+    open_answers = [answer for answer in report.answers if answer.sight is not None and not answer.is_no]
+    return {
+        f"finding:'{kind}'.{number}": answer.sight.words
+        for answer in open_answers
+        for kind in kinds_of.get(answer.question, ())
+        if kind not in found
+        for number in ("count", "saved_s")
+    }
+
+
 def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
     kinds_of = {module.QUESTION: module.KINDS for module in QUESTIONS}
     asked = {answer.question for answer in report.answers if not answer.missing}
+    unknown = not_proven(report)
     for kind in dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds):
         found = [finding for finding in report.findings if finding.kind == kind]
         saved = max((finding.saved_s or 0.0 for finding in found), default=0.0)
         known = any(kind in kinds for question, kinds in kinds_of.items() if question in asked)
-        yield f"finding:'{kind}'.count", float(len(found)) if known else math.nan
-        yield f"finding:'{kind}'.saved_s", saved if known else math.nan
+        for number, value in (("count", float(len(found))), ("saved_s", saved)):
+            name = f"finding:'{kind}'.{number}"
+            yield name, value if known and name not in unknown else math.nan
 
 
 def _answer(answer: Answer) -> str | None:

@@ -8,9 +8,9 @@ import numpy as np
 from perfield.analysis.findings import Answer, Finding, Picture, ranked
 
 
-def finding(kind, saved_s, *ranks):
+def finding(kind, saved_s, *ranks, lost_s=0.0):
     picture = Picture("heat_map", "compute_time_s")
-    return Finding(kind, "", saved_s, "", picture, ranks=np.array(ranks, np.int64))
+    return Finding(kind, "", saved_s, "", picture, ranks=np.array(ranks, np.int64), lost_s=lost_s)
 
 
 def kinds(*findings):
@@ -20,6 +20,17 @@ def kinds(*findings):
 def test_costliest_comes_first_and_what_has_no_known_cost_last():
     found = finding("noise", None), finding("output steps", 1.0), finding("imbalance", 2.0, 3)
     assert kinds(*found) == ["imbalance", "output steps", "noise"]
+
+
+def test_what_takes_much_comes_before_what_saves_little():
+    """Noise that costs 95 % of the steps, although nobody knows what of that could be saved."""
+    found = finding("output steps", 1.0), finding("noise", None, lost_s=9.5), finding("far device", None)
+    assert kinds(*found) == ["noise", "output steps", "far device"]
+
+
+def test_what_is_taken_explains_nothing():
+    found = finding("shared cores", None, 0, 1, lost_s=9.0), finding("imbalance", 4.0, 1)
+    assert kinds(*found) == ["shared cores", "imbalance"]
 
 
 def test_taken_pus_hide_no_imbalance_of_work():

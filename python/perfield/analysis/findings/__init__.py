@@ -142,7 +142,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
 
 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
-    """All findings, the costliest first; those without a known cost come last, in the order of questions.
+    """All findings, the costliest first: by what they would save, or else take (`Finding.cost_s`). Those
+    without a known cost come last, in the order of questions.
 
     A rank that all wait for comes behind files that one rank uses for all, if these explain half of it:
     it may wait for that rank itself, in calls that do not show for whom.
@@ -153,9 +154,9 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
     files = [each.saved_s or 0.0 for each in kept if each.kind in WRITERS]
 
     def place(finding: Finding) -> tuple[float, bool]:
-        saved_s = finding.saved_s or 0.0
-        behind = [cost_s for cost_s in files if finding.kind in LATE and saved_s / 2 <= cost_s < saved_s]
-        return -min([saved_s, *behind]), bool(behind)
+        own_s = finding.cost_s
+        behind = [cost_s for cost_s in files if finding.kind in LATE and own_s / 2 <= cost_s < own_s]
+        return -min([own_s, *behind]), bool(behind)
 
     return sorted(kept, key=place)
 
@@ -181,4 +182,4 @@ def placement_findings(observed: Observed) -> list[Finding]:
     """All findings about the placement of ranks, the costliest first, even if the cost is small or
     unknown."""
     found = [finding for module in OF_PLACEMENT for finding in module.find(observed, worth=0.0)]
-    return sorted(found, key=lambda finding: -(finding.saved_s or 0.0))
+    return sorted(found, key=lambda finding: -finding.cost_s)

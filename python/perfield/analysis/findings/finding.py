@@ -43,6 +43,8 @@ class Finding:
     words : one or two sentences with numbers: what, where, how much.
     saved_s : how much shorter the run's steps would be without it, at most, in s (of time that passes, not
     added up over ranks); None where the run does not show that.
+    lost_s : s of the run's steps that it takes, where that is known although nobody knows what the run would
+    save without it; only for its place among other findings.
     remedy : one sentence on what usually helps.
     picture : that shows it.
     ranks : int64, of the world, those it is about; empty if it is about all. steps : int64, indexes of the
@@ -63,3 +65,9 @@ class Finding:
     pairs: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     chance: float | None = None
     unproven: str = ""
+    lost_s: float = 0.0
+
+    @property
+    def cost_s(self) -> float:
+        """What decides its place among findings: what it would save, else what it takes; 0 if unknown."""
+        return self.lost_s if self.saved_s is None else self.saved_s

@@ -43,6 +43,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         f"this one and now that one, as by chance. All wait for it, which costs {in_seconds(found.saved)}, "
         f"{in_percent(found.saved / observed.elapsed_s)} of the time.",
         saved_s=None,
+        lost_s=found.saved,
         remedy="Look for other processes on the nodes, bind the ranks, leave a core of each node to the "
         "system; or synchronise less often, so that slow moments of ranks even out.",
         picture=Picture("heat_map", "compute_time_s"),
