@@ -113,14 +113,15 @@ def arrange(
     at: np.ndarray,
     sizes: Sequence[tuple[float, float]],
     free: tuple[float, float, float, float],
-    taken: Iterable[tuple[float, float, float, float]] = (),
     avoid: Iterable[tuple[float, float, float, float]] = (),
+    kept: Iterable[tuple[float, float, float, float]] = (),
 ) -> list[Placed]:
     """Gives labels their places, in pixels; those without room are dropped.
 
     at : (n, 2), where each label's thing is. sizes : width and height of each label. free : the area for
-    labels. taken : boxes that no label and no line may cover. avoid : boxes that labels leave free if they
-    can; lines may cross them. Boxes are (left, right, bottom, top).
+    labels. avoid : boxes that labels leave free if they can; lines may cross them. kept : boxes that no label
+    may cover, and that lines cross only where the label would have no place. Boxes are (left, right, bottom,
+    top).
     """
     labels = list(labels)
     at = np.asarray(at, float).reshape(-1, 2)
@@ -128,8 +129,9 @@ def arrange(
     visible = (at[:, 0] >= left) & (at[:, 0] <= right) & (at[:, 1] >= bottom) & (at[:, 1] <= top)
     order = sorted(np.flatnonzero(visible), key=lambda n: -labels[n].priority)[:LABELS]
     things = np.array([(x - ALONE, x + ALONE, y - ALONE, y + ALONE) for x, y in at[order]]).reshape(-1, 4)
-    boxes = np.array(list(taken), float).reshape(-1, 4)
+    boxes = np.zeros((0, 4))
     shunned = np.array(list(avoid), float).reshape(-1, 4)
+    whole = np.array(list(kept), float).reshape(-1, 4)
     lines = np.zeros((0, 4))
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
@@ -142,10 +144,12 @@ def arrange(
         line = at[n] + (ends - at[n])[:, None] * way
         dots = np.concatenate([line, line], axis=2)[:, :, [0, 2, 1, 3]]
         crossing = _overlap(dots.reshape(-1, 4), boxes, 0).reshape(len(tried), -1).any(axis=1)
-        fits &= ~crossing & ~_overlap(tried, lines, 0)
+        fits &= ~crossing & ~_overlap(tried, lines, 0) & ~_overlap(tried, whole, APART)
         if fits.any():
-            clear = fits & ~_overlap(tried, shunned, APART)
-            first = np.argmax(clear if clear.any() else fits)
+            over = _overlap(dots.reshape(-1, 4), whole, 0).reshape(len(tried), -1).any(axis=1)
+            clear = ~_overlap(tried, shunned, APART)
+            best = (fits & ~over & clear, fits & ~over, fits & clear, fits)
+            first = np.argmax(next(some for some in best if some.any()))
             box = tried[first]
             boxes = np.concatenate([boxes, box[None]])
             lines = np.concatenate([lines, dots[first]])
@@ -205,10 +209,10 @@ class Labels:
     def show(
         self,
         labels: Iterable[Label],
-        taken: Iterable[tuple[float, float, float, float]] = (),
         avoid: Iterable[tuple[float, float, float, float]] = (),
+        kept: Iterable[tuple[float, float, float, float]] = (),
     ) -> Any:
-        """Shows these labels and no others; returns the `Placed` ones. taken, avoid : as for `arrange`."""
+        """Shows these labels and no others; returns the `Placed` ones. avoid, kept : as for `arrange`."""
         self._shown = list(labels)
         view, camera = self._view, Camera(self._view)
         size = font_size(view, POINTS)
@@ -216,7 +220,7 @@ class Labels:
         width, height = camera.size
         free = (FREE[0] * width, FREE[1] * width, FREE[2] * height, FREE[3] * height)
         at = camera.pixels([label.at for label in self._shown])
-        placed = arrange(self._shown, at, sizes, free, taken, avoid)
+        placed = arrange(self._shown, at, sizes, free, avoid, kept)
         while len(self._texts) < len(placed):
             self._texts.append(self._new())
         for n, (text, display) in enumerate(self._texts):

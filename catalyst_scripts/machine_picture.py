@@ -39,6 +39,8 @@ WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # devices that all carry names
 REGIMES = ("regime_shade", "regime")  # arrays whose colours say who is slow
 KEPT_FREE = 256  # labels may cover the cells of more ranks
+SLICES = 4  # in which names avoid a cell
+TILE, ALONG = 12, 32  # pixels in which names avoid lines, and places that are looked at on each
 PIECES = 16  # in which names avoid a switch
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
@@ -295,21 +297,22 @@ class Names:
         layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
         layers |= _layers(self._picture)
         values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
-        names = list(self._ranks(values, layers["machine"]))
+        names, kept = list(self._ranks(values, layers["machine"], layers["ranks"])), []
         if is_overview(self._pictures):
             names, avoid = self._frames.around(names, camera)
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches), *self._devices(layers["devices"])]
-            avoid = _boxes(values, np.arange(values.GetNumberOfCells()), camera)
-            avoid += _bars(switches, camera)
-        self._labels.show(names, avoid=avoid)
+            kept = [*_boxes(values, camera), *_boxes(layers["ranks"], camera)]
+            kept += _tiles(layers["messages"], camera)
+            avoid = [*_bars(switches, camera), *_boxes(layers["machine"], camera)]
+        self._labels.show(names, avoid=avoid, kept=kept)
         self._warning.Text = _words(layers["measurements"], "sharing")
         words = in_lines(filter(None, self._explained(layers)), self._view)
         self._legend.Text = words
         higher = LINE * max(0, words.count("\n") - 1)  # the warning is above all lines of the words
         pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
-    def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
+    def _ranks(self, measurements: Any, machine: Any, ranks: Any) -> Iterator[Label]:
         """The names of the ranks, or in an overview of the nodes, that stand out."""
         values = _column(measurements, self._shown)
         if not self._is_shown or self._shown in REGIMES or values is None:
@@ -328,13 +331,12 @@ class Names:
                 name = [f"rank {rank[n]}", *name, core_name]
             kind = "ranks" if rank is not None else "nodes"
             name = ", ".join(filter(None, name)) + in_words(known, group, about, self._shown, kind)
-            corners = _corners(measurements, n)
-            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))
-            at = corners[np.argmax(corners[:, 0])] if is_bar else corners[:2].mean(axis=0)  # or lower edge
             if rank is None:  # the middle of the node's cell and of its strip
-                at = (corners[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
-            towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
-            yield Label(name, tuple(at.tolist()), 1000.0 - place, towards)
+                at = (_corners(measurements, n)[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
+            else:  # the upper edge of the rank's number: below are lines
+                box = ranks.GetCell(n).GetBounds()
+                at = np.array([sum(box[:2]) / 2, box[3], box[4]])
+            yield Label(name, tuple(at.tolist()), 1000.0 - place, (0.6, -1.0) if rank is None else (0.3, 1.0))
 
     def _devices(self, devices: Any) -> Iterator[Label]:
         """The names of devices with their values of a field that is theirs: of all if they are few, else of
@@ -361,7 +363,7 @@ class Names:
             words = _words(layers["measurements"], "explained")
             yield (words or parts) if has_means else words.partition(";")[0]
         if np.any(_column(layers["measurements"], "unbound") == 1):
-            yield "pointed bars: ranks that may run on all PUs above"
+            yield "pointed: ranks that may run on all PUs above"
         if layers["thread_places"].GetNumberOfCells():
             yield "marks in ranks: the PUs of each thread"
         if layers["messages"].GetNumberOfCells():
@@ -389,11 +391,28 @@ def _known(values: np.ndarray) -> dict[int, float]:
     return dict(zip(cells, values[cells].tolist()))
 
 
-def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:
-    """Boxes in pixels around some cells, (left, right, bottom, top); none if the data have many cells."""
-    if data.GetNumberOfCells() > KEPT_FREE:
+def _boxes(data: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels that cover cells, (left, right, bottom, top), SLICES for each, as they may be oblique;
+    none if the data have many cells."""
+    boxes, along = [], np.linspace(0.0, 1.0, SLICES + 1)[:, None]
+    for cell in range(data.GetNumberOfCells() if data.GetNumberOfCells() <= KEPT_FREE else 0):
+        corners = _corners(data, cell)  # of a pointed cell, the ends are between its lower and upper corners
+        right = len(corners) // 2
+        low = corners[0] + (corners[1] - corners[0]) * along
+        high = corners[right + 1] + (corners[right] - corners[right + 1]) * along
+        boxes += [camera.box([*low[n : n + 2], *high[n : n + 2]]) for n in range(SLICES)]
+    return boxes
+
+
+def _tiles(lines: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels that straight lines pass, on a grid of TILE pixels."""
+    if not lines.GetNumberOfCells():
         return []
-    return [camera.box(_corners(data, cell)) for cell in cells.tolist()]
+    ends = vtk_to_numpy(lines.GetPoints().GetData()).reshape(-1, 2, 3)
+    between = np.linspace(0.0, 1.0, ALONG)[None, :, None]
+    passed = ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * between
+    tiles = np.unique(camera.pixels(passed.reshape(-1, 3)) // TILE, axis=0) * TILE
+    return [(x, x + TILE, y, y + TILE) for x, y in tiles.tolist()]
 
 
 def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
+PARTITION = 3.0  # width of the pieces' edges on the simulation's own fields
 FAINT = 0.08
 TRANSLUCENT = 0.15
 MOST_CELLS = 20_000  # on the surface, of which each one's edges show
@@ -45,12 +46,13 @@ def show_field(
     reader = pictures.read("geometry")
     mesh = exploded(reader, way.factor) if way.kind == "exploded" else reader
     display = pv.Show(mesh, view)
-    display.Representation = "Surface"
-    display.Interpolation = "Flat"
+    display.Representation, display.Interpolation = "Surface", "Flat"
+    display.Opacity, display.BackfaceRepresentation = 1.0, "Follow Frontface"  # the last picture may differ
     _light(display)
     about = pictures.arrays("geometry")[field]
     colour(display, view, field, about)
-    made = [*_edges(mesh, view, 0.3 if way.kind == "highest" else 1.0, OUTLINE), mesh]
+    opacity, is_own = 0.3 if way.kind == "highest" else 1.0, field in pictures.description["own_fields"]
+    made = [*_edges(mesh, view, opacity, *((TEXT, PARTITION) if is_own else (OUTLINE,))), mesh]
     made += [reader] * (mesh is not reader)
     look(pictures, view, way.factor)
     if way.kind == "highest":
@@ -244,12 +246,12 @@ class Names:
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
     """Shows the highest pieces opaque, moved towards the camera: no other then veils their colours."""
     names.front = pv.ExtractBlock(registrationName="highest ranks", Input=mesh)
-    front = pv.Show(names.front, view)
+    edges = _edges(names.front, view, 1.0, TEXT, 2.0)
+    front = pv.Show(edges[-1], view)  # the surface; of a block of several, ParaView leaves out some faces
     front.Representation = "Surface"
     front.Interpolation = "Flat"
     _light(front)
     colour(front, view, field, about)
-    edges = _edges(names.front, view, 1.0, TEXT, 2.0)
     for display in (front, pv.GetDisplayProperties(edges[0], view)):
         display.Position = _towards(view)
     return [*edges, names.front]

@@ -59,7 +59,7 @@ class Chooser:
         reason = f"as {_ranks(hidden)} would be hidden"
         moments = [self._values.at(time).values[field] for time in self._times]
         stand_out = {rank for values in moments for rank in outliers(values, field)}
-        if field != "rank" and stand_out & hidden:
+        if field != "rank" and stand_out:
             return MeshView("highest", words=f"{_opaque(field)}, {reason}")
         return self.exploded()
 

@@ -136,7 +136,7 @@ class Pictures:
             factor, unit = unit_of(about)
             own = "a scale of its own, " if beyond["scale"] and not one_scale else ""
             peak = f"{amount(beyond['peak'] * factor)} {unit}".rstrip()
-            notes.append(f"{own}beyond the scale of the other steps: up to {peak}")
+            notes.append(f"{own}beyond the scale: up to {peak}")
         line = f"{self.description['run']}, {step['title']}"
         return "\n".join([line, *[", ".join(filter(None, notes))] * any(notes)])
 

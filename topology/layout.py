@@ -6,8 +6,8 @@ bottom, so messages can run below. x is the place in the machine: the same core 
 Unused parts stay blank. Rows are one unit high and the widest machine is PLANE_WIDTH units wide, so the
 picture keeps its proportions from 2 PUs to 256.
 
-A rank that is bound to a core is below it. A rank that may run on several cores spans them all, in a row
-of its own below the others, so it never seems to be pinned.
+A rank that is bound to a core is below it. Ranks that may run on several cores divide the space below all of
+these, in a second row with pointed cells where others are bound, so they never seem to be pinned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ ALL_PLANES = 30.0  # depth of all planes together, if the distance between plane
 DISTANCES = (2.5, 24.0)
 SWITCH_GAP = 0.5  # extra distance where the leaf switch changes, as a fraction of the distance
 PAIR = 2.0  # height of a rank's cell with its measurement's
-STACK = 3.0  # more rows of ranks than this become lower, so that together they stay as high
 DEVICE_ROW = 1.7  # height of the row of devices, with their names above them
 ABOVE_RANKS = 1.0  # distance of the middle of the lowest part from the ranks
 _OPTIONAL = ("numa", "l3", "l2", "l1")
@@ -46,8 +45,7 @@ class Cells:
     machine, ranks, measurements : slices of the cells of nodes and their parts, of ranks, and of
         measurements. The latter two are in the order of `rank`.
     rank : int32 (n placed ranks,), the ranks that have a place, ascending.
-    line_x : float64 (n placed ranks,), x where the lines of a rank's messages begin; different for ranks of
-        different rows.
+    line_x : float64 (n placed ranks,), x where the lines of a rank's messages begin: the middle of its cell.
     node_z : float64 (n_nodes,), z of each plane.
     n_ranks : number of the run's ranks, placed or not.
     unit : width of one PU.
@@ -109,6 +107,9 @@ def layout(
     rank = np.flatnonzero(placement.node_id >= 0)
     columns = _columns_of_ranks(placement, rank)
     parts, rank_parent = used_parts(placement, levels, rank)
+    if not every_level and len(rank):
+        levels = _told_apart(levels, parts["level"][rank_parent])
+        parts, rank_parent = used_parts(placement, levels, rank)
     n_parts, n_placed = len(parts["node"]), len(rank)
 
     def column(of_parts, of_ranks, of_measurements, kind):
@@ -121,9 +122,8 @@ def layout(
     level = column(parts["level"], constant("rank"), constant("measurement"), np.uint8)
     first = column(parts["first"], columns.left, columns.left, float)
     last = column(parts["last"], columns.right, columns.right, float)
-    size = min(1.0, STACK / max(columns.n_rows, 1))
-    bottom = size * PAIR * (columns.n_rows - 1 - columns.row)
-    lowest_part = size * PAIR * max(columns.n_rows, 1) + ABOVE_RANKS
+    bottom = PAIR * (columns.n_rows - 1 - columns.row)
+    lowest_part = PAIR * max(columns.n_rows, 1) + ABOVE_RANKS
     row_heights = _row_heights(levels, lowest_part)
     row_heights[LEVELS.index("node")] += DEVICE_ROW * device_row
     heights = row_heights[parts["level"]]
@@ -134,16 +134,16 @@ def layout(
         number=column(parts["number"], rank, rank, np.int32),
         parent=column(parts["parent"], rank_parent, n_parts + np.arange(n_placed), np.int32),
         x=(first + last) * (unit / 2),
-        y=column(heights, bottom + 1.5 * size, bottom + 0.5 * size, float),
+        y=column(heights, bottom + 1.5, bottom + 0.5, float),
         z=node_z[node],
         width=(last - first) * unit,
-        height=column(np.ones(n_parts), *[np.full(n_placed, size)] * 2, float),
+        height=np.ones(n_parts + 2 * n_placed),
         movable=column(np.zeros(n_parts, bool), movable, movable, bool),
         machine=slice(0, n_parts),
         ranks=slice(n_parts, n_parts + n_placed),
         measurements=slice(n_parts + n_placed, n_parts + 2 * n_placed),
         rank=rank.astype(np.int32),
-        line_x=columns.line * unit,
+        line_x=(columns.left + columns.right) * (unit / 2),
         node_z=node_z,
         n_ranks=placement.n_ranks,
         unit=unit,
@@ -173,6 +173,15 @@ def _levels(machines: list[Machine], every_level: bool) -> list[str]:
     return levels
 
 
+def _told_apart(levels: list[str], of_ranks: np.ndarray) -> list[str]:
+    """Levels down to the lowest that holds a rank, and the PUs: no rank is in any part of those between.
+
+    levels : from top to bottom. of_ranks : level numbers of the smallest parts that hold each rank.
+    """
+    lowest = max(levels.index(LEVELS[level]) for level in np.unique(of_ranks))
+    return [*levels[: lowest + 1], *levels[lowest + 1 :][-1:]]
+
+
 def _row_heights(levels: list[str], lowest: float) -> np.ndarray:
     """y of the middle of each part's row, by level number; NaN for levels not drawn."""
     heights = np.full(len(LEVELS), np.nan)
@@ -185,12 +194,11 @@ def _row_heights(levels: list[str], lowest: float) -> np.ndarray:
 class _Columns:
     """Places of ranks across a plane; all but n_rows have shape (n placed ranks,).
 
-    left, right : ends of a rank's cell, in PUs. row : 0 is the top row. line : where lines begin, in PUs.
+    left, right : ends of a rank's cell, in PUs. row : 0 is the top row.
     """
 
     left: np.ndarray
     right: np.ndarray
-    line: np.ndarray
     row: np.ndarray
     n_rows: int
 
@@ -198,31 +206,25 @@ class _Columns:
 def _columns_of_ranks(placement: Placement, rank: np.ndarray) -> _Columns:
     """Puts ranks that are bound to a core below it, and the others below these.
 
-    Ranks that are bound to the same core divide its space, from left to right by first PU, then by rank.
-    Ranks that may run on several cores span them; those that overlap are in rows of their own, from top to
-    bottom by rank, and their lines begin side by side.
+    Ranks that are bound to the same core divide its space, and so do ranks that may run on the same cores, in
+    a row below: from left to right by first PU, then by rank.
     """
     left, right = placement.first[rank].astype(float), placement.last[rank].astype(float)
-    line, row = (left + right) / 2, np.zeros(len(rank), np.int64)
-    movable = placement.movable[rank]
+    row, movable = np.zeros(len(rank), np.int64), placement.movable[rank]
     bound, free = np.flatnonzero(~movable), np.flatnonzero(movable)
+    row[free] = int(len(bound) > 0)
     for mine in (bound, free):
         if not len(mine):
             continue
         group = chains(placement, rank[mine])
         size = np.bincount(group)
         turn = np.empty(len(mine), np.int64)
-        order = np.argsort(group, kind="stable") if mine is free else np.lexsort((left[mine], group))
-        turn[order] = np.arange(len(mine)) - np.repeat(np.cumsum(size) - size, size)
-        if mine is free:
-            row[mine] = turn + bool(len(bound))
-            line[mine] = left[mine] + (right[mine] - left[mine]) * (turn + 0.5) / size[group]
-        else:
-            begin = np.cumsum(size) - size  # every group has a member
-            from_pu = np.minimum.reduceat(left[mine[order]], begin)
-            to_pu = np.maximum.reduceat(right[mine[order]], begin)
-            share = ((to_pu - from_pu) / size)[group]
-            left[mine] = from_pu[group] + turn * share
-            right[mine] = left[mine] + share
-            line[mine] = (left[mine] + right[mine]) / 2
-    return _Columns(left, right, line, row, int(row.max(initial=-1)) + 1)
+        order = np.lexsort((left[mine], group))
+        begin = np.cumsum(size) - size  # every group has a member
+        turn[order] = np.arange(len(mine)) - np.repeat(begin, size)
+        from_pu = np.minimum.reduceat(left[mine[order]], begin)
+        to_pu = np.maximum.reduceat(right[mine[order]], begin)
+        share = ((to_pu - from_pu) / size)[group]
+        left[mine] = from_pu[group] + turn * share
+        right[mine] = left[mine] + share
+    return _Columns(left, right, row, int(row.max(initial=-1)) + 1)

@@ -83,8 +83,18 @@ for n in range(planes.GetNumberOfCells()):
 low = [about["bounds"] for name, about in pictures.description["layers"].items() if about["bounds"]]
 pixels = camera.pixels([corner for box in low for corner in itertools.product(box[0:2], box[2:4], box[4:6])])
 result["size"] = (pixels.max(axis=0) - pixels.min(axis=0)).tolist()
+import labels
+arrange = labels.arrange
+def keep(*given):
+    placed = arrange(*given)
+    cells, ends = [list(box) for box in given[-1]], [[one.at, list(one.box)] for one in placed]
+    result["kept"] = [[one.text for one in placed], ends, cells]
+    return placed
+
+labels.arrange = keep
 names.at(pictures.description["steps"][1]["shown_at"])
 result["texts"] = [text.Text for text in names.proxies if getattr(text, "Text", "")]
+labels.arrange = arrange
 names.show("messages", "sent_bytes")
 names.at()
 texts = [text for text in names.proxies if getattr(text, "Text", "")]
@@ -118,6 +128,18 @@ def test_the_rank_that_stands_out_is_named_with_host_core_and_value(looks):
     assert {"a", "b"} <= set(texts), "planes carry the names of their hosts"
     assert any("thick at the sender" in text for text in texts)
     assert not any("scheduler" in text for text in texts)
+
+
+@pytest.mark.parametrize("machine", OF_MACHINES)
+def test_labels_and_their_lines_cover_no_rank_and_no_message(looks, machine):
+    texts, placed, kept = looks(machine)["kept"]
+    assert any(text.startswith("rank 3") for text in texts) and len(kept) > 8
+    for at, (left, right, bottom, top) in placed:
+        end = [min(max(at[0], left), right), min(max(at[1], bottom), top)]
+        along = [[a + (b - a) * n / 20 for a, b in zip(at, end)] for n in range(1, 21)]
+        for x0, x1, y0, y1 in kept:
+            assert left >= x1 or right <= x0 or bottom >= y1 or top <= y0
+            assert not any(x0 < x < x1 and y0 < y < y1 for x, y in along)
 
 
 def test_parts_of_the_machine_have_the_colours_of_the_field(looks):
@@ -236,4 +258,6 @@ result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
     texts, spans = in_paraview(script, tmp_path / "pictures")
     [reported] = [text for text in texts if "scheduler" in text]
     assert reported.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
-    assert spans == [spans[0]] * 4, "no rank is below one core alone"
+    widths = [right - left for left, right in spans]
+    assert widths == pytest.approx([widths[0]] * 4) and spans == sorted(spans), "side by side, none on top"
+    assert all(one[1] < other[0] for one, other in zip(spans, spans[1:]))

@@ -175,9 +175,9 @@ layers = (("geometry", solve), ("geometry", "temperature"), ("topology/measureme
 result = [[line.split("\\n")[1:] for line in pictures.titles(*names)][:2] for names in layers]
 """
     values, own, machine = in_paraview(script, pictures)
-    assert values == [["mesh of step 10"], ["beyond the scale of the other steps: up to 338 ms"]]
+    assert values == [["mesh of step 10"], ["beyond the scale: up to 338 ms"]]
     assert own[0] == ["mesh of step 10, fields of step 0"]
-    assert own[1] == ["a scale of its own, beyond the scale of the other steps: up to 400"]
+    assert own[1] == ["a scale of its own, beyond the scale: up to 400"]
     assert machine == [[], []]
 
 

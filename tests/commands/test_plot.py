@@ -73,7 +73,7 @@ def test_plot_without_data_is_left_out_in_a_sentence(tmp_path, capsys):
 
 def test_steps_are_those_of_render(run, capsys):
     assert plot(run, "--only", "imbalance", "--steps", "1:3", "-o", run / "one.svg") == 0
-    assert "run: 4 ranks, 2 of 5 steps" in (run / "one.svg").read_text()
+    assert "heat: 4 ranks, 2 of 5 steps" in (run / "one.svg").read_text()
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,18 @@ def test_common_peak_ignores_outlier_steps():
     assert "usual_peak" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
 
 
+def test_few_values_of_all_ranks_and_steps_do_not_stretch_the_scale():
+    few = noted(*(9.0 if step == 40 else 1.0 + step / 200 for step in range(60)))
+    assert few.description()["wait"]["usual_peak"] < 1.3
+
+
+def test_variation_is_the_spread_over_places_and_steps():
+    assert noted(2.0, 2.0).variation("wait") == 0.0
+    assert noted(0.0, 1.0).variation("wait") == pytest.approx(0.5)
+    assert noted(100.0, 101.0).variation("wait") < 0.01
+    assert noted([3.0, 0.0, 4.0]).variation("wait") == 0.0 == noted().variation("absent")
+
+
 def test_bounds_span_datasets_of_all_steps():
     arrays = Arrays()
     assert arrays.bounds is None

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from perfield.output.image_plan import default_values, plan_images, unknown_fields
+from perfield.output.image_plan import (
+    default_values,
+    first_images,
+    plan_images,
+    unknown_fields,
+    without_images,
+)
 
 
 def layer(*names, **ranges):
@@ -29,7 +35,10 @@ def description():
     geometry = layer("rank", *VALUES, *OVER, "sent_count_to_3", "T", "alpha_water")
     geometry["arrays"].update(VECTOR)
     return {
-        "steps": [{"frame": n, "shown_at": n / 10, "mesh": 0} for n in (0, 5, 9)],
+        "steps": [
+            {"frame": n, "shown_at": n / 10, "mesh": 0, "fields_age": "", "fields_of": f"fields of step {n}"}
+            for n in (0, 5, 9)
+        ],
         "regions": ["never", "solve"],
         "over_steps": OVER,
         "typical": 5,
@@ -92,6 +101,53 @@ def test_default_images(description):
         "geometry_sent_count_to_3_frame_000005.png",
         "geometry_sent_count_to_3_frame_000000.png",
     ]
+
+
+def test_first_images_are_the_finding_the_plots_and_an_own_field(description):
+    assert files(first_images(description, "solve_time_s")) == [
+        "geometry_solve_time_s_mean.png",
+        "topology_solve_time_s_mean.png",
+        "heat_map.png",
+        "regions.png",
+        "geometry_T_frame_000005.png",
+    ]
+    assert files(first_images(description, "compute_time_s", step=9))[:2] == [
+        "geometry_compute_time_s_frame_000009.png",
+        "topology_compute_time_s_frame_000009.png",
+    ]
+    chosen = files(first_images(description, "compute_time_s", steps=[0, 9], focus=True))
+    assert chosen[:1] == ["geometry_compute_time_s_frame_000000.png"] and len(chosen) == 10
+    assert chosen[-2:] == [f"geometry_sent_count_to_3_frame_00000{n}.png" for n in (0, 9)]
+
+
+def test_fields_of_studies_that_were_added_follow_the_first_images(description):
+    for name in ("geometry", "topology/measurements"):
+        description["layers"][name]["arrays"].update(layer("regime_shade")["arrays"])
+    drawn = files(first_images(description, "compute_time_s"))
+    assert drawn[5:] == [
+        f"{picture}_regime_shade_frame_00000{n}.png" for picture in ("geometry", "topology") for n in (5, 0)
+    ]
+
+
+def test_what_does_not_vary_has_a_sentence_and_no_image(description):
+    for name in ("messages", "topology/messages"):
+        description["layers"][name]["arrays"]["sent_bytes"] = {"range": (2500, 2500), "unit": "B"}
+    drawn = files(plan_images(description, ["sent_bytes", "isend_count"]))
+    assert not any("messages_sent_bytes" in name for name in drawn)
+    assert any("messages_isend_count" in name for name in drawn)
+    description["layers"]["geometry"]["arrays"]["T"] = {"range": (0.002, 0.002), "components": 1, "unit": "s"}
+    sentences = without_images(description, ["T", "nonsense"])
+    assert sentences == [
+        "no image of nonsense: these steps have no values of it",
+        "no image of T: 2 ms everywhere, in all steps",
+    ]
+
+
+def test_a_field_is_drawn_once_where_two_steps_show_it_as_it_was_stored(description):
+    description["steps"][2] |= {"fields_age": "fields of step 5", "fields_of": "fields of step 5"}
+    assert files(plan_images(description, ["T"], [5, 9])) == ["geometry_T_frame_000005.png"]
+    last = files(first_images(description, "compute_time_s", step=9))[-1]
+    assert last == "geometry_T_frame_000005.png", "its title needs no age"
 
 
 def test_values_over_steps_are_drawn_on_the_mesh_of_the_typical_step(description):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.output.scales import reach, round_end, scale_of
+from perfield.output.scales import round_end, scale_of, usual_end
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,16 @@ def test_names_have_no_scale(name):
     assert scale_of(name, about(0, 7, ""), {}) is None
 
 
-@pytest.mark.parametrize("waiting", [3.0, 20.0])
-def test_waiting_reaches_as_far_as_computing(waiting):
-    scale_of_name = {"computing": (0.0, 8.0), "waiting": (0.0, waiting), "rank": None}
-    arrays = {name: {"scale": scale} for name, scale in scale_of_name.items()}
-    reach(arrays, "waiting", "computing")
-    reach(arrays, "rank", "computing")
-    reach(arrays, "absent", "computing")
-    assert [about["scale"] for about in arrays.values()] == [(0.0, 8.0), (0.0, max(waiting, 8.0)), None]
+@pytest.mark.parametrize(
+    ("values", "peaks", "end"),
+    [
+        ([0.02] * 985 + [0.35] * 15, [0.02] * 10 + [0.35], 0.02),  # fewer than two per cent lie far beyond
+        ([0.02] * 950 + [0.35] * 50, [0.02] * 10 + [0.35], None),
+        ([0.02] * 985 + [0.021] * 15, [0.02] * 10 + [0.021], None),  # nothing is far beyond
+        ([0.02] * 985 + [0.35] * 15, [0.35] * 15, None),  # one of 64 ranks is slow in all steps
+        ([0.0] * 99 + [0.35], [0.0, 0.0, 0.35], None),
+        ([], [], None),
+    ],
+)
+def test_scales_end_at_the_98th_percentile_where_few_values_lie_far_beyond(values, peaks, end):
+    assert usual_end(np.array(values), np.array(peaks)) == end

@@ -77,7 +77,7 @@ def test_rank_has_its_number_in_its_cell():
 
 
 def test_many_ranks_have_no_numbers():
-    cells = cells_of(*["0-7"] * 20)
+    cells = cells_of(*["0-7"] * 60)
     labels = row_labels(cells)
     assert len(left_of_planes(cells, labels)) == len(points_of(labels))
 

@@ -13,6 +13,7 @@ from twins import twin
 figures = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 from perfield import plots  # noqa: E402
 from perfield.plots import rank_by_step  # noqa: E402
+from perfield.plots.figures import heat_map_figure  # noqa: E402
 from perfield.plots.style import PlotError  # noqa: E402
 
 
@@ -51,7 +52,7 @@ def test_imbalance_is_largest_over_mean_of_each_step(run, axes):
 def test_imbalance_shows_only_the_chosen_steps(run, axes):
     plots.imbalance(run, steps=slice(1, 2), axes=axes)
     assert axes.lines[0].get_xdata().tolist() == [2, 3]
-    assert "run: 4 ranks, 2 of 5 steps" in words(axes)
+    assert "heat: 4 ranks, 2 of 5 steps" in words(axes)
 
 
 def test_long_run_keeps_the_largest_imbalance_of_joined_steps(tmp_path, axes, monkeypatch):
@@ -79,6 +80,14 @@ def test_heat_map_has_a_row_for_each_rank_and_a_column_for_each_step(run, axes):
     assert axes.get_ylim() == (3.5, -0.5)  # rank 0 at the top
     assert axes.get_xlim() == (0.5, 5.5)
     assert "Solve time of each rank and step" in words(axes)
+
+
+def test_computing_and_waiting_have_scales_of_their_own(run):
+    figure = figures.Figure()
+    heat_map_figure(run, None, figure, "compute_time_s")
+    for axes, field in zip(figure.axes, ("compute_time_s", "waiting_time_s")):
+        values = axes.images[0].get_array()
+        assert values.max() <= axes.images[0].get_clim()[1] <= 1.4 * values.max(), field
 
 
 def test_absent_values_are_grey_and_reported(tmp_path, axes):

@@ -60,61 +60,55 @@ measurement | measurement 7 | 22.5 0.5 5 | rank 7
 
 # Two packages with 2 L3 caches each, 2 cores under each, 2 PUs in each: 16 PUs of 1.5 units.
 # n2 comes before n10. On n2: rank 3 on both PUs of core 0, rank 1 on PU 2 of core 1, rank 2 on PU 15 of
-# core 7. On n10: ranks 0 and 4 may both run on all four PUs of L3 cache 2 (x from 12 to 18), so each spans
-# them, in a row of its own below the row of the ranks that are bound to a core.
+# core 7. On n10: ranks 0 and 4 may both run on all four PUs of L3 cache 2 (x from 12 to 18), so they divide
+# the space below these, in a row below the row of the ranks that are bound to a core.
 UNBALANCED_PACKAGES = """
-node        | n2            | 12    11  0 |
-package     | n2 package 0  | 6     10  0 | n2
-package     | n2 package 1  | 18    10  0 | n2
-l3          | n2 l3 0       | 3     9   0 | n2 package 0
-l3          | n2 l3 3       | 21    9   0 | n2 package 1
-core        | n2 core 0     | 1.5   8   0 | n2 l3 0
-core        | n2 core 1     | 4.5   8   0 | n2 l3 0
-core        | n2 core 7     | 22.5  8   0 | n2 l3 3
-pu          | n2 pu 0       | 0.75  7   0 | n2 core 0
-pu          | n2 pu 1       | 2.25  7   0 | n2 core 0
-pu          | n2 pu 2       | 3.75  7   0 | n2 core 1
-pu          | n2 pu 15      | 23.25 7   0 | n2 core 7
-node        | n10           | 12    11  5 |
-package     | n10 package 1 | 18    10  5 | n10
-l3          | n10 l3 2      | 15    9   5 | n10 package 1
-core        | n10 core 4    | 13.5  8   5 | n10 l3 2
-core        | n10 core 5    | 16.5  8   5 | n10 l3 2
-pu          | n10 pu 8      | 12.75 7   5 | n10 core 4
-pu          | n10 pu 9      | 14.25 7   5 | n10 core 4
-pu          | n10 pu 10     | 15.75 7   5 | n10 core 5
-pu          | n10 pu 11     | 17.25 7   5 | n10 core 5
-rank        | rank 0        | 15    3.5 5 | n10 l3 2
-rank        | rank 1        | 3.75  5.5 0 | n2 pu 2
-rank        | rank 2        | 23.25 5.5 0 | n2 pu 15
-rank        | rank 3        | 1.5   5.5 0 | n2 core 0
-rank        | rank 4        | 15    1.5 5 | n10 l3 2
-measurement | measurement 0 | 15    2.5 5 | rank 0
-measurement | measurement 1 | 3.75  4.5 0 | rank 1
-measurement | measurement 2 | 23.25 4.5 0 | rank 2
-measurement | measurement 3 | 1.5   4.5 0 | rank 3
-measurement | measurement 4 | 15    0.5 5 | rank 4
+node        | n2            | 12    9   0 |
+package     | n2 package 0  | 6     8   0 | n2
+package     | n2 package 1  | 18    8   0 | n2
+l3          | n2 l3 0       | 3     7   0 | n2 package 0
+l3          | n2 l3 3       | 21    7   0 | n2 package 1
+core        | n2 core 0     | 1.5   6   0 | n2 l3 0
+core        | n2 core 1     | 4.5   6   0 | n2 l3 0
+core        | n2 core 7     | 22.5  6   0 | n2 l3 3
+pu          | n2 pu 0       | 0.75  5   0 | n2 core 0
+pu          | n2 pu 1       | 2.25  5   0 | n2 core 0
+pu          | n2 pu 2       | 3.75  5   0 | n2 core 1
+pu          | n2 pu 15      | 23.25 5   0 | n2 core 7
+node        | n10           | 12    9   5 |
+package     | n10 package 1 | 18    8   5 | n10
+l3          | n10 l3 2      | 15    7   5 | n10 package 1
+core        | n10 core 4    | 13.5  6   5 | n10 l3 2
+core        | n10 core 5    | 16.5  6   5 | n10 l3 2
+pu          | n10 pu 8      | 12.75 5   5 | n10 core 4
+pu          | n10 pu 9      | 14.25 5   5 | n10 core 4
+pu          | n10 pu 10     | 15.75 5   5 | n10 core 5
+pu          | n10 pu 11     | 17.25 5   5 | n10 core 5
+rank        | rank 0        | 13.5  1.5 5 | n10 l3 2
+rank        | rank 1        | 3.75  3.5 0 | n2 pu 2
+rank        | rank 2        | 23.25 3.5 0 | n2 pu 15
+rank        | rank 3        | 1.5   3.5 0 | n2 core 0
+rank        | rank 4        | 16.5  1.5 5 | n10 l3 2
+measurement | measurement 0 | 13.5  0.5 5 | rank 0
+measurement | measurement 1 | 3.75  2.5 0 | rank 1
+measurement | measurement 2 | 23.25 2.5 0 | rank 2
+measurement | measurement 3 | 1.5   2.5 0 | rank 3
+measurement | measurement 4 | 16.5  0.5 5 | rank 4
 """
 
 
 # One package of 12 cores, 2 units each, 6 under each of 2 L3 caches: rank 0 spans the six PUs of the
-# second one.
+# second one. No rank is in a core, so there is no row of them.
 ONE_HYBRID_RANK_OVER_6_PUS = """
-node        | n             | 12 7   0 |
-package     | n package 0   | 12 6   0 | n
-l3          | n l3 1        | 18 5   0 | n package 0
-core        | n core 6      | 13 4   0 | n l3 1
-core        | n core 7      | 15 4   0 | n l3 1
-core        | n core 8      | 17 4   0 | n l3 1
-core        | n core 9      | 19 4   0 | n l3 1
-core        | n core 10     | 21 4   0 | n l3 1
-core        | n core 11     | 23 4   0 | n l3 1
-pu          | n pu 6        | 13 3   0 | n core 6
-pu          | n pu 7        | 15 3   0 | n core 7
-pu          | n pu 8        | 17 3   0 | n core 8
-pu          | n pu 9        | 19 3   0 | n core 9
-pu          | n pu 10       | 21 3   0 | n core 10
-pu          | n pu 11       | 23 3   0 | n core 11
+node        | n             | 12 6   0 |
+package     | n package 0   | 12 5   0 | n
+l3          | n l3 1        | 18 4   0 | n package 0
+pu          | n pu 6        | 13 3   0 | n l3 1
+pu          | n pu 7        | 15 3   0 | n l3 1
+pu          | n pu 8        | 17 3   0 | n l3 1
+pu          | n pu 9        | 19 3   0 | n l3 1
+pu          | n pu 10       | 21 3   0 | n l3 1
+pu          | n pu 11       | 23 3   0 | n l3 1
 rank        | rank 0        | 18 1.5 0 | n l3 1
 measurement | measurement 0 | 18 0.5 0 | rank 0
 """
@@ -176,24 +170,24 @@ def test_hybrid_rank_spans_its_pus():
     assert cells.movable[cells.ranks].tolist() == [True]
 
 
-def test_unbound_ranks_span_the_node_in_rows_by_rank():
+def test_unbound_ranks_stand_side_by_side_below_the_pus_that_they_share():
     cells = laid_out(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
-    assert cells.width[cells.measurements].tolist() == [24] * 5
+    assert cells.width[cells.measurements].tolist() == pytest.approx([4.8] * 5)
     assert cells.movable[cells.ranks].all()
-    assert np.all(np.diff(cells.y[cells.ranks]) < 0)
+    assert cells.x[cells.ranks].tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
+    assert cells.line_x.tolist() == pytest.approx(cells.x[cells.ranks].tolist(), rel=1e-12)
+    assert len(set(cells.y[cells.ranks].tolist())) == 1
     assert np.all(cells.y[cells.measurements] < cells.y[cells.ranks])
-    assert cells.line_x.tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
-    assert (cells.y - cells.height / 2).min() == pytest.approx(0)
-    lowest_part = (cells.y - cells.height / 2)[cells.machine].min()
-    assert lowest_part == pytest.approx(6.5), "many rows do not make the picture higher"
+    drawn = [LEVELS[level] for level in dict.fromkeys(cells.level)]
+    assert drawn == ["node", "pu", "rank", "measurement"], "no rank is in any package or core"
 
 
 def test_bound_ranks_stay_below_their_core_and_above_unbound_ones():
     cells = laid_out(placed("two-packages-4-cores", ("n", "0-7"), ("n", "3"), ("n", "0-7"), ("n", "5")))
     left, right, bottom, top = ranks_of(cells)
-    assert left.tolist() == [0, 9, 0, 15]
-    assert right.tolist() == [24, 12, 24, 18]
-    assert bottom[1] == bottom[3] > top[0] > top[2]
+    assert left.tolist() == [0, 9, 12, 15]
+    assert right.tolist() == [12, 12, 24, 18]
+    assert bottom[1] == bottom[3] > top[0] == top[2]
     assert cells.movable[cells.ranks].tolist() == [True, False, True, False]
 
 

@@ -28,7 +28,7 @@ class LiveDescription:
     def __init__(self, name: str):
         """name : the run's name."""
         self._name = name
-        self._arrays: dict[str, Arrays] = defaultdict(Arrays)
+        self._arrays: dict[str, Arrays] = defaultdict(lambda: Arrays(samples=False))
         self._own: dict[str, str] = {}
         self._uneven: UnevenRegions | None = None
 
@@ -85,8 +85,7 @@ def _around(one: Any, other: Any) -> Any:
 
 
 def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:
-    """Joins one array of two ranks. No peak is called unusual yet: that takes all steps."""
-    other = {key: value for key, value in other.items() if key != "usual_peak"}
+    """Joins one array of two ranks."""
     if one is None:
         return other
     low, high = min(one["range"][0], other["range"][0]), max(one["range"][1], other["range"][1])

@@ -109,15 +109,23 @@ def machine_scene(run: AnyRun, choice: MachineChoice, frames: Iterable[Frame]) -
         print(f"zoom on {names}: {part.words}")
         said = "; ".join(filter(None, (f"only messages of {names}", lines.words)))
         lines = replace(lines, either=choice.chosen, words=said)
+    without = set(choice.without)
+    if not choice.zoom and not any(_has_collectives(frame) for frame in frames):
+        without.add("collectives")
     options = {"overview": choice.overview, "lines": lines, "statistics": choice.statistics}
     try:
-        scene = topology_scene(run, placement, **options, without=choice.without)
+        scene = topology_scene(run, placement, **options, without=without)
     except ValueError as error:
         raise CommandError(f"--without {error}") from None
     if isinstance(scene, Overview):
         count = len(placement.nodes)
         print(f"{count:,} {'node' if count == 1 else 'nodes'}: one cell each; --zoom NAME shows some in full")
     return scene
+
+
+def _has_collectives(frame: Frame) -> bool:
+    """Whether ranks did collective operations in a frame."""
+    return frame.collectives is not None and bool(frame.collectives["count"].any())
 
 
 def _lines(run: AnyRun, arguments: argparse.Namespace, placement: Placement) -> LineChoice:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._fields import check_fields
+from perfield.commands._first_images import Shown, first_plots, shown_first
 from perfield.commands._looks import check_places, checked
 from perfield.commands._machine import (
     add_machine_options,
@@ -65,8 +67,12 @@ ARRAYS_HELP = """\
 what the pictures carry: about twenty arrays that say most, and those in --fields (telling, the
 default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
-also draw images (.png): values over all steps, a typical step and the slowest to compute that
-writes no output; or all in --steps"""
+also draw five images (.png): the costliest finding on the mesh and on the machine, ranks by steps,
+where the time of a step goes, and the simulation's field that varies most; of --fields all that
+there are, in all of --steps"""
+ALL_HELP = """\
+draw all images: values over all steps, of a typical step and of the slowest to compute that writes
+no output, messages and parts of the machine"""
 MOVIE_HELP = """\
 also make a film of the steps in --steps, mesh and machine side by side (.mp4, .webm or .gif, by
 ffmpeg): of the first of --fields, else of compute time"""
@@ -101,6 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for place in given("RENDERED").values():
         loaded(place).add_arguments(parser)
     add("--images", action="store_true", help=IMAGES_HELP)
+    add("--all", action="store_true", help=ALL_HELP)
     add("--movie", metavar="FILE", help=MOVIE_HELP)
     add("--fps", metavar="RATE", type=_rate, help="frames per second of the film (4)")
     add("--size", metavar="WxH", type=checked("size"), help=SIZE_HELP)
@@ -140,10 +147,15 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     check_places(directory, None if arguments.output else run.path)
     choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
     choice = choose_machine(run, arguments)
-    wanted = words(arguments.fields) if arguments.fields else ()
+    wanted, shown = words(arguments.fields or ""), None
+    if arguments.images and not arguments.all and not wanted:
+        shown = shown_first(run, run.frame(0).values)
+        wanted = [shown.field]
     with Progress("reading steps", len(run)) as progress:
         surveyed = survey(run, wanted, progress.advance)
     steps = choose_steps(run, arguments.steps, surveyed.kinds)
+    frame = shown.frame(surveyed.indexes, surveyed.kinds) if shown else None
+    steps = sorted({*steps, frame}) if frame is not None and not arguments.steps else steps
     OwnedFolder(directory).make()
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown covers the whole run, from start to end")
@@ -154,7 +166,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
         topology = machine_scene(run, choice, (run.frame(step) for step in steps))
         for note in topology.notes:
             print(note)
-    carried = _arrays(run, arguments, surveyed)
+    carried = _arrays(run, arguments, surveyed, wanted)
     said = (surveyed, carried, arguments.layout, choice.placement)
     pictures = PictureSeries(run, steps, directory, geometry, topology, *said)
     if pictures.geometry is None and pictures.topology is None:
@@ -171,7 +183,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
         written = pictures.write(progress.advance)
     _print_summary(run, pictures, written)
     if arguments.images:
-        _images(pictures, arguments)
+        _images(run, pictures, arguments, shown, frame)
     if movie is not None:
         _film(pictures, movie)
     options = f" -o {directory}" if arguments.output or arguments.zoom else ""
@@ -276,13 +288,15 @@ def _geometry(run: AnyRun, arguments: argparse.Namespace) -> GeometryOptions | N
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
 
-def _arrays(run: AnyRun, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
-    """Names of the arrays that the pictures carry; None for all."""
+def _arrays(
+    run: AnyRun, arguments: argparse.Namespace, surveyed: Survey, wanted: Sequence[str]
+) -> list[str] | None:
+    """Names of the arrays that the pictures carry; None for all. wanted : names of some."""
     from perfield.output.telling import chosen_arrays
 
     if arguments.arrays == "all":
         return None
-    return chosen_arrays(run.frame(0).values, surveyed, words(arguments.fields or ""))
+    return chosen_arrays(run.frame(0).values, surveyed, wanted)
 
 
 def _print_summary(run: AnyRun, pictures: PictureSeries, written: list[Path]) -> None:
@@ -307,23 +321,42 @@ def _print_summary(run: AnyRun, pictures: PictureSeries, written: list[Path]) ->
         print("  times in ParaView are indices of steps: the program gave no rising times")
 
 
-def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
-    from perfield.output.image_plan import plan_images, unknown_fields
+def _images(
+    run: AnyRun,
+    pictures: PictureSeries,
+    arguments: argparse.Namespace,
+    shown: Shown | None,
+    frame: int | None,
+) -> None:
+    """Draws images: all that were asked for, or the first ones: `shown`, in a frame or over all."""
+    from perfield.output.image_plan import FIRST_PLOTS, first_images, plan_images, without_images
     from perfield.output.images import draw_images
 
     fields = words(arguments.fields) if arguments.fields else None
-    images = plan_images(pictures.description, fields, pictures.steps if arguments.steps else None)
-    unknown = unknown_fields(pictures.description, fields or [])
-    if unknown:
-        print(f"  no image of {', '.join(unknown)}: these steps have no values of that name")
+    steps, notes, plots = pictures.steps if arguments.steps else None, [], {}
+    if shown is None:
+        images = plan_images(pictures.description, fields, steps)
+        notes += without_images(pictures.description, fields)
+    else:
+        images = first_images(pictures.description, shown.field, frame, steps, bool(arguments.focus))
+        notes += without_images(pictures.description, [shown.field])
+        plots = first_plots(run, FIRST_PLOTS, notes)
     with Progress("drawing images", sum(len(image["files"]) for image in images)) as progress:
         look = {"size": arguments.size or "", "camera": arguments.camera or ""}
-        files = draw_images(pictures.directory, images, progress.advance, look=look)
+        files = draw_images(pictures.directory, images, progress.advance, look=look, plots=plots)
+    for sentence in notes:
+        print(f"  {sentence}")
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
+    if shown is not None and shown.words:
+        print(f"  they show: {shown.words}")
+    if shown is not None:
+        print("  more of them: --all, or --fields NAMES")
 
 
 def _warn_of_unused(arguments: argparse.Namespace) -> None:
     """Prints which options have no effect without another one."""
+    if arguments.all and not arguments.images:
+        print("note: --all is for images alone; add --images")
     for name in ("size", "camera"):
         if getattr(arguments, name) and not (arguments.images or arguments.movie):
             print(f"note: --{name} is for images and films alone; add --images or --movie FILE")

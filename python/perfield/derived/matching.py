@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfield.run.errors import RunError
 from perfield.run.run_directory import RunDirectory
 from perfield.text import in_list
+
+if TYPE_CHECKING:
+    from perfield.run import AnyRun
 
 # Settings that change what is measured, or what a step is.
 SETTINGS = (
@@ -91,6 +94,11 @@ def program(info: dict[str, Any]) -> str:
         scripts = [word for word in words[1:] if not word.startswith("-")]
         return Path(scripts[0]).name if scripts else name
     return name
+
+
+def name_in_titles(run: AnyRun) -> str:
+    """The name of a run's program in titles; that of the run's folder where the program is not known."""
+    return program(run.info) or Path(run.path).resolve().name
 
 
 def other_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, str]:

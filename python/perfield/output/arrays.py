@@ -10,10 +10,12 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
-from perfield.output.scales import usual_peak
+from perfield.output.scales import usual_end, usual_peak
 from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
+SAMPLE, MOST_SAMPLED = 4096, 200_000  # values of a dataset's array that are kept, and of all datasets
+CHECKED = 256  # arrays from one look at that limit to the next
 SHAPES = (OFFSET, "radius", "anchor_x")  # arrays that say where and how thick, and are no values
 
 
@@ -26,7 +28,9 @@ class Arrays:
     spread : how far pieces go along x, y and z in a view exploded by 1; None if they carry no vectors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, samples: bool = True) -> None:
+        """samples : whether to keep values, for `variation` and for scales that leave few of them out."""
+        self._sampled: dict[str, list[np.ndarray]] | None = {} if samples else None
         self.bounds: tuple[float, ...] | None = None
         self.spread: tuple[float, ...] | None = None
         self._found: dict[str, dict[str, Any]] = {}
@@ -65,20 +69,46 @@ class Arrays:
         ends = self._ends.setdefault(name, {})
         least, most = ends.get(step, (low, high))
         ends[step] = min(low, least), max(high, most)
+        if self._sampled is not None and components == 1:
+            self._sample(name, array, low, high)
+
+    def _sample(self, name: str, array: Any, low: float, high: float) -> None:
+        """Keeps values of an array, of large ones some; one number for a piece with one value."""
+        kept = self._sampled.setdefault(name, [])
+        if low == high:
+            kept.append(np.array([high]))
+        else:
+            values = vtk_to_numpy(array)[:: max(1, array.GetNumberOfTuples() // SAMPLE)].astype(float)
+            kept.append(values[np.isfinite(values)])
+        if len(kept) % CHECKED == 0 and sum(map(len, kept)) > MOST_SAMPLED:
+            some = np.random.default_rng(0).permutation(np.concatenate(kept))[: MOST_SAMPLED // 2]
+            self._sampled[name] = [some]
+
+    def variation(self, name: str) -> float:
+        """How much an array varies over places and steps: its standard deviation, as a share of its largest
+        magnitude; 0 for vectors."""
+        values = np.concatenate([np.zeros(0), *(self._sampled or {}).get(name, [])])
+        most = float(np.abs(values).max(initial=0.0))
+        return float(values.std()) / most if most else 0.0
 
     def description(self) -> dict[str, dict[str, Any]]:
         """Describes each array, by name.
 
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
         value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
-        usual_peak : the largest value of all typical steps; only there if some step is an outlier.
+        usual_peak : where the scale of the colours should end, as few values go far beyond: steps that are
+        outliers, or 2 % of all values. Only there if there are such values, and if samples are kept.
         """
         described = {}
         for name, found in self._found.items():
             described[name] = {**found, "absent": name in self._absent}
-            peak = usual_peak(np.array([most for _, most in self._ends[name].values()]))
-            if peak is not None:
-                described[name]["usual_peak"] = peak
+            if self._sampled is None:
+                continue
+            peaks = np.array([most for _, most in self._ends[name].values()])
+            values = np.concatenate([np.zeros(0), *self._sampled.get(name, [])])
+            ends = [end for end in (usual_peak(peaks), usual_end(values, peaks)) if end is not None]
+            if ends:
+                described[name]["usual_peak"] = min(ends)
         return described
 
     def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:

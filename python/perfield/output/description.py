@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.derived.matching import program
-from perfield.output.scales import reach, round_end, scale_of
-from perfield.output.survey import COMPUTING, beside_computing, waiting_of
+from perfield.derived.matching import name_in_titles
+from perfield.output.scales import round_end, scale_of
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.text import counted
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from perfield.output.arrays import Arrays
     from perfield.output.survey import OverSteps, Survey
     from perfield.run import AnyRun, Frame
-
-FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names start so come first
 
 
 def describe(
@@ -36,8 +32,9 @@ def describe(
     """The part of pictures.json that describes the whole run.
 
     survey, placement : of the run. arrays : the written arrays by layer: "geometry", "messages", ... .
-    own : array -> the simulation's name of its own field.
+    own : array -> the simulation's name of its own field; the description has those that vary most first.
     """
+    variation = arrays["geometry"].variation if "geometry" in arrays else lambda name: 0.0
     titles = region_titles(run.known_regions)
     meanings = run.meanings
     layers: dict[str, Any] = {}
@@ -61,15 +58,14 @@ def describe(
         "typical": survey.kinds.typical,
         "slowest": survey.kinds.slowest,
         "telling": list(run.telling),
-        "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
+        "own_fields": {name: own[name] for name in sorted(own, key=lambda name: (-variation(name), name))},
         "layers": layers,
     }
 
 
 def name_of(run: AnyRun) -> str:
-    """A run in titles: "heat3d, 8 ranks"; by its folder where the program is not known."""
-    name = program(run.info) or Path(run.path).resolve().name
-    return f"{name}, {counted(run.n_ranks, 'rank')}"
+    """A run in titles: "heat3d, 8 ranks"."""
+    return f"{name_in_titles(run)}, {counted(run.n_ranks, 'rank')}"
 
 
 def places(run: AnyRun, placement: Placement) -> dict[str, list[str]]:
@@ -94,8 +90,7 @@ def name_and_scale(
 ) -> None:
     """Adds title, unit and scale to the descriptions of a layer's arrays.
 
-    scale : both ends of the colours; None if they are those of the range. The scales of waiting and of what
-    ranks cost the others reach at least as far as that of computing, so that little looks like little.
+    scale : both ends of the colours; None if they are those of the range.
     titles : from `region_titles`. over_steps : as in `Survey`.
     """
     for name, about in arrays.items():
@@ -105,10 +100,6 @@ def name_and_scale(
             about["title"] += f": {over.words}"
             about["unit"] = about["unit"] if over.kind != "imbalance" else ""
         about["scale"] = scale_of(name, about, own)
-    for waiting in {waiting_of(arrays), beside_computing(arrays)}:
-        reach(arrays, waiting, COMPUTING)
-        for kind in ("mean", "p95", "maximum"):
-            reach(arrays, f"{waiting}_{kind}", f"{COMPUTING}_{kind}")
 
 
 def step_title(
@@ -184,9 +175,3 @@ def ages(frame: Frame, number: int, survey: Survey, fields_index: int | None) ->
 def written_at(what: str, time: float | None) -> str:
     """What is older than the step, by the simulation's time: "mesh of time 0.02"; "" if `time` is None."""
     return "" if time is None else f"{what} of time {time:g}"
-
-
-def _familiar(name: str) -> tuple[int, str]:
-    """A sort key for the simulation's own fields: familiar ones come first."""
-    start = name.lower().partition("_")[0]
-    return FAMILIAR.index(start) if start in FAMILIAR else len(FAMILIAR), name

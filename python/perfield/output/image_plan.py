@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from perfield.catalyst_scripts.ticks import amount, unit_of
 from perfield.derived.providers import given_fields, provider_classes
 from perfield.fields.functions import is_of_function
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, beside_computing, cost_field, waiting_of
@@ -18,25 +19,62 @@ STEMS |= {"topology/switches": "topology_switch", "topology/collectives": "topol
 THREADS = tuple(f"thread_{kind}_time_s" for kind in ("parallel", "barrier", "other", "cpu"))
 STEMS |= {"topology/threads": "topology_threads"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
+FIRST_PLOTS = ("heat_map", "regions")  # of `perfield plot`, among the first images
 KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
+
+
+def first_images(
+    description: dict[str, Any],
+    field: str,
+    step: int | None = None,
+    steps: Sequence[int] | None = None,
+    focus: bool = False,
+) -> list[dict[str, Any]]:
+    """The few images that answer first: a field on the mesh and on the machine, the plots of FIRST_PLOTS, and
+    that field of the simulation that varies most; then fields of studies that were added.
+
+    description : pictures.json. field : of the costliest finding. step : number of the frame to look at; None
+    shows the mean of all steps, where there is one. steps : numbers of frames, in place of that choice.
+    focus : also the messages to each focus rank. An image of a plot has "plot", its name, and no layer.
+    """
+    over = {(base, kind): name for name, (base, kind) in description["over_steps"].items()}
+    shown = [*telling_steps(description)[:1]] if step is None else [step]
+    is_mean = step is None and steps is None and (field, "mean") in over
+    at = _steps_of(description, shown if steps is None else steps)
+    field = over[field, "mean"] if is_mean else field
+    images = [
+        image
+        for layer in ("geometry", "topology/measurements")
+        for image in _image(description, layer, field, at, static=is_mean)
+    ]
+    images += [{"plot": name, "files": [f"{name}.png"]} for name in FIRST_PLOTS]
+    for name in _own_scalars(description)[:1]:
+        images += _image(description, "geometry", name, [_stored_in(description, step) for step in at])
+    added = _added(description)
+    images += _planned(description, added, steps) if added else []
+    for rank in description["focus"] if focus else ():
+        images += _image(description, "geometry", f"sent_count_to_{rank}", at, focus=rank)
+    return _numbered(images)
 
 
 def plan_images(
     description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """The images to draw, for `draw_images`, what says most first.
+    """All images to draw, for `draw_images`, what says most first.
 
     description : pictures.json. fields : names of arrays or of the simulation's own fields; None draws
     `default_values`, messages by source, target and bytes, and the messages sent to each focus rank.
     steps : numbers of frames. None: values over all steps first, then `telling_steps`. What stays the same is
-    drawn once, the partition once per mesh. Files are numbered in the order of the images.
+    drawn once, the partition once per mesh, and stored fields once. An array that does not vary has no image
+    (`without_images`). Files are numbered in the order of the images.
     """
-    layers = description["layers"]
-    numbers = telling_steps(description) if steps is None else steps
-    shown = sorted(
-        (step for step in description["steps"] if step["frame"] in numbers),
-        key=lambda step: list(numbers).index(step["frame"]) if steps is None else step["frame"],
-    )
+    return _numbered(_planned(description, fields, steps))
+
+
+def _planned(
+    description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int] | None
+) -> list[dict[str, Any]]:
+    shown = _steps_of(description, telling_steps(description) if steps is None else sorted(steps))
     first_of_mesh = {step["mesh"]: step for step in reversed(shown)}
     partition = [first_of_mesh[mesh] for mesh in sorted(first_of_mesh)]
     images: list[dict[str, Any]] = []
@@ -44,15 +82,7 @@ def plan_images(
     def add(
         layer: str, name: str, at: list[dict[str, Any]], static: bool = False, focus: int | None = None
     ) -> None:
-        """static : one image serves all steps; its file name has no step."""
-        if name not in layers.get(layer, {}).get("arrays", {}):
-            return
-        stem = f"{STEMS.get(layer, 'topology')}_{name}"
-        at = at[:1] if static else at
-        files = [f"{stem}.png"] if static else [f"{stem}_frame_{step['frame']:06d}.png" for step in at]
-        images.append(
-            {"layer": layer, "field": name, "focus": focus, "static": static, "steps": at, "files": files}
-        )
+        images.extend(_image(description, layer, name, at, static, focus))
 
     def add_values(names: Iterable[str], at: list[dict[str, Any]], static: bool = False) -> None:
         """On the mesh for all names, then on the machine."""
@@ -111,7 +141,36 @@ def plan_images(
         add("topology/collectives", "collective_bytes", shown)
         for rank in description["focus"]:
             add("geometry", f"sent_count_to_{rank}", shown, focus=rank)
-    return _numbered(images)
+    return images
+
+
+def _steps_of(description: dict[str, Any], numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """The written steps of some numbers of frames, in their order."""
+    written = {step["frame"]: step for step in description["steps"]}
+    return [written[number] for number in numbers if number in written]
+
+
+def _image(
+    description: dict[str, Any],
+    layer: str,
+    name: str,
+    at: list[dict[str, Any]],
+    static: bool = False,
+    focus: int | None = None,
+) -> list[dict[str, Any]]:
+    """An image of an array of a layer; none where it has no values, or has one value everywhere.
+
+    static : one image serves all steps; its file name has no step.
+    """
+    about = description["layers"].get(layer, {}).get("arrays", {}).get(name)
+    if about is None or is_constant(about):
+        return []
+    if name in description["own_fields"]:
+        at = _newly_stored(at)
+    stem = f"{STEMS.get(layer, 'topology')}_{name}"
+    at = at[:1] if static else at
+    files = [f"{stem}.png"] if static else [f"{stem}_frame_{step['frame']:06d}.png" for step in at]
+    return [{"layer": layer, "field": name, "focus": focus, "static": static, "steps": at, "files": files}]
 
 
 def telling_steps(description: dict[str, Any]) -> list[int]:
@@ -135,16 +194,26 @@ def default_values(description: dict[str, Any]) -> list[str]:
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
     regions = [name for name in regions if name in known]
-    geometry = description["layers"].get("geometry", {}).get("arrays", {})
-    own = [name for name in description["own_fields"] if geometry.get(name, {}).get("components") == 1]
+    own = _own_scalars(description)
     nodes = description["layers"].get("topology/machine", {}).get("arrays", {}).get("node_id")
     several = nodes is not None and nodes["range"][0] < nodes["range"][1]
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
-    added = [name for provider in provider_classes() for name in provider.drawn if name in known]
     first = dict.fromkeys([*pair_of(description), waiting_of(known)])
-    return [*first, *added, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+    return [*first, *_added(description), *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+
+
+def _own_scalars(description: dict[str, Any]) -> list[str]:
+    """The simulation's own fields with one component, those that vary most first."""
+    geometry = description["layers"].get("geometry", {}).get("arrays", {})
+    return [name for name in description["own_fields"] if geometry.get(name, {}).get("components") == 1]
+
+
+def _added(description: dict[str, Any]) -> list[str]:
+    """The fields of studies that were added."""
+    known = _known(description)
+    return [name for provider in provider_classes() for name in provider.drawn if name in known]
 
 
 def pair_of(description: dict[str, Any]) -> list[str]:
@@ -159,10 +228,49 @@ def array_names(description: dict[str, Any], fields: Iterable[str]) -> list[str]
     return list(dict.fromkeys(array_of.get(name, name) for name in fields))
 
 
+def is_constant(about: Mapping[str, Any]) -> bool:
+    """Whether an array of pictures.json has one value, everywhere and in all steps."""
+    return about["range"][0] == about["range"][1]
+
+
+def without_images(description: dict[str, Any], fields: Sequence[str] | None) -> list[str]:
+    """Why chosen fields, or those of `default_values`, have no images, as sentences without full stops."""
+    names = array_names(description, fields) if fields is not None else default_values(description)
+    said = [
+        f"no image of {name}: these steps have no values of it" for name in unknown_fields(description, names)
+    ]
+    constant: dict[str, list[str]] = {}
+    for name in names:
+        known = [layer["arrays"][name] for layer in description["layers"].values() if name in layer["arrays"]]
+        if known and all(map(is_constant, known)):
+            factor, unit = unit_of(known[0])
+            value = f"{amount(known[0]['range'][0] * factor)} {unit}".rstrip()
+            constant.setdefault(value, []).append(name)
+    said += [
+        f"no image of {', '.join(of)}: {value} everywhere, in all steps" for value, of in constant.items()
+    ]
+    return said
+
+
 def unknown_fields(description: dict[str, Any], fields: Iterable[str]) -> list[str]:
     """The fields that no written array shows."""
     known = _known(description)
     return [name for name in fields if not known.issuperset(array_names(description, [name]))]
+
+
+def _newly_stored(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of all steps that show the simulation's fields as they were stored at the same time, on the
+    same mesh."""
+    first: dict[Any, dict[str, Any]] = {}
+    for step in steps:
+        first.setdefault((step.get("fields_of", step["frame"]), step["mesh"]), step)
+    return list(first.values())
+
+
+def _stored_in(description: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+    """The step that stored the simulation's fields which a step shows; that step where none was written."""
+    alike = (step for step in description["steps"] if step.get("fields_of") == shown.get("fields_of", ""))
+    return next((step for step in alike if not step["fields_age"]), shown)
 
 
 def _known(description: dict[str, Any]) -> set[str]:

@@ -40,33 +40,37 @@ def draw_images(
     progress: Callable[[], None] = lambda: None,
     folder: Path | None = None,
     look: Mapping[str, Any] | None = None,
+    plots: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> list[Path]:
-    """Draws images of the pictures in `directory` with ParaView; returns their paths.
+    """Draws images of the pictures in `directory` with ParaView; returns their paths in that order.
 
     progress : is called after each file. folder : of the files, empty; None: images/ in `directory`, where
     images that an earlier call left are removed. look : "size", "camera" and "one_scale", as in the job of
-    images.py.
+    images.py. plots : by name, what draws those images that have "plot" into a file, meanwhile and in this
+    process; where it leaves none, or is missing, there is none.
 
     Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing, and NotOursError
     if images/ is not perfield's.
     """
     check_drawing()
     owned = OwnedFolder(directory / "images") if folder is None else None
-    files = [name for image in images for name in image["files"]]
-    for name in files if owned else ():
+    shown = [image for image in images if "plot" not in image]
+    files = [name for image in shown for name in image["files"]]
+    plotted = {image["files"][0]: (plots or {}).get(image["plot"]) for image in images if "plot" in image}
+    for name in (*files, *plotted) if owned else ():
         owned.check(name)
-    parts = divided(images, processes(len(files)))
+    parts = divided(shown, processes(len(files)))
     with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
         drawn, done = folder or Path(place), set()
-        shown = Path(place, "pictures")  # ParaView ends on a path that is not UTF-8
-        shown.symlink_to(directory.resolve())
+        linked = Path(place, "pictures")  # ParaView ends on a path that is not UTF-8
+        linked.symlink_to(directory.resolve())
         environment = {**os.environ, "DISPLAY": number}
         if len(parts) > 1:
             environment.setdefault("LP_NUM_THREADS", "1")  # of Mesa, which draws
 
         def draw(n: int) -> tuple[int, list[str]]:
             job = Path(place, f"job{n}.json")
-            described = {"pictures": str(shown), "images": list(images), "draw": parts[n]}
+            described = {"pictures": str(linked), "images": shown, "draw": parts[n]}
             described |= {"folder": str(drawn), **(look or {})}
             job.write_text(json.dumps(described), encoding="utf-8")
             command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
@@ -85,7 +89,16 @@ def draw_images(
             return process.returncode, said
 
         with ThreadPoolExecutor(len(parts)) as pool:
-            results = list(pool.map(draw, range(len(parts))))
+            drawing = [pool.submit(draw, n) for n in range(len(parts) if files else 0)]
+            for name, plot in plotted.items():
+                if plot is not None:
+                    plot(drawn / name)
+                if (drawn / name).exists():
+                    if owned:
+                        owned.take(drawn / name, name)
+                    done.add(name)
+                progress()
+            results = [part.result() for part in drawing]
     missing = [name for name in files if name not in done]
     failed = next((result for result in results if result[0]), None)
     if failed or missing:
@@ -96,7 +109,8 @@ def draw_images(
         )
     if owned:
         owned.remove_stale()
-    return [(owned.path if owned else drawn) / name for name in files]
+    names = (name for image in images for name in image["files"] if name in done)
+    return [(owned.path if owned else drawn) / name for name in names]
 
 
 def check_drawing() -> None:

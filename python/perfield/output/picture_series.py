@@ -119,7 +119,7 @@ class PictureSeries:
             labels.append(
                 {
                     **{"frame": number, "title": words, "mesh_age": mesh_age, "fields_age": fields_age},
-                    **{"shown_at": time, "mesh": mesh},
+                    **{"shown_at": time, "mesh": mesh, "fields_of": fields_age or self._fields_of(frame)},
                 }
             )
             if self.geometry is not None:
@@ -164,6 +164,11 @@ class PictureSeries:
             return written_at("mesh", mesh), written_at("fields", fields)
         stored = getattr(pieces, "fields_index", None)
         return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
+
+    def _fields_of(self, frame: Frame) -> str:
+        """What the titles of later steps say that show the fields which this step stored."""
+        is_on_disk = self.geometry is not None and hasattr(self.geometry.pieces, "older_times")
+        return written_at("fields", frame.time) if is_on_disk else f"fields of step {int(frame.label)}"
 
     def _mesh_way(self) -> str:
         """How the mesh was found, for titles; "" where the program described it."""

@@ -17,6 +17,8 @@ from perfield.derived.providers import given_fields
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
 INTERVALS = (5, 4, 6)
 OUTLIER = 5.0
+PERCENTILE = 98.0
+FAR_BEYOND = 1.25  # times the end of a scale
 # Arrays that name or place things, beside fields that say so; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
@@ -29,7 +31,7 @@ SHARES = {"device_utilisation_share"}
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
-    about : its "range", "usual_peak" if some steps are outliers, and "unit". own : the simulation's own
+    about : its "range", "usual_peak" if few values go far beyond it, and "unit". own : the simulation's own
     fields; these keep their range, and so do negative amounts, except those around 0.
     """
     low, high = about["range"]
@@ -57,6 +59,18 @@ def _colours(name: str) -> str:
     if name in NAMES or name in SHARES:
         return "category" if name in NAMES else "share"
     return given_fields()[name].colours if name in given_fields() else "amount"
+
+
+def usual_end(values: np.ndarray, peaks: np.ndarray) -> float | None:
+    """The 98th percentile of an array's values over ranks and steps, but not less than the peak of a typical
+    step, which shows the ranks that are slow in most; None where the largest of all is not far beyond.
+
+    values : finite. peaks : (n_steps,) the largest value of each.
+    """
+    if not len(values):
+        return None
+    end = max(float(np.percentile(values, PERCENTILE, method="higher")), float(np.median(peaks)))
+    return end if 0 < FAR_BEYOND * round_end(end) < values.max() else None
 
 
 def usual_peak(peaks: np.ndarray) -> float | None:
@@ -89,10 +103,3 @@ def round_end(high: float, whole: bool = False) -> float:
         if not whole or (step * 10.0**power).is_integer()
     ]
     return float(f"{min(end for end in ends if end >= high * (1 - 1e-9)):.12g}")
-
-
-def reach(arrays: Mapping[str, dict[str, Any]], name: str, other: str) -> None:
-    """Makes the scale of one array reach as far as another's, so that little of it looks like little."""
-    scales = [about["scale"] for about in map(arrays.get, (name, other)) if about and about["scale"]]
-    if len(scales) == 2:
-        arrays[name]["scale"] = max(scales)

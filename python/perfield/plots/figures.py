@@ -41,13 +41,9 @@ def heat_map_figure(
     """A field by rank and step, and beside it how long each rank waits."""
     fields = list(dict.fromkeys((field, WAITING)))
     drawn = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
-    images = [heat_map(run, name, steps, axes, source).images[0] for axes, name in zip(drawn, fields)]
-    for axes in drawn:
+    for axes, name in zip(drawn, fields):
+        heat_map(run, name, steps, axes, source)
         axes.xaxis.get_major_locator().set_params(nbins=6)  # they are narrow
-    units = {image.colorbar.ax.get_title() for image in images}
-    if len(units) == 1 and not any(image.colorbar.extend == "max" for image in images):
-        for image in images:  # little waiting looks like little
-            image.set_clim(0.0, max(other.get_clim()[1] for other in images))
 
 
 def messages_figure(run: Run, steps: Steps, figure: Figure, source: Source | None = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.derived.injected import is_injected
+from perfield.derived.matching import name_in_titles
 from perfield.output.titles import region_titles, title
 from perfield.text import counted, printable, shortened
 
@@ -150,4 +150,4 @@ def about_run(run: Run, positions: np.ndarray, sums: bool = False) -> str:
         many = f"{min(spans):,} to {max(spans):,}" if min(spans) < max(spans) else f"{max(spans):,}"
         steps += f" of {many} steps" + ", by their mean" * (not sums)
     injected = ", latencies injected" if is_injected(run) else ""
-    return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}{injected}"
+    return f"{name_in_titles(run)}: {ranks}, {some}{steps}{injected}"

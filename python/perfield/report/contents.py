@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -244,13 +245,25 @@ class Report:
         )
 
 
+def costliest(run: Run) -> tuple[Finding, ...]:
+    """The findings of a run, the one that costs most first, without the rest of its report."""
+    observed, _ = _read(run, needs())
+    return tuple(ranked(answers(observed)))
+
+
+def _read(run: Run, names: Sequence[str]) -> tuple[Observed, str]:
+    """Fields of the run with its mesh, and why nobody knows which pieces of that touch."""
+    touching, without_neighbours = mesh_neighbours(run)
+    observed = with_cells(observe(run, names), run)
+    if touching is not None:
+        observed = replace(observed, neighbours=touching.pairs, boxes=touching.boxes)
+    return observed, without_neighbours
+
+
 def report(run: Run) -> Report:
     """Reads the run and asks all questions."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
-    touching, without_neighbours = mesh_neighbours(run)
-    observed = with_cells(observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS]), run)
-    if touching is not None:
-        observed = replace(observed, neighbours=touching.pairs, boxes=touching.boxes)
+    observed, without_neighbours = _read(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS])
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     summary, parts = _bridge.summary(os.fsencode(run.path))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the frames of a run say together: the range of each field, and which steps are typical.
 
-Colours get the same ends as in images, from `perfield.output.scales`. Where an image knows the frames that it
-draws, the page knows those that were read so far, spread evenly over the run.
+Colours end as in images, by `perfield.output.scales`, but for few values of single ranks that lie beyond.
+Where an image knows the frames that it draws, the page knows those that were read so far, spread evenly.
 """
 
 from __future__ import annotations
