@@ -23,7 +23,8 @@ void bind_steps(py::module_& module) {
         std::vector<size_t> closed;
         for (size_t at = 0; at < met.size(); ++at) {
           const auto& [identity, depth, in_a_row] = met[at];
-          const auto answer = finder->met(finder->number_of(identity, depth, in_a_row));
+          const auto answer =
+              finder->met(finder->number_of(identity, depth, in_a_row, StepFinder::kNone));
           if (answer == StepFinder::Answer::restarts ||
               answer == StepFinder::Answer::restarts_and_closes)
             closed.clear();

@@ -22,7 +22,7 @@ HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint
                           uint8_t* in_finder) noexcept {
   bool asks = false;
   if (proposes_) {
-    if (*in_finder == StepFinder::kNone) *in_finder = finder_.number_of(identity, depth, false);
+    *in_finder = finder_.number_of(identity, depth, false, *in_finder);
     const uint8_t before = finder_.chosen();
     finder_.met(*in_finder);
     if (finder_.chosen() != before) n_alone_ = 0;

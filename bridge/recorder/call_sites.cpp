@@ -261,8 +261,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   const bool in_a_row = calls > 0 && calls == n_of_all_ - site.newest_of_all;
   site.newest_of_all = n_of_all_;
   uint8_t& in_finder = site.in_finder[in_a_row];
-  if (in_finder == StepFinder::kNone)
-    in_finder = finder.number_of(site.identity, site.n_frames, in_a_row);
+  in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
   switch (finder.met(in_finder)) {
     case StepFinder::Answer::nothing:
       return 0;

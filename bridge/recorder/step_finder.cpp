@@ -15,12 +15,27 @@ constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each ti
 
 }  // namespace
 
-uint8_t StepFinder::number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept {
+uint8_t StepFinder::find_or_add(uint64_t identity, uint16_t depth, bool in_a_row) noexcept {
   for (uint8_t site = 0; site < n_sites_; ++site)
-    if (sites_[site].identity == identity && sites_[site].in_a_row == in_a_row) return site;
-  if (n_sites_ == kMostSites) return kNone;
-  sites_[n_sites_] = {identity, 0, depth, in_a_row, false};
-  return n_sites_++;
+    if (is_of(site, identity, in_a_row)) return site;
+  const uint8_t site = n_sites_ < kMostSites ? n_sites_++ : hit_longest_ago();
+  if (site == kNone) return kNone;
+  if (n_sites_ == kMostSites) ignore(site);
+  sites_[site] = {identity, 0, depth, in_a_row, false};
+  return site;
+}
+
+// Of those in the sequence; the site that ends steps stays. kNone: no other.
+uint8_t StepFinder::hit_longest_ago() const noexcept {
+  bool seen[kMostSites] = {};
+  uint8_t found = kNone;
+  for (uint32_t at = length_; at-- > 0;) {
+    const uint8_t site = sequence_[at];
+    if (seen[site] || site == chosen_) continue;
+    seen[site] = true;
+    found = site;
+  }
+  return found;
 }
 
 StepFinder::Answer StepFinder::met(uint8_t site) noexcept {

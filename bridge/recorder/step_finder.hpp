@@ -24,9 +24,14 @@ class StepFinder {
   static constexpr uint32_t kLongest = 4096;  // of the sequence
   enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
 
-  // The number of a call site, which is new or not; kNone if there are too many. depth: of its
-  // chain of callers. in_a_row: hit again with none but such operations in between.
-  uint8_t number_of(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
+  // The number of a call site, which is new or not; kNone if there are too many. Where there is no
+  // room, the site that was hit longest ago is forgotten: setup may have hundreds. known: the
+  // number that it had when it was hit last. depth: of its chain of callers. in_a_row: hit again
+  // with none but such operations in between.
+  uint8_t number_of(uint64_t identity, uint16_t depth, bool in_a_row, uint8_t known) noexcept {
+    if (known < n_sites_ && is_of(known, identity, in_a_row)) return known;
+    return find_or_add(identity, depth, in_a_row);
+  }
   // A collective operation of all ranks returned at this site.
   Answer met(uint8_t site) noexcept;
   // Hits of this site end no steps from now on.
@@ -58,6 +63,11 @@ class StepFinder {
 
   enum class Relation : uint8_t { same, inner, outer };
 
+  bool is_of(uint8_t site, uint64_t identity, bool in_a_row) const noexcept {
+    return sites_[site].identity == identity && sites_[site].in_a_row == in_a_row;
+  }
+  uint8_t find_or_add(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
+  uint8_t hit_longest_ago() const noexcept;
   bool is_due() const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;

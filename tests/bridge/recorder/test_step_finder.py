@@ -57,6 +57,12 @@ def test_outermost_loop_gives_steps(sites, site, n):
     assert found == site and n - 6 <= number <= n - 3
 
 
+def test_setup_may_have_more_sites_than_there_is_room_for():
+    """As long as setup is the larger part, nothing closes."""
+    site, number = steps("".join(map(chr, range(1000, 1150))) + (3 * "i" + "N") * 80)
+    assert site == "N" and number > 40
+
+
 @pytest.mark.parametrize("sites", ["", "abcdefgh", "aaaa", "s" * 12 + "abcdefgh" * 2])
 def test_too_few_turns_of_a_loop_are_no_steps(sites):
     assert steps(sites) == ("-", 0)
