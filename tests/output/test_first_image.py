@@ -91,11 +91,9 @@ def test_output_steps_are_reported_and_passed_over(rendered):
 def test_nothing_stands_out_of_noise(rendered):
     """On a scale from zero, equal ranks have nearly the same colour."""
     description, folder = rendered("noise")
-    for number in (0, 1):
-        _, (low, high), values = shown(description, folder, number)
-        numbers = np.array(list(values.values()))
-        assert low == 0.0
-        assert np.ptp(numbers) / high < 0.5
+    _, (low, high), values = shown(description, folder, 0)  # waiting has a scale of its own
+    assert low == 0.0
+    assert np.ptp(np.array(list(values.values()))) / high < 0.5
 
 
 def test_five_images_answer_first(rendered):
