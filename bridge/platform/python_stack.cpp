@@ -60,6 +60,7 @@ void PythonStack::find() noexcept {
   find_function("PyCode_Addr2Line", &line_of_);
   code_type_ = dlsym(RTLD_DEFAULT, "PyCode_Type");
   text_type_ = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+  dlerror();  // that a symbol is not there is no error of the program's
   if (!version || !this_thread_ || !line_of_ || !code_type_ || !text_type_) return;
   begin_ = reinterpret_cast<uintptr_t>(version);
   dl_iterate_phdr(

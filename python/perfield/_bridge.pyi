@@ -12,6 +12,8 @@ WAIT_EVENT: np.dtype[Any]
 WAIT_STATE: np.dtype[Any]
 WAIT_COST: np.dtype[Any]
 ENOUGH_EXPLAINED: float
+FEWEST_WINDOWS: int
+WINDOW_S: float
 MOST_UNSTATED: int
 WAIT_PATH: np.dtype[Any]
 WAIT_TRANSFER: np.dtype[Any]

@@ -103,12 +103,14 @@ def test_page_has_one_picture_of_the_mesh_and_one_of_the_machine(tmp_path):
     assert "coloured by compute_time_s of each rank" in (run / "analysis" / "report.html").read_text()
 
 
-def test_run_without_mesh_and_messages_has_no_picture_of_one_and_says_why(tmp_path, monkeypatch):
+def test_run_without_mesh_and_differences_has_no_pictures_and_says_why(tmp_path, monkeypatch):
     pytest.importorskip("vtkmodules", reason="VTK is not installed")
     monkeypatch.setattr("perfield.output.images.draw_images", drawn_by_nobody)
     run = twin.write_run(tmp_path / "run", mesh=False, change_step=twin.without_calls)
-    assert pictures_of(run) == ["machine"]
-    assert "There is no picture of the mesh: no rank of" in (run / "analysis" / "report.html").read_text()
+    assert pictures_of(run) == []
+    page = (run / "analysis" / "report.html").read_text()
+    assert "There is no picture of the mesh: no rank of" in page
+    assert "There is no picture of the machine: no image of compute_time_s: 4.2 ms everywhere, in all" in page
 
 
 def test_page_stays_whole_where_nothing_can_be_drawn(tmp_path, monkeypatch):

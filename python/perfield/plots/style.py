@@ -29,6 +29,9 @@ STYLE = {"font.size": 12, "axes.spines.top": False, "axes.spines.right": False, 
 SIZE = (12.8, 7.2)  # inches, of 100 pixels each
 
 
+MOST_LINES = 4  # below a title; the names of a run may be of any length
+
+
 class PlotError(ValueError):
     """A plot cannot be drawn; the text says why and what to do."""
 
@@ -60,7 +63,8 @@ def head(axes: Axes, words: str, more: str = "") -> None:
     top = grid.get_topmost_subplotspec() if grid is not None else None
     share = 1.0 if top is None else len(top.colspan) / top.get_gridspec().ncols
     points = 72 * axes.figure.get_figwidth() * share - 100  # without the labels and the legend
-    lines = textwrap.wrap(printable(more), max(20, int(points / 5.6)))
+    width = max(20, int(points / 5.6))
+    lines = textwrap.wrap(printable(more), width, max_lines=MOST_LINES, placeholder=" ...")
     write_head(axes, printable(words), lines)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 from perfield.analysis.findings import Picture
 from perfield.analysis.steps import StepKinds, kinds_of_steps
 from perfield.derived.view import per_step
-from perfield.output.image_plan import plan_images
+from perfield.output.image_plan import plan_images, without_images
 from perfield.output.images import draw_images
 from perfield.output.survey import Survey, over_steps
 from perfield.report.charts import Image
@@ -76,8 +77,18 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     series.write()
     jobs = []
     for kind, picture in wanted.items():
-        planned = plan_images(series.description, [picture.field], [picture.step])
-        jobs += [(kind, job) for job in planned if job["layer"] == LAYERS[kind]][:1]
+        # What a finding names may be the same on all ranks, and is no picture then.
+        for shown in (picture, replace(picture, field=COMPUTING)):
+            planned = plan_images(series.description, [shown.field], [shown.step])
+            found = [job for job in planned if job["layer"] == LAYERS[kind]][:1]
+            if found:
+                wanted[kind] = shown
+                jobs.append((kind, found[0]))
+                break
+        else:
+            if LAYERS[kind] in series.description["layers"]:
+                why = "; ".join(without_images(series.description, [COMPUTING]))
+                notes.append(f"There is no picture of the {kind}: {why}.")
     for number, (_, job) in enumerate(jobs):
         job["files"] = [f"{number}.png"]
     files = draw_images(place, [job for _, job in jobs])

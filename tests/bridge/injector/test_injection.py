@@ -52,6 +52,17 @@ def sums(run: Path, field: str) -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
+def one_case(build_c, mpi):
+    """one_case(name): the program that makes one case of the calls that are tested in sources/, alone."""
+
+    def build(name: str) -> Path:
+        words = f"-I{OTHERS}", f"-DCASE={name}", str(OTHERS / f"{name}.c"), "-lpthread"
+        return build_c(HERE / "programs/one_case.c", *words, by=mpi)
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def ways(inject, build_c, mpi):
     """(name of the way, us from sending to completion) in the order of the messages, and the run."""
     result = inject(mpi, build_c(WAYS, by=mpi))
@@ -90,10 +101,10 @@ def test_recorder_measures_the_injected_latency_as_waiting(ways):
     assert (sums(run, "waiting_time_s") >= sums(run, "injected_wait_s")).all()
 
 
-@pytest.mark.parametrize(("name", "order"), [("receives.c", "reversed"), ("sends.c", "world")])
-def test_all_messages_of_a_ring_are_delayed_in_any_communicator(inject, build_c, mpi, name, order):
-    n = {"receives.c": 32, "sends.c": 22}[name]
-    result = inject(mpi, build_c(OTHERS / name, "-lpthread", by=mpi), order, n=4, latency_us=[100, 900])
+@pytest.mark.parametrize(("name", "order"), [("receives", "reversed"), ("sends", "world")])
+def test_all_messages_of_a_ring_are_delayed_in_any_communicator(inject, one_case, mpi, name, order):
+    n = {"receives": 32, "sends": 22}[name]
+    result = inject(mpi, one_case(name), order, n=4, latency_us=[100, 900])
     assert sums(result.cwd / "perfield-run", "injected_messages").tolist() == [n] * 4
 
 
@@ -102,7 +113,8 @@ def test_all_messages_of_fortran_programs_are_delayed(inject, mpi, tmp_path):
     binding = {"openmpi": "-DUSE_F08", "mpich": "-DMPIFH"}[mpi.name]
     flags = ["-w", "-cpp", "-fallow-argument-mismatch", "-ffree-line-length-none", binding]
     program = tmp_path / "program"
-    words = [mpi.fc, *flags, f"-I{OTHERS}", f"-J{tmp_path}", OTHERS / "fortran_messages.f90", "-o", program]
+    source = HERE / "programs/fortran_messages_alone.f90"
+    words = [mpi.fc, *flags, f"-I{OTHERS}", f"-J{tmp_path}", source, "-o", program]
     subprocess.run(words, check=True)
     result = inject(mpi, program, n=4, latency_us=[100, 900])
     assert result.stdout == mpi.run(4, program).stdout, "checksums of what was received"
@@ -116,9 +128,9 @@ def test_run_json_says_what_was_injected(ways):
 
 
 @pytest.fixture(scope="module")
-def ring(build_c, mpi):
+def ring(one_case):
     """The compiled ring of receives.c."""
-    return build_c(OTHERS / "receives.c", "-lpthread", by=mpi)
+    return one_case("receives")
 
 
 def test_trace_shorter_than_the_run_repeats_and_says_so(inject, ring, mpi):
@@ -133,13 +145,13 @@ def test_trace_that_does_not_repeat_ends_and_says_so(inject, ring, mpi):
     assert sums(result.cwd / "perfield-run", "injected_messages").tolist() == [8, 8]
 
 
-def test_messages_between_groups_are_not_delayed_and_counted(inject, build_c, mpi):
-    result = inject(mpi, build_c(OTHERS / "inter_communicator.c", by=mpi), n=4)
+def test_messages_between_groups_are_not_delayed_and_counted(inject, one_case, mpi):
+    result = inject(mpi, one_case("inter_communicator"), n=4)
     assert "messages were not delayed, because their communicator joins groups" in result.stderr
 
 
-def test_freed_receives_stop_the_delay_of_their_sender_only_in_words(inject, build_c, mpi):
-    result = inject(mpi, build_c(OTHERS / "freed_requests.c", "-lpthread", by=mpi), "world", n=4)
+def test_freed_receives_stop_the_delay_of_their_sender_only_in_words(inject, one_case, mpi):
+    result = inject(mpi, one_case("freed_requests"), "world", n=4)
     assert "messages were not delayed, because stamps no longer matched" in result.stderr
 
 

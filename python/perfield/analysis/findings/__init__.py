@@ -133,6 +133,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
     found = []
     for module in questions:
         missing = tuple(name for name in module.NEEDS if not observed.has(name))
+        if not observed.has("steps"):  # no steps of any kind
+            missing = tuple("steps" if name == "time steps" else name for name in missing)
         found_here = () if missing else tuple(module.find(observed))
         if not missing and not found_here and hasattr(module, "lacks"):
             missing = module.lacks(observed)
