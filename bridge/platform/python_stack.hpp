@@ -28,6 +28,10 @@ class PythonStack {
   void find() noexcept;
   // Whether an address is in the interpreter itself.
   bool is_inside(uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
+  // Whether it has read any frames, and they were as expected.
+  bool is_readable() const noexcept {
+    return layout() && is_checked_.load(std::memory_order_relaxed);
+  }
   // A hash of the thread's frames, the same for calls from the same lines; 0: none is readable.
   uint64_t chain() noexcept {
     if (__builtin_expect(!layout(), 1)) return 0;

@@ -214,7 +214,8 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     tables_->frames[n_frames_++] = {module, found.offset[i]};
     ++site.n_frames;
   }
-  site.is_of_interpreter = found.is_of_interpreter && !found.script;
+  // Without a line, where lines are readable, the interpreter itself calls: it is ending, say.
+  site.is_of_interpreter = found.is_of_interpreter && !python_.is_readable();
   found.each_line([this, &site](const PythonLine& line) {
     char module[kLongestPath];
     snprintf(module, sizeof module, "%s%s:%s", kScript, line.function, line.file);
