@@ -102,7 +102,7 @@ def duct(folder: Path) -> Path:
 
 CODES = {
     "fenicsx": Code(
-        ("/usr/bin/python3", "bed.py"), "Wait@cpp-23b3", copied("bed.py"), ("import dolfinx, petsc4py",)
+        ("/usr/bin/python3", "bed.py"), "Wait@bed-b67c", copied("bed.py"), ("import dolfinx, petsc4py",)
     ),
     "lammps": Code(("lmp", "-in", "in.drop"), "Wait@CommBrick::exchange-a3e4/2", copied("in.drop"), ("lmp",)),
     "gromacs": Code(
