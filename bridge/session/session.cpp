@@ -253,21 +253,13 @@ void Session::close_clock_window() noexcept {
   while_measuring([this](uint64_t now) {
     recorder().sites.next_window(~uint64_t{0});
     if (!clock_.in_setup() || clock_.had_steps()) return;
-    try {
-      if (const uint32_t n = configured_steps_.clock_windows().passed(realtime_ns())) {
+    const uint32_t n = configured_steps_.clock_windows().passed(realtime_ns());
+    if (n > 0)  // else the ticks were a little early
+      close_by(now, [&] {
         clock_.cut(now);
         write_window(n, now);
-      }
-    } catch (const std::exception& e) {
-      return give_up(e.what());
-    }
-    writer_.flush_when_due();
-    check_writing();
+      });
     wait_for_next_window();
-    const uint64_t then = recorder().clock.ticks();
-    clock_.add_own(now, then);
-    clock_.begin_entry(then);
-    clock_.start();
   });
 }
 
@@ -295,8 +287,14 @@ void Session::close_window(uint64_t number) noexcept {
 }
 
 void Session::close(int64_t label, double time, uint64_t now) noexcept {
+  close_by(now, [&] { close_and_write(label, time, now); });
+}
+
+// Writes what closes, and begins what follows.
+template <typename F>
+void Session::close_by(uint64_t now, F write) noexcept {
   try {
-    close_and_write(label, time, now);
+    write();
   } catch (const std::exception& e) {
     return give_up(e.what());
   }

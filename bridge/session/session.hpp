@@ -123,6 +123,8 @@ class Session {
   std::string first_closing_in_words() const;
   void close_program_step(int64_t label, double time) noexcept;
   void hand_in_between_closes() noexcept;
+  template <typename F>
+  void close_by(uint64_t now, F write) noexcept;
   void write_window(uint32_t n, uint64_t now);
   void wait_for_next_window() noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
