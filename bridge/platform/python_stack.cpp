@@ -11,17 +11,15 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "platform/hash.hpp"
+#include "platform/utf8.hpp"
+
 namespace perfield {
 namespace {
 
 constexpr size_t kType = 8;         // PyObject::ob_type
 constexpr size_t kTextLength = 16;  // PyASCIIObject::length, state
 constexpr size_t kTextState = 32;
-
-uint64_t mix(uint64_t hash, uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ (hash >> 29);
-}
 
 // Reads memory that may not be there.
 template <class T>
@@ -84,20 +82,17 @@ void PythonStack::find() noexcept {
 }
 
 const char* PythonStack::innermost() const noexcept {
+  if (!is_readable()) return nullptr;
   const Layout* const l = layout();
-  const char* const thread = l ? static_cast<const char*>(this_thread_()) : nullptr;
-  if (!thread || !is_checked_.load(std::memory_order_acquire)) return nullptr;
-  const char* const frame = load<const char*>(thread + l->thread_frame);
+  const char* const thread = static_cast<const char*>(this_thread_());
+  const char* const frame = thread ? load<const char*>(thread + l->thread_frame) : nullptr;
   return l->current == kHere || !frame ? frame : load<const char*>(frame + l->current);
 }
 
 uint64_t PythonStack::hash_of_chain() noexcept {
-  const char* const thread = static_cast<const char*>(this_thread_());
-  if (!thread) return 0;
-  if (__builtin_expect(!is_checked_.load(std::memory_order_acquire), 0)) check(thread);
-  const Layout* const l = layout();
-  if (!l || !is_checked_.load(std::memory_order_acquire)) return 0;
+  if (__builtin_expect(!is_checked_.load(std::memory_order_acquire), 0)) check();
   const char* frame = innermost();
+  const Layout* const l = layout();
   uint64_t hash = 0;
   for (int i = 0; frame && i < kMostFrames; ++i, frame = caller(frame)) {
     const char* const at = frame + l->instruction;
@@ -108,8 +103,10 @@ uint64_t PythonStack::hash_of_chain() noexcept {
 }
 
 // Until the thread has a frame, nothing is known.
-void PythonStack::check(const char* thread) noexcept {
+void PythonStack::check() noexcept {
   const Layout* const l = layout();
+  const char* const thread = l ? static_cast<const char*>(this_thread_()) : nullptr;
+  if (!thread) return;
   const char* frame = nullptr;
   bool is_good = try_load(thread + l->thread_frame, &frame);
   if (is_good && frame && l->current != kHere) is_good = try_load(frame + l->current, &frame);
@@ -169,11 +166,11 @@ bool PythonStack::copy_text(const char* text, char* to, int size) const noexcept
     const uint32_t c = kind == 1   ? static_cast<unsigned char>(*from)
                        : kind == 2 ? load<uint16_t>(from)
                                    : load<uint32_t>(from);
-    const int following = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    if (end - out <= following) break;
-    static const unsigned char lead[] = {0x00, 0xC0, 0xE0, 0xF0};
-    *out++ = char(lead[following] | (c >> (6 * following)));
-    for (int k = following - 1; k >= 0; --k) *out++ = char(0x80 | (c >> (6 * k) & 0x3F));
+    char bytes[4];
+    const int n = encode_utf8(c, bytes);
+    if (end - out < n) break;
+    memcpy(out, bytes, size_t(n));
+    out += n;
   }
   *out = '\0';
   return true;

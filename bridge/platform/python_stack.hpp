@@ -30,7 +30,7 @@ class PythonStack {
   bool is_inside(uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
   // Whether it has read any frames, and they were as expected.
   bool is_readable() const noexcept {
-    return layout() && is_checked_.load(std::memory_order_relaxed);
+    return is_checked_.load(std::memory_order_acquire) && layout();
   }
   // A hash of the thread's frames, the same for calls from the same lines; 0: none is readable.
   uint64_t chain() noexcept {
@@ -65,7 +65,7 @@ class PythonStack {
   }
   const Layout* layout() const noexcept { return layout_.load(std::memory_order_relaxed); }
   uint64_t hash_of_chain() noexcept;
-  void check(const char* thread) noexcept;
+  void check() noexcept;
   bool is_as_expected(const char* frame) const noexcept;
   bool copy_text(const char* text, char* to, int size) const noexcept;
 

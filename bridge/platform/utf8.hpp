@@ -9,14 +9,21 @@
 
 namespace perfield {
 
+// Writes the bytes of number `code`, at most four, and returns how many. It knows no surrogates.
+inline int encode_utf8(uint32_t code, char* out) noexcept {
+  const int following = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  static const unsigned char kLead[] = {0x00, 0xC0, 0xE0, 0xF0};
+  *out++ = static_cast<char>(kLead[following] | (code >> (6 * following)));
+  for (int i = following - 1; i >= 0; --i)
+    *out++ = static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
+  return following + 1;
+}
+
 // Appends character number `code`; false if no character has that number.
 inline bool append_utf8(uint32_t code, std::string* out) {
   if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
-  const int following = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static const unsigned char kLead[] = {0x00, 0xC0, 0xE0, 0xF0};
-  *out += static_cast<char>(kLead[following] | (code >> (6 * following)));
-  for (int i = following - 1; i >= 0; --i)
-    *out += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
+  char bytes[4];
+  out->append(bytes, static_cast<size_t>(encode_utf8(code, bytes)));
   return true;
 }
 

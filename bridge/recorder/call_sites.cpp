@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "platform/hash.hpp"
 #include "platform/pages.hpp"
 #include "recorder/thread_profile.hpp"
 
@@ -20,11 +21,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr uint32_t kNoModule = ~uint32_t(0);  // code generated at run time
-
-uint64_t mix(uint64_t hash, uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ (hash >> 29);
-}
 
 const char* base_name(const char* path) noexcept {
   const char* slash = strrchr(path, '/');

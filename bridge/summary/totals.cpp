@@ -273,7 +273,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       first = header.index;
     }
     const bool is_window = step->fixed.kind == static_cast<uint16_t>(StepKind::window);
-    if (is_window) most_windows = std::max(most_windows, ++windows[header.rank]);
+    windows[header.rank] += is_window;
     const bool inside = is_window ? has_windows
                                   : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
                                         header.index >= first;
@@ -478,7 +478,9 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;
   }
-  if (!totals->has_windows && totals->steps.n_steps == 0 && totals->most_windows >= kFewestWindows)
+  const bool many = std::any_of(totals->windows.begin(), totals->windows.end(),
+                                [](const auto& of) { return of.second >= kFewestWindows; });
+  if (!totals->has_windows && totals->steps.n_steps == 0 && many)
     totals->has_windows = totals->is_to_be_read_again = true;
   if (totals->is_to_be_read_again) return "";
   totals->define_lost();

@@ -207,7 +207,6 @@ struct RunTotals {
   // Windows of the clock take the place of steps; see StepKind::window there.
   bool has_windows = false;
   std::map<int32_t, uint64_t> windows;        // by rank: entries of them
-  uint64_t most_windows = 0;                  // of a rank
   bool is_to_be_read_again = false;           // as steps were added that are none, or the reverse
   std::map<int32_t, uint64_t> closed;         // by rank: steps closed
   std::map<int32_t, uint64_t> closed_at_end;  // the same, by ranks that ended well
