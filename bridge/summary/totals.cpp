@@ -230,7 +230,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     arrivals.add_communicator(uint32_t(header.index), header.rank,
                               std::string(reinterpret_cast<const char*>(body), header.body_bytes));
   } else if (type == EntryType::events) {
-    if (header.index >= restarted[header.rank])
+    if (header.sequence >= restarted[header.rank])
       arrivals.add_log(header.rank, int64_t(header.index), body, header.body_bytes);
   } else if (type == EntryType::region || type == EntryType::quantity) {
     define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
@@ -257,8 +257,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
     if (json_text(text, "reason") != "abort")
-      closed_at_end[header.rank] = uint64_t(
-          std::max<int64_t>(0, json_integer(text, "steps", 0) - int64_t(restarted[header.rank])));
+      closed_at_end[header.rank] = uint64_t(std::max<int64_t>(0, json_integer(text, "steps", 0)));
     n_missing += uint64_t(json_integer(text, "missing", 0));
     n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
     n_unsafe += json_value(text, "synced") == "false";
@@ -268,15 +267,15 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     faults += step->fixed.faults;
     overflowed += step->fixed.overflowed;
     uint64_t& first = restarted[header.rank];
-    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index > first) {
-      is_to_be_read_again = true;
-      first = header.index;
+    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.sequence >= first) {
+      is_to_be_read_again |= closed.count(header.rank) > 0;
+      first = uint64_t(header.sequence) + 1;
     }
     const bool is_window = step->fixed.kind == static_cast<uint16_t>(StepKind::window);
     windows[header.rank] += is_window;
     const bool inside = is_window ? has_windows
                                   : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
-                                        header.index >= first;
+                                        header.sequence >= first;
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);

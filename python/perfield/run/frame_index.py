@@ -109,7 +109,9 @@ class FrameIndex:
     def states(self) -> np.ndarray:
         """(n_frames,) int64, above 0: for each frame a number that changes if its entries do. The part from
         bit 32 on is that of its last step: if it changes at some position, frames were joined."""
-        return (self.last + 1) << 32 | np.diff(self.begin)
+        sequence = self.entries.places["sequence"][self.rows].astype(np.int64)
+        entries = np.add.reduceat(sequence + 1, self.begin[:-1]) if len(self) else self.last
+        return (self.last + 1) << 32 | entries & 0xFFFFFFFF
 
     def presence(self, n_ranks: int) -> np.ndarray:
         """(n_frames, n_ranks) bool, whether a rank has an entry in each frame, damaged or not."""

@@ -44,7 +44,7 @@ class Ranks:
 
         places, steps = streams.places, self.rows("step")
         kinds = places["kind"][steps]
-        self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
+        self.of_kind = {kind: _each(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
         closed, windows = steps[kinds == _STEP], steps[kinds == _WINDOW]
         of_ranks = np.bincount(places["rank"][windows], minlength=1)
         self.has_windows = not len(closed) and bool(of_ranks.max() >= _bridge.FEWEST_WINDOWS)
@@ -89,12 +89,12 @@ class Ranks:
     def since_restart(self, rows: np.ndarray) -> np.ndarray:
         """Those of some entries that are not of steps that were taken back."""
         places = self._streams.places
-        return rows[places["index"][rows] >= self._restarted[places["rank"][rows]]]
+        return rows[places["sequence"][rows] > self._restarted[places["rank"][rows]]]
 
     @property
     def steps_closed(self) -> np.ndarray:
         """(n_ranks,) int, how many steps each rank closed so far, measured or not."""
-        return np.maximum(self.last + 1 - self._restarted, 0)
+        return self.last + 1
 
     @property
     def state(self) -> str:
@@ -130,16 +130,14 @@ class Ranks:
         return min(begins, default=0), max(ends, default=0)
 
     def _take_back(self, closed: np.ndarray, windows: np.ndarray) -> None:
-        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
-        below the index of its newest setup entry. windows : those that precede the steps."""
+        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those that a rank
+        wrote before its newest setup entry. windows : those that precede the steps."""
         places, setup = self._streams.places, self.of_kind[SETUP]
-        self._restarted = np.zeros(len(self), dtype=np.int64)
-        np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
-        before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
+        self._restarted = np.full(len(self), -1, dtype=np.int64)  # sequence number of that entry
+        np.maximum.at(self._restarted, places["rank"][setup], places["sequence"][setup].astype(np.int64))
+        before = closed[places["sequence"][closed] < self._restarted[places["rank"][closed]]]
         if len(before) or len(windows):
-            rows = np.concatenate((setup, *(_newest(self._streams, rows) for rows in (before, windows))))
-            order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
-            self.of_kind[SETUP] = rows[order]
+            self.of_kind[SETUP] = _each(self._streams, np.concatenate((setup, before, windows)))
 
     def closed_in_all(self) -> np.ndarray:
         """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
@@ -147,7 +145,7 @@ class Ranks:
         closed = np.full(len(self.entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
             if end.get("reason") != "abort" and not self.steps_by_clock:
-                closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
+                closed[rank] = end.get("steps", 0)
         unknown = np.unique(self.group[closed < 0])
         closed[np.isin(self.group, unknown)] = -1
         return closed
@@ -223,6 +221,16 @@ def _size_of_world(streams: Streams) -> int:
         return min(sizes, key=lambda size: (-stated[size], size))
     ranks = streams.places["rank"]
     return int(ranks[ranks < _bridge.MOST_UNSTATED].max(initial=-1)) + 1
+
+
+def _each(streams: Streams, rows: np.ndarray) -> np.ndarray:
+    """Rows sorted by (rank, sequence), each entry once."""
+    rank, sequence = streams.places["rank"][rows], streams.places["sequence"][rows]
+    order = np.lexsort((sequence, rank))
+    rank, sequence = rank[order], sequence[order]
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[1:] = (rank[1:] != rank[:-1]) | (sequence[1:] != sequence[:-1])
+    return rows[order[is_first]]
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
