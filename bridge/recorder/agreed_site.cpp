@@ -6,15 +6,22 @@
 namespace perfield {
 namespace {
 
-constexpr uint32_t kEvenHits = 4;  // so many without a collective operation of all ranks
-constexpr uint64_t kAhead = 2;     // hits
-constexpr uint64_t kAgain = 4;     // times as many hits, then rank 0 asks again
-constexpr uint64_t kApart = 2;     // hits by which ranks of a loop may be ahead of one another
+// So many hits without a collective operation of all ranks, or one that ends so many calls.
+constexpr uint32_t kEvenHits = 4, kEvenCalls = 128;
+constexpr uint64_t kAgain = 4;  // times as many hits, then rank 0 asks again
+constexpr uint64_t kApart = 2;  // hits by which ranks of a loop may be ahead of one another
 // Ranks look for a proposal at each call at first, then after a sixteenth more calls each time.
 constexpr uint32_t kEachTime = 64, kPart = 16;
 
-uint64_t first_after(uint64_t hits) { return 2 * hits + kAhead; }
-uint64_t proposed_at(uint64_t first) { return (first - kAhead) / 2; }
+// A rank that is ahead looks for the proposal once more before that hit.
+constexpr uint64_t kAhead = 2 * kApart;
+uint64_t first_after(uint64_t hits) { return hits + 2 * (hits / kPart) + kAhead; }
+uint64_t proposed_at(uint64_t first) {
+  if (first <= kAhead) return 0;
+  uint64_t hits = (first - kAhead) / (kPart + 2) * kPart;
+  for (uint32_t n = 0; n < kPart + 2 && first_after(hits) < first; ++n) ++hits;
+  return hits;
+}
 
 }  // namespace
 
@@ -26,8 +33,9 @@ HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint
     const uint8_t before = finder_.chosen();
     finder_.met(*in_finder);
     if (finder_.chosen() != before) n_alone_ = 0;
+    ++n_calls_alone_;
     if (*in_finder != StepFinder::kNone && *in_finder == finder_.chosen() &&
-        ++n_alone_ == kEvenHits && identity != identity_) {
+        (++n_alone_ == kEvenHits || n_calls_alone_ >= kEvenCalls) && identity != identity_) {
       wish_ = {identity, first_after(hits)};
       in_finder_ = *in_finder;
       asks = true;

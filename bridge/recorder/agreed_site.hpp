@@ -2,8 +2,8 @@
 //
 // agreed_site.hpp - the call site that closes steps where the program's loop has no collective
 // operation of all ranks. Rank 0 looks for a site whose hits come evenly (StepFinder), and proposes
-// it from a hit on that lies as far ahead again. A rank that has not hit that site about as often
-// refuses, now or when rank 0 asks again at four times as many hits: it has other numbers of
+// it from a hit on that lies an eighth further ahead. A rank that has not hit that site about as
+// often refuses, now or when rank 0 asks again at four times as many hits: it has other numbers of
 // neighbours in a loop over them. The session carries proposals and refusals by notes
 // (session/agreed_steps.hpp). One thread at a time.
 #pragma once
@@ -31,7 +31,7 @@ class AgreedSite {
   HitAnswer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
                 uint8_t* in_finder) noexcept;
   // A collective operation of all ranks was called: the loop may be another one.
-  void met_by_all() noexcept { n_alone_ = 0; }
+  void met_by_all() noexcept { n_alone_ = n_calls_alone_ = 0; }
 
   // --- by the session, where met() asks
   // What this rank wants to propose, once; none: {}.
@@ -62,6 +62,7 @@ class AgreedSite {
   StepProposal wish_;
   uint64_t identity_ = 0, first_ = 0;
   uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
+  uint32_t n_calls_alone_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
   bool proposes_, closes_ = false, is_first_ = false;
 

@@ -203,7 +203,7 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     if (tables_->sites[i].identity == identity) return i;
   if (n == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames) return kNoRoom;
   CallSite& site = tables_->sites[n];
-  site = {identity, n_frames_, 0, call, {StepFinder::kNone, StepFinder::kNone}, 0, false};
+  site = {identity, n_frames_, 0, call, {StepFinder::kNone, StepFinder::kNone}, 0, false, 0, 0};
   for (int i = found.first; i < found.end; ++i) {
     const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
     if (module == kNoModule) continue;
@@ -259,7 +259,10 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   site.newest_of_all = n_of_all_;
   uint8_t& in_finder = site.in_finder[in_a_row];
   in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
-  switch (finder.met(in_finder)) {
+  const bool is_check = is_agreed() && is_check_of_steps(&site);
+  const StepFinder::Answer answer = finder.met(in_finder);
+  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder)) return 0;
+  switch (answer) {
     case StepFinder::Answer::nothing:
       return 0;
     case StepFinder::Answer::restarts:
@@ -277,6 +280,17 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return kRestartSteps | paced(finder.steps());
   }
   return 0;
+}
+
+// Whether a collective operation comes after each tenth, 20th, ... step of a loop of messages: it
+// looks whether that has converged.
+bool CallSites::is_check_of_steps(CallSite* site) noexcept {
+  const uint64_t step = found_steps(), gap = step - site->step;
+  const bool is_alike = site->step && gap == site->gap;
+  const bool is_second = site->step && !site->gap;
+  site->gap = site->step ? gap : 0;
+  site->step = step;
+  return (is_alike || is_second) && gap >= 10 && StepFinder::is_round(gap);
 }
 
 uint64_t CallSites::paced(uint64_t hits) noexcept {

@@ -51,6 +51,9 @@ struct CallSite {
   uint8_t in_finder[2];    // its numbers there, alone and in a row; StepFinder::kNone: not known
   uint32_t newest_of_all;  // which collective operation of all ranks hit it last
   bool is_of_interpreter;  // and the lines of the script are not known
+  // Of a collective operation amid steps of messages: the step of its last hit, and how many lie
+  // between its last two; 0: not known.
+  uint64_t step, gap;
 };
 
 // How to find where steps end: by collective operations; where these do not show it, by notes among
@@ -227,6 +230,7 @@ class CallSites {
   }
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint64_t paced(uint64_t hits) noexcept;
+  bool is_check_of_steps(CallSite* site) noexcept;
   bool is_agreed() const noexcept { return tables_ && tables_->agreed.closes(); }
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
   bool is_full() const noexcept;

@@ -12,8 +12,15 @@ constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
 constexpr uint64_t kFewestSteps = 3;  // at the end
 constexpr uint32_t kAlike_percent = 50, kAlike = 3;
 constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each time
+constexpr uint32_t kManySites = 3;
 
 }  // namespace
+
+bool StepFinder::is_round(uint64_t n) noexcept {
+  if (n < 5) return false;
+  while (n % 10 == 0) n /= 10;
+  return n == 1 || n == 2 || n == 5 || n == 25;
+}
 
 uint8_t StepFinder::find_or_add(uint64_t identity, uint16_t depth, bool in_a_row) noexcept {
   for (uint8_t site = 0; site < n_sites_; ++site)
@@ -21,7 +28,7 @@ uint8_t StepFinder::find_or_add(uint64_t identity, uint16_t depth, bool in_a_row
   const uint8_t site = n_sites_ < kMostSites ? n_sites_++ : hit_longest_ago();
   if (site == kNone) return kNone;
   if (n_sites_ == kMostSites) ignore(site);
-  sites_[site] = {identity, 0, depth, in_a_row, false};
+  sites_[site] = {identity, 0, depth, in_a_row, false, 0, 0, 0};
   return site;
 }
 
@@ -41,6 +48,7 @@ uint8_t StepFinder::hit_longest_ago() const noexcept {
 StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
   if (site >= n_sites_) return Answer::nothing;
   ++sites_[site].hits;
+  if (chosen_ != kNone && site != chosen_) count_steps(sites_[site]);
   bool restarts = false;
   if (length_ == kLongest) make_room();
   if (!sites_[site].ignored) {
@@ -48,7 +56,7 @@ StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
     const uint8_t found = is_due() ? choose() : kNone;
     if (found != kNone && found != chosen_ && may_replace(found)) {
       restarts = chosen_ != kNone;
-      chosen_ = found;
+      choose(found);
       first_hits_ = sites_[found].hits + (found != site);
     }
   }
@@ -138,17 +146,36 @@ uint8_t StepFinder::choose() noexcept {
 }
 
 // Whether a loop takes back what another one has closed. Where the sequence no longer holds that
-// one, it was an inner loop, unless this one looks like output.
+// one, it was an inner loop, unless this one looks like output (see relation).
 bool StepFinder::may_replace(uint8_t found) const noexcept {
-  return chosen_ == kNone || !sites_[chosen_].ignored ||
-         sites_[found].depth <= sites_[chosen_].depth;
+  if (chosen_ == kNone || !sites_[chosen_].ignored) return true;
+  const Site &site = sites_[found], &inner = sites_[chosen_];
+  if (site.depth > inner.depth) return false;
+  const bool is_at_round_steps = site.gaps != kNotAlike && site.gaps > 1 && is_round(site.gap);
+  return !is_at_round_steps || is_one_of_many(found, inner.depth);
+}
+
+void StepFinder::choose(uint8_t site) noexcept {
+  chosen_ = site;
+  for (uint8_t other = 0; other < n_sites_; ++other) {
+    Site& s = sites_[other];
+    s.last_step = s.gap = s.gaps = 0;
+  }
+}
+
+void StepFinder::count_steps(Site& site) noexcept {
+  const uint64_t now = sites_[chosen_].hits, gap = now - site.last_step;
+  if (site.last_step && site.gaps != kNotAlike)
+    site.gaps = site.gaps == 0 || gap == site.gap ? site.gaps + 1 : kNotAlike;
+  site.gap = gap;
+  site.last_step = now;
 }
 
 // Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges. Calls deeper in the program than the inner ones are
-// output, or a refinement of the mesh, as are calls at each fifth, tenth, ... hit, and those at
-// each second one that are no nearer to main.
+// output, or a refinement of the mesh, as are those at each second hit that are no nearer to main,
+// and a call or two at each fifth, tenth, ... hit; a loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   uint32_t least = ~0u, most = 0, n = 0;
   bool any = false;
@@ -167,8 +194,17 @@ StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexc
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
   if (depth > inside) return Relation::inner;
   if (least != most) return Relation::outer;
-  if (most % 5 == 0) return Relation::inner;
+  if (is_round(most) && !is_one_of_many(other, inside)) return Relation::inner;
   return depth < inside || most > 2 ? Relation::outer : Relation::inner;
+}
+
+bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
+  const uint32_t hits = hits_[site].n;
+  uint32_t n = 0;
+  for (uint8_t s = 0; s < n_sites_; ++s)
+    n += !sites_[s].ignored && hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 &&
+         sites_[s].depth <= depth;
+  return n >= kManySites;
 }
 
 // Takes the hits of the innermost loop out of the sequence.

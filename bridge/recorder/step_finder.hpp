@@ -40,6 +40,11 @@ class StepFinder {
   // the loop that the whole sequence shows.
   bool is_right_at_end() noexcept;
 
+  // 5, 10, 20, 25, 50, 100, ...: numbers that people choose for output and checks.
+  static bool is_round(uint64_t n) noexcept;
+  // Whether at least two further sites, no deeper than `depth`, are hit as often as this one.
+  bool is_one_of_many(uint8_t site, uint16_t depth = UINT16_MAX) const noexcept;
+
   uint8_t chosen() const noexcept { return chosen_; }  // kNone: no site ends steps
   uint64_t identity(uint8_t site) const noexcept { return sites_[site].identity; }
   uint64_t hits(uint8_t site) const noexcept { return sites_[site].hits; }
@@ -53,7 +58,11 @@ class StepFinder {
     uint16_t depth;
     bool in_a_row;
     bool ignored;  // its hits would fill the sequence
+    // Steps between hits of this site, as the chosen one closes them now.
+    uint64_t last_step, gap;  // at its last hit; between its last two
+    uint32_t gaps;            // that were alike so far; kNotAlike: they were not
   };
+  static constexpr uint32_t kNotAlike = ~0u;
   // The hits of a site since `start`, in positions of the sequence.
   struct Hits {
     uint32_t start, n, first, last, gap, alike;
@@ -71,6 +80,8 @@ class StepFinder {
   bool is_due() const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;
+  void choose(uint8_t site) noexcept;
+  void count_steps(Site& site) noexcept;
   void count_hits() noexcept;
   uint8_t next_beyond(uint32_t gap) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;

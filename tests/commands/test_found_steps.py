@@ -173,12 +173,12 @@ NEIGHBOURS = """
 
 def test_ranks_agree_on_a_loop_without_collective_operations(first_run):
     run, said = first_run(EXCHANGE.format(body=AROUND))
-    assert run.steps_closed.tolist() == [26] * 3  # the first six taught rank 0, the others could read that
-    assert [frame.label for frame in run.frames()] == list(range(14, 40))
-    assert sent(run) == [[1, 1, 1]] * 26
-    assert run.setup.values["sent_count"].tolist() == [14] * 3
+    assert run.steps_closed.tolist() == [30] * 3  # the first six taught rank 0, the others could read that
+    assert [frame.label for frame in run.frames()] == list(range(10, 40))
+    assert sent(run) == [[1, 1, 1]] * 30
+    assert run.setup.values["sent_count"].tolist() == [10] * 3
     assert re.search(
-        r"perfield: took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?: 26 steps, and 14 steps", said
+        r"perfield: took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?: 30 steps, and 10 steps", said
     )
 
 
@@ -195,6 +195,23 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
     assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 10
     assert sent(run) == [[1, 2, 1]] * len(run)
     assert "took each return of Waitall@" in said
+
+
+@WITH_ONE_MPI
+def test_ranks_agree_on_the_outer_one_of_two_such_loops(first_run):
+    """A solver of 25 iterations ends with other exchanges, each at a line of its own."""
+    body = f"for (int i = 0; i < 25; ++i) {{ {AROUND} }} {AROUND} {AROUND}\n{AROUND}"
+    run, said = first_run("for (int step = 0; step < 15; ++step) { " + body + " }")
+    assert len(run) >= 5 and sent(run) == [[28, 28, 28]] * len(run)
+    assert run.steps_closed.tolist() == [len(run)] * 3
+
+
+@WITH_ONE_MPI
+def test_a_check_at_each_tenth_iteration_ends_no_step(first_run):
+    check = "if (step % 10 == 9) sum();"
+    run, said = first_run(EXCHANGE.format(body=AROUND + check).replace("step < 40", "step < 80"))
+    assert run.steps_closed.tolist() == [70] * 3 and sent(run) == [[1, 1, 1]] * 70
+    assert "took each return of Sendrecv@" in said
 
 
 @WITH_ONE_MPI

@@ -43,6 +43,8 @@ SETUP = "xyzxxw"
         (SETUP + "ab" * 60, "a", 60),  # two sums in each step
         (SETUP + ("i" * 3 + "N") * 60, "N", 60),  # three iterations and a norm
         (SETUP + ("iij" * 7 + "N") * 40, "N", 40),
+        (SETUP + ("i" * 25 + "bcd") * 40, "b", 40),  # a solver of 25 iterations, and what follows it
+        (SETUP + ("i" * 160 + "N") * 40, "N", 40),
         ("aaaaO" * 12, "a", 48),  # output at each fourth step
         ("aaaaaaaaaac" * 6, "a", 60),  # a sum at each tenth step
         ("aac" * 20, "a", 40),  # each second step does more
@@ -78,6 +80,11 @@ def test_iterations_until_convergence_are_no_steps():
 def test_long_inner_loops_leave_the_sequence():
     sites = ("ij" * 1500 + "N") * 12
     assert steps(sites)[0] == "N" and steps(sites)[1] >= 5
+
+
+def test_output_replaces_no_steps_that_left_the_sequence():
+    site, n = steps(("a" * 10 + "b") * 600)
+    assert site == "a" and n > 5_900
 
 
 def test_a_loop_in_setup_or_teardown_closes_no_steps():
