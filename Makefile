@@ -126,7 +126,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 
 # --- what one does with it -------------------------------------------------------------------
 TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
-.PHONY: demo demo-openfoam gallery check test test-long hunt bench faults fuzz overhead docs
+.PHONY: demo demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -164,6 +164,10 @@ SEED = 1
 PROBLEM =
 hunt: test-packages .venv/test-ready .venv/installed ## plant problems, and check whether the report names them (SEED=1-60 PROBLEM=none)
 	@$(BIN)/python testcase/hunt/hunt.py $(SEED) $(if $(PROBLEM),--problem $(PROBLEM)) $(HUNT_ARGS)
+
+FIRST_RUNS = 1-40
+first-runs: test-packages .venv/test-ready .venv/installed ## check what the first run says of textbook programs (FIRST_RUNS=1-40)
+	@$(BIN)/python testcase/textbook/first_runs.py $(FIRST_RUNS)
 
 bench: bench-packages .venv/test-ready build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
