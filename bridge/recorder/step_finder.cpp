@@ -13,6 +13,7 @@ constexpr uint64_t kFewestSteps = 3;  // at the end
 constexpr uint32_t kAlike_percent = 50, kAlike = 3;
 constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each time
 constexpr uint32_t kManySites = 3;
+constexpr uint32_t kFewStages = 4;  // of a time step, as those of Runge and Kutta
 
 }  // namespace
 
@@ -175,7 +176,8 @@ void StepFinder::count_steps(Site& site) noexcept {
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges. Calls deeper in the program than the inner ones are
 // output, or a refinement of the mesh, as are those at each second hit that are no nearer to main,
-// and a call or two at each fifth, tenth, ... hit; a loop that ends with more calls is a solver's.
+// and a call or two at each fifth, tenth, ... hit, or at each sixth or so of a loop that has inner
+// loops itself; a loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   uint32_t least = ~0u, most = 0, n = 0;
   bool any = false;
@@ -194,7 +196,8 @@ StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexc
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
   if (depth > inside) return Relation::inner;
   if (least != most) return Relation::outer;
-  if (is_round(most) && !is_one_of_many(other, inside)) return Relation::inner;
+  if ((is_round(most) || (most > kFewStages && has_inner(to))) && !is_one_of_many(other, inside))
+    return Relation::inner;
   return depth < inside || most > 2 ? Relation::outer : Relation::inner;
 }
 
@@ -205,6 +208,13 @@ bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
     n += !sites_[s].ignored && hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 &&
          sites_[s].depth <= depth;
   return n >= kManySites;
+}
+
+// Whether a loop has a loop inside, which may have left the sequence.
+bool StepFinder::has_inner(uint8_t site) const noexcept {
+  for (uint8_t s = 0; s < n_sites_; ++s)
+    if (sites_[s].ignored || hits_[s].n >= 2 * hits_[site].n) return true;
+  return false;
 }
 
 // Takes the hits of the innermost loop out of the sequence.

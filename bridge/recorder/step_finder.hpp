@@ -85,6 +85,7 @@ class StepFinder {
   void count_hits() noexcept;
   uint8_t next_beyond(uint32_t gap) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;
+  bool has_inner(uint8_t site) const noexcept;
   void make_room() noexcept;
 
   Site sites_[kMostSites];

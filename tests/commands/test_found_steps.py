@@ -201,7 +201,7 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
 def test_ranks_agree_on_the_outer_one_of_two_such_loops(first_run):
     """A solver of 25 iterations ends with other exchanges, each at a line of its own."""
     body = f"for (int i = 0; i < 25; ++i) {{ {AROUND} }} {AROUND} {AROUND}\n{AROUND}"
-    run, said = first_run("for (int step = 0; step < 15; ++step) { " + body + " }")
+    run, _ = first_run("for (int step = 0; step < 15; ++step) { " + body + " }")
     assert len(run) >= 5 and sent(run) == [[28, 28, 28]] * len(run)
     assert run.steps_closed.tolist() == [len(run)] * 3
 

@@ -45,6 +45,7 @@ SETUP = "xyzxxw"
         (SETUP + ("iij" * 7 + "N") * 40, "N", 40),
         (SETUP + ("i" * 25 + "bcd") * 40, "b", 40),  # a solver of 25 iterations, and what follows it
         (SETUP + ("i" * 160 + "N") * 40, "N", 40),
+        (SETUP + ("iiiiiiiiiiiia" * 6 + "bc") * 20, "a", 120),  # a solver, and diagnostics each sixth step
         ("aaaaO" * 12, "a", 48),  # output at each fourth step
         ("aaaaaaaaaac" * 6, "a", 60),  # a sum at each tenth step
         ("aac" * 20, "a", 40),  # each second step does more
