@@ -154,6 +154,11 @@ test: test-packages .venv/test-ready .venv/installed ## run the tests
 	@status=0; \
 	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadfile -m "not long and not alone" --budget \
 	  $(PYTEST_ARGS) || [ $$? = 5 ] || status=1; \
+	if [ $$status = 1 ]; then \
+	  echo "perfield: what failed is run once more, alone: a test that passes now depends on load. Mend it"; \
+	  $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none \
+	    -m "not long and not alone" $(PYTEST_ARGS) && status=0; \
+	fi; \
 	$(BIN)/python -m pytest -q -m "alone and not long" $(PYTEST_ARGS) $(ALONE) || [ $$? = 5 ] || status=1; \
 	exit $$status
 
