@@ -132,7 +132,7 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	@# render prints how to look at the pictures, once they exist.
 	$(BIN)/perfield run --run-directory demo/heat3d/perfield-run -n 8 -- \
 	  build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --print-log 0 --exchange isend --hot-spot \
-	  2>&1 | sed '/^look /d'
+	  2>&1 | sed '/^next /d'
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 

@@ -226,8 +226,7 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
           own_line(run),
           unmatched_line(run),
           notice_line(run),
-          line("look",
-               "perfield open " + path + "    (files and images: render in place of open)")})
+          line("next", "perfield report " + path + "    (serve: in a browser, open: in ParaView)")})
       if (!text.empty()) lines.push_back(text);
   } catch (...) {  // out of memory: the run matters more than its summary
     summary = {};

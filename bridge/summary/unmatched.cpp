@@ -84,8 +84,8 @@ std::vector<std::string> missing_in_words(const RunTotals& run) {
     return missing;
   }
   const bool is_named = !unmatched_line(run).empty();
-  if (!seen.n_entered && !is_named)
-    missing.push_back(seen.regions ? "no region was entered" : "no region was armed and entered");
+  if (!seen.n_entered && !is_named && !seen.regions)
+    missing.push_back("no region was armed and entered");
   const bool sees_mpi = run.size > 1 && run.n_blind() < run.blind.size();
   if (seen.messages && !seen.n_messages && sees_mpi)
     missing.push_back("no message was seen (collective calls are none)");

@@ -39,7 +39,7 @@ def run_measured(name: str, folder: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-    printed = [line for line in result.stderr.splitlines() if not line.startswith("look ")]
+    printed = [line for line in result.stderr.splitlines() if not line.startswith("next ")]
     print("\n".join(printed), flush=True)  # render prints how to look, relative to its folder
     if result.returncode == 0:
         result = subprocess.run([PERFIELD, *render[1:]], env=environment())

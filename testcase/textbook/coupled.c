@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, is_ocean, rank, &own);
   for (int step = 0; step < n_steps; ++step) {
     for (int i = 0; i < (is_ocean ? 2 : 5); ++i) {
-      mine = work(is_ocean ? 10 : 4);
+      if (i < 2) mine = work(10);
       MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, own);
     }
     const int other = is_ocean ? rank + half : rank - half;

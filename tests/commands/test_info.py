@@ -107,9 +107,9 @@ def test_by_of_an_unknown_field_names_the_nearest(run, capsys):
     assert "has no field 'slove_time_s'; did you mean solve_time_s" in capsys.readouterr().err
 
 
-def test_look_line_names_the_perfield_in_use(run, printed, monkeypatch):
+def test_last_line_names_the_perfield_in_use(run, printed, monkeypatch):
     monkeypatch.setattr("perfield.commands.paths.own_command", lambda: ".venv/bin/perfield")
-    assert f"look       .venv/bin/perfield open {run} " in printed(run)
+    assert f"next       .venv/bin/perfield report {run} " in printed(run)
 
 
 def test_info_says_that_a_live_run_is_running(tmp_path, printed):

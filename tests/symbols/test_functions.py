@@ -174,3 +174,14 @@ def test_short_names_leave_out_what_nobody_reads():
 )
 def test_functions_that_a_compiler_made_have_short_names(listed, expected):
     assert made_function(listed) == expected
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="there is no gfortran on PATH")
+def test_lines_of_fortran_name_procedure_and_module(tmp_path):
+    source = (
+        "module flow\ncontains\nsubroutine advance(x)\nreal :: x\nx = x * 2\nend subroutine\nend module\n"
+    )
+    words = ["gfortran", "-g", "-shared", "-fPIC", "-J", tmp_path, "-x", "f95", "-", "-o", tmp_path / "f.so"]
+    subprocess.run(words, input=source.encode(), check=True)
+    address = (str(tmp_path / "f.so"), inside(tmp_path / "f.so", "__flow_MOD_advance")[4])
+    assert source_lines([address])[address].function == "flow::advance"

@@ -15,7 +15,7 @@ FAKE = """\
 if [ "$1" = run ]; then
   echo "of the solver"
   echo "steps      3 on 4 ranks" >&2
-  echo "look       perfield open perfield-run" >&2
+  echo "next       perfield report perfield-run" >&2
 else
   [ -d "$(dirname "$3")" ] && echo "look at them: perfield open $3"
 fi

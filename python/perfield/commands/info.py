@@ -109,10 +109,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def summary_of(path: str | PathLike[str]) -> list[str]:
-    """The lines of a run's summary: the slowest ranks and why, steps, waiting, messages, own cost, look."""
-    begin = "look       perfield "
+    """The lines of a run's summary: the slowest ranks and why, steps, waiting, messages, own cost, what is next."""
+    begin = "next       perfield "
     return [
-        f"look       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
+        f"next       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
         for line in _bridge.summary_lines(os.fsencode(path))
     ]
 

@@ -275,7 +275,7 @@ def report(run: Run) -> Report:
         tuple(ranked(answered)),
         placement_of(run) if observed.placement is None else observed.placement,
         RegionSums(run, newest),
-        tuple((name, text.strip()) for name, _, text in lines if name != "look"),
+        tuple((name, text.strip()) for name, _, text in lines if name != "next"),
         tuple(RunPart(*part) for part in parts),
         without_neighbours,
     )

@@ -78,7 +78,7 @@ def symbols_of(path: str) -> Symbols | None:
 
 def demangled(names: Sequence[str]) -> list[str]:
     """Names of C++, Rust and Fortran as the source has them; of C++ only if c++filt (or LLVM's) is there."""
-    names = [_of_fortran(name.partition("@")[0]) for name in names]
+    names = [of_fortran(name.partition("@")[0]) for name in names]
     tool = next((tool for tool in ("c++filt", "llvm-cxxfilt") if shutil.which(tool)), None)
     if tool is None or not any(name.startswith("_Z") for name in names):
         return names
@@ -89,7 +89,7 @@ def demangled(names: Sequence[str]) -> list[str]:
     return lines if len(lines) == len(names) else names
 
 
-def _of_fortran(name: str) -> str:
+def of_fortran(name: str) -> str:
     """`__flow_MOD_advance` is flow::advance, `relax_` is relax."""
     if name.startswith("__") and "_MOD_" in name:
         return name[2:].replace("_MOD_", "::", 1)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfield.symbols.files import demangled, symbols_of
+from perfield.symbols.files import demangled, of_fortran, symbols_of
 
 SCRIPT = "python:"  # begins the path of what is a function of a script: python:main:/home/me/flow.py
 _OPTIONS = {
@@ -70,7 +70,7 @@ def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
             function = symbol
         lines.append(
             SourceLine(
-                "" if function.startswith("??") else function,
+                "" if function.startswith("??") else of_fortran(function),
                 file if known else "",
                 int(number) if known else 0,
             )

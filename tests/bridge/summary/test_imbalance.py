@@ -349,4 +349,4 @@ def test_place_of_a_rank_without_its_first_entry_does_no_harm(tmp_path):
     path = write(tmp_path / "run", [[1e6] * 2] * 5)
     (stream,) = (path / "stream").iterdir()
     twin.Writer(stream, 7).add("place", twin.json_body({"cpuset": "0"}))
-    assert "look" in lines_of(path)
+    assert "next" in lines_of(path)

@@ -46,7 +46,7 @@ def test_lines_match_the_run(run):
         "messages",
         "written",
         "perfield",
-        "look",
+        "next",
     ]
     assert lines["steps"] == "5 on 4 ranks and 2 nodes, median 4.20 ms"
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
@@ -342,7 +342,7 @@ def test_get_messages_flow_from_the_target(tmp_path):
 def test_run_without_steps_sums_up_the_whole_run(tmp_path):
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=0))
     assert lines["steps"] == "none closed on 2 ranks; the lines below are of the whole run"
-    assert lines["look"].startswith("perfield open ")
+    assert lines["next"].startswith("perfield report ")
 
 
 def test_ranks_that_never_checked_in_are_counted(tmp_path):
@@ -392,7 +392,7 @@ def test_flipped_byte_still_gives_lines(tmp_path):
     data = stream.read_bytes()
     for at in range(len(data)):
         stream.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
-        assert "look" in lines_of(path), f"byte {at}"
+        assert "next" in lines_of(path), f"byte {at}"
 
 
 def test_empty_run_is_one_sentence(tmp_path):
@@ -437,7 +437,7 @@ def test_streams_that_cannot_be_opened_are_not_said_to_be_empty(tmp_path):
 
 def test_look_line_works_in_a_shell(tmp_path):
     path = twin.write_run(tmp_path / "my run's", ranks=1, steps=1)
-    assert f"perfield open '{tmp_path}/my run'\\''s'" in lines_of(path)["look"]
+    assert f"perfield report '{tmp_path}/my run'\\''s'" in lines_of(path)["next"]
 
 
 def test_sums_of_several_steps_count_as_steps(tmp_path):
@@ -469,7 +469,7 @@ def test_ranks_of_different_spans_are_compared_over_the_same_steps(tmp_path):
     )
     assert "rank 1" in mixed["imbalance"]
     for lines in (mixed, alike):
-        for name in ("written", "look"):  # say the size and the path
+        for name in ("written", "next"):  # say the size and the path
             del lines[name]
     assert mixed == alike
 
