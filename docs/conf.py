@@ -64,12 +64,13 @@ def links_of_site(text: str, folder: Path) -> str:
 
 
 def change_page(app: object, page: str, source: list[str]) -> None:
-    """Gives the first page the README's text, and every page the links of the site."""
+    """Gives the first page the README's text above its own, and every page the links of the site."""
     folder = (DOCS / page).parent
     source[0] = links_of_site(source[0], folder)
     if page == "index":
         readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-        source[0] = links_of_site(readme, REPOSITORY) + source[0]
+        below = re.sub(r"^#", "##", source[0], flags=re.M)
+        source[0] = links_of_site(readme, REPOSITORY) + "\n" + below
 
 
 def as_literal(text: str) -> str:
