@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages of docs/ as a whole: an index that leads to each, links that resolve, a length that can be read."""
+"""The pages of docs/ as a whole: an index that leads to each, links that resolve, a length one can read."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def test_links_lead_to_headings_that_exist():
 
 def test_every_picture_is_shown_by_a_page():
     text = "".join(page.read_text() for page in [REPOSITORY / "README.md", *PAGES])
-    assert [path.name for path in sorted((DOCS / "images").iterdir()) if f"images/{path.name}" not in text] == []
+    pictures = [path.name for path in sorted((DOCS / "images").iterdir())]
+    assert [name for name in pictures if f"images/{name}" not in text] == []
 
 
 @pytest.mark.parametrize("folder", ["python", "bridge", "topology", "catalyst_scripts", "testcase", "tests"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The README's example and commands work, and each complete program in docs/ compiles, runs and is measured."""
+"""The README's example and commands work; each complete program in docs/ compiles, runs and is measured."""
 
 from __future__ import annotations
 

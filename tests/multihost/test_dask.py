@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job of dask's workers under a real Slurm answers questions on a whole run, as docs/many-nodes.md shows it.
+"""A job of dask's workers under a real Slurm answers questions on a whole run, as docs/many-nodes.md shows.
 
 The hosts are namespaces of this machine; Slurm and dask are real.
 """

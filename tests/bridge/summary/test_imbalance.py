@@ -90,11 +90,9 @@ def test_noise_names_nobody(tmp_path, n_ranks, steps, seed):
     assert "slowest" not in lines and "where" not in lines and "most on" not in lines["waiting"]
 
 
-def test_noise_is_reported_as_chance(tmp_path):
+def test_noise_names_no_rank(tmp_path):
     line = lines_of(write(tmp_path / "run", noisy([1] * 4, 100, 0.3)))["imbalance"]
-    assert line.endswith(
-        "(compute time, slowest / mean): no rank is clearly slower"
-    )
+    assert line.endswith("(compute time, slowest / mean): no rank is clearly slower")
 
 
 @pytest.mark.parametrize("seed", range(10))
