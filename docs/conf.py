@@ -71,6 +71,17 @@ def change_page(app: object, page: str, source: list[str]) -> None:
         readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
         below = re.sub(r"^#", "##", source[0], flags=re.M)
         source[0] = links_of_site(readme, REPOSITORY) + "\n" + below
+    if page == "commands":
+        source[0] += "\n" + help_of_commands()
+
+
+def help_of_commands() -> str:
+    """The help text of each command, as its parser prints it."""
+    from perfield.commands import parser
+
+    (choices,) = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
+    blocks = [f"## perfield {name}\n```\n{one.format_help()}```\n" for name, one in choices.items()]
+    return "\n".join(blocks)
 
 
 def as_literal(text: str) -> str:
