@@ -53,10 +53,10 @@ def moving(costs):
         (
             noisy([1, 1, 4, 1]),
             [500, 600, 550, 500],
-            "rank 2 is slowest: 2 % more cells than the mean, but each costs 3.9 times as much;",
+            "rank 2 is slowest: 2.3 % more cells than the mean, but each costs 3.9 times as much;",
             "imbalance by cost per cell",
             [2],
-            "2 % more cells than the mean, but each costs 3.88",
+            "2.3 % more cells than the mean, but each costs 3.88",
         ),
         (
             moving([1] * 6),

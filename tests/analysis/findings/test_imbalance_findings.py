@@ -77,7 +77,7 @@ def test_costly_cells_are_reported_with_their_cost():
     run = observed_run(compute_time_s=computing([0.1] * 5 + [0.3] * 2 + [0.1]), cells=CELLS)
     found = only(imbalance.find(run))
     assert found.kind == "imbalance by cost per cell" and found.ranks.tolist() == [5, 6]
-    assert ": each has as many cells as others, and each costs 2.9" in found.words
+    assert ": each has as many cells as others, but each costs 2.9" in found.words
 
 
 def test_two_ranks_are_too_few_to_blame_cells():
