@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import COMMANDS, module_of
+from perfield.commands import COMMANDS, module_of, parser
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
+README = REPOSITORY / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 MOST_WORDS = 1500  # of a page, without its code
 LONGER = {  # page -> (most words, why)
@@ -66,7 +67,7 @@ def test_exceptions_of_length_are_needed():
 def test_links_lead_to_headings_that_exist():
     broken = [
         f"{page.relative_to(REPOSITORY)}: {target.name}#{anchor}"
-        for page in [REPOSITORY / "README.md", *PAGES]
+        for page in [README, *PAGES]
         for target, anchor in links(page)
         if anchor and target.suffix == ".md" and anchor not in anchors(target)
     ]
@@ -79,8 +80,35 @@ def test_page_of_commands_has_a_row_for_each():
     assert [row for row in rows if row not in text] == []
 
 
+def shown_commands(page: Path) -> list[tuple[str, list[str]]]:
+    """(subcommand, options) of each command of perfield in a page's code, without the program started."""
+    text = page.read_text()
+    code = re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.M | re.S) + re.findall(r"`([^`]+)`", prose(page))
+    lines = [re.sub(r"\\\n\s*", " ", block) for block in code]
+    found = [re.findall(r"(?:^|[\s(])perfield ([a-z]+)\b([^\n#|;&>)]*)", line) for line in lines]
+    options = r"(?<=\s)--?[a-zA-Z][\w-]*"
+    return [(name, re.findall(options, rest.split(" -- ")[0])) for one in found for name, rest in one]
+
+
+def test_commands_on_pages_have_the_options_that_they_show():
+    (choices,) = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
+    known = {
+        name: {o for action in one._actions for o in action.option_strings} for name, one in choices.items()
+    }
+    shown = [(page, name, options) for page in [README, *PAGES] for name, options in shown_commands(page)]
+    assert len(shown) > 100
+    launching = {"run", "inject"}  # which hand options of the launcher on
+    assert [
+        f"{page.name}: perfield {name} {option}"
+        for page, name, options in shown
+        if name in known.keys() - launching
+        for option in options
+        if option not in known[name]
+    ] == []
+
+
 def test_every_picture_is_shown_by_a_page():
-    text = "".join(page.read_text() for page in [REPOSITORY / "README.md", *PAGES])
+    text = "".join(page.read_text() for page in [README, *PAGES])
     pictures = [path.name for path in sorted((DOCS / "images").iterdir())]
     assert [name for name in pictures if f"images/{name}" not in text] == []
 
