@@ -7,6 +7,8 @@ README becomes the first page, and docstrings, which are plain text, become reSt
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import tomllib
@@ -76,11 +78,14 @@ def change_page(app: object, page: str, source: list[str]) -> None:
 
 
 def help_of_commands() -> str:
-    """The help text of each command, as its parser prints it."""
-    from perfield.commands import parser
+    """What `perfield NAME --help` prints of each command."""
+    from perfield.commands import COMMANDS, parser
 
-    (choices,) = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
-    blocks = [f"## perfield {name}\n```\n{one.format_help()}```\n" for name, one in choices.items()]
+    blocks = []
+    for name in COMMANDS:
+        with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
+            parser((name,)).parse_args([name, "--help"])
+        blocks.append(f"## perfield {name}\n```\n{text.getvalue()}```\n")
     return "\n".join(blocks)
 
 
