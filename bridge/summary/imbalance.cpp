@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// imbalance.cpp - see imbalance.hpp. docs/findings.md explains the sentences and their tests.
+// imbalance.cpp - see imbalance.hpp. docs/chance.md explains the sentences and their tests.
 #include "summary/imbalance.hpp"
 
 #include <algorithm>
