@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * polls.c - rank 1 sleeps and then sends to rank 0, which finds out in another way in each step. Prints how
- * many seconds the blocking probes took, by their ways. */
+ * polls.c - rank 1 sleeps and then sends to rank 0, which finds out in another way in each step.
+ * Prints how many seconds the blocking probes took, by their ways. */
 #include <mpi.h>
 #include <perfield.h>
 #include <stdio.h>
