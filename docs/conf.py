@@ -7,6 +7,8 @@ README becomes the first page, and docstrings, which are plain text, become reSt
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import tomllib
@@ -64,12 +66,27 @@ def links_of_site(text: str, folder: Path) -> str:
 
 
 def change_page(app: object, page: str, source: list[str]) -> None:
-    """Gives the first page the README's text, and every page the links of the site."""
+    """Gives the first page the README's text above its own, and every page the links of the site."""
     folder = (DOCS / page).parent
     source[0] = links_of_site(source[0], folder)
     if page == "index":
         readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-        source[0] = links_of_site(readme, REPOSITORY) + source[0]
+        below = re.sub(r"^#", "##", source[0], flags=re.M)
+        source[0] = links_of_site(readme, REPOSITORY) + "\n" + below
+    if page == "commands":
+        source[0] += "\n" + help_of_commands()
+
+
+def help_of_commands() -> str:
+    """What `perfield NAME --help` prints of each command."""
+    from perfield.commands import COMMANDS, parser
+
+    blocks = []
+    for name in COMMANDS:
+        with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
+            parser((name,)).parse_args([name, "--help"])
+        blocks.append(f"## perfield {name}\n```\n{text.getvalue()}```\n")
+    return "\n".join(blocks)
 
 
 def as_literal(text: str) -> str:

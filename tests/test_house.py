@@ -161,8 +161,8 @@ def pages() -> list[Path]:
     return [path for path in tracked_files() if path.suffix == ".md"]
 
 
-def test_readme_has_at_most_150_lines():
-    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
+def test_readme_has_at_most_100_lines():
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 100
 
 
 def test_lines_of_pages_stay_below_120_characters():

@@ -37,7 +37,7 @@ std::vector<int32_t> focus_ranks_of(const std::vector<std::string>& words, int s
   }
   if (!beyond.empty())
     *outside = "focus_ranks names " + beyond + ", but this run has the ranks 0 to " +
-               std::to_string(size - 1) + "; they get no arrays, and all else goes on";
+               std::to_string(size - 1) + "; they get no arrays, and all else continues";
   return ranks;
 }
 

@@ -72,7 +72,7 @@ void RankLog::line(const std::string& text) noexcept {
   try {
     close();  // before the warning, which would write a line
     warn_once_per_node("log", "the log " + path_ + " cannot be written (" + strerror(trouble) +
-                                  "); the measurement goes on without it");
+                                  "); the measurement continues without it");
   } catch (...) {
   }
 }

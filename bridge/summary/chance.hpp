@@ -2,7 +2,7 @@
 //
 // chance.hpp - tests whether differences between ranks may be chance, so that the summary
 // names only what a second run would show again. Plain arithmetic on tables: no random numbers, so
-// the same run always gives the same answer. docs/summary.md states the tests for users.
+// the same run always gives the same answer. docs/chance.md states the tests for users.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // explanation.hpp - what explains an imbalance, and where it arises. Plain arithmetic on tables,
-// for the summary and for findings in Python. docs/summary.md states the rules.
+// for the summary and for findings in Python. docs/chance.md states the rules.
 #pragma once
 
 #include <cstddef>

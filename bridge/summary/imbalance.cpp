@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// imbalance.cpp - see imbalance.hpp. docs/summary.md explains the sentences and their tests.
+// imbalance.cpp - see imbalance.hpp. docs/chance.md explains the sentences and their tests.
 #include "summary/imbalance.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -64,12 +65,11 @@ std::string text_of_turns(const Tables& tables, const Differences& found) {
 // What the cells of the slowest ranks cost, in words.
 std::string text_of(const CostOfCells& cost) {
   if (!cost.is_known) return "";
-  if (cost.may_explain)
-    return ": cell counts alone give " + number(cost.alone) + " (2 ranks are too few to test that)";
-  const std::string counts = cost.are_alike ? ": as many cells as others"
-                                            : ": cell counts alone give " + number(cost.alone);
-  return counts +
-         (cost.costs_more ? ", and each costs " + number(cost.relative, 1) + " times as much" : "");
+  const std::string alone = ": " + text_of_share(std::abs(cost.alone - 1)) +
+                            (cost.alone < 1 ? " fewer" : " more") + " cells than the mean";
+  if (cost.may_explain) return alone + " (2 ranks are too few to test whether that is why)";
+  return (cost.are_alike ? ": as many cells as others" : alone) +
+         (cost.costs_more ? ", but each costs " + number(cost.relative, 1) + " times as much" : "");
 }
 
 // What may explain an imbalance, in the order of the words of explanation().
@@ -277,11 +277,8 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
                 " of the others' mean; no other rank stands out (" + number(computing.others) + ")";
         break;
       }
-      text += "no rank stands out";
-      if (compute.n_steps < kFewSteps)
-        text += " in so few steps";
-      else if (!found.is_significant)
-        text += ", the slowest changes as by chance";
+      text += "no rank is clearly slower";
+      if (compute.n_steps < kFewSteps) text += " in so few steps";
       break;
   }
   return line("imbalance", text);

@@ -45,7 +45,7 @@ def test_the_site_has_all_pages_and_the_api_without_a_warning(site):
     assert (process.returncode, process.stderr) == (0, "")
     pages = [path.relative_to(REPOSITORY / "docs") for path in (REPOSITORY / "docs").rglob("*.md")]
     assert [page for page in pages if not (folder / page.with_suffix(".html")).exists()] == []
-    assert 'href="fortran.html"' in (folder / "index.html").read_text()
+    assert 'href="own-code.html"' in (folder / "index.html").read_text()
     assert 'id="perfield.open"' in (folder / "api/run.html").read_text()
     assert "perfield_mesh_image" in (folder / "api/c.html").read_text()
 

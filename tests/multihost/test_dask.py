@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job of dask's workers under a real Slurm answers questions on a whole run, as docs/clusters.md shows it.
+"""A job of dask's workers under a real Slurm answers questions on a whole run, as docs/many-nodes.md shows.
 
 The hosts are namespaces of this machine; Slurm and dask are real.
 """
@@ -19,7 +19,7 @@ from drivers.hosts import run_on_hosts, why_no_slurm
 import perfield
 from twins import twin
 
-DOCS = Path(__file__).resolve().parents[2] / "docs/clusters.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs/many-nodes.md"
 pytest.importorskip("distributed", reason="dask's distributed is not installed")
 
 

@@ -54,8 +54,3 @@ def test_an_untouched_code_has_steps_a_mesh_functions_and_a_finding(name, tmp_pa
     assert any(found.startswith(function) for found in time_s.index[:5]), time_s.head()
     found = report(run).findings
     assert kind in [finding.kind for finding in found], [finding.words for finding in found]
-
-
-def test_the_readme_closes_steps_by_the_same_call():
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    assert f"PERFIELD_STEP_CALL={CODES['fenicsx'].step_call} perfield run" in readme

@@ -49,11 +49,11 @@ def test_the_hidden_rank_is_hot(planted_run):
 
 FIRST_LINES = {  # what the first closing line says
     "cells": r": rank 1 is slowest(,|:) cell counts (explain|alone give) 1\.\d\d; balancing would save ",
-    "cost": r": rank 2 is slowest: as many cells as others, and each costs [23]\.\d times as much; balancing",
-    "waits": r": rank 0 is slowest: as many cells as others, and each costs [234]\.\d times as much;",
+    "cost": r": rank 2 is slowest: as many cells as others, but each costs [23]\.\d times as much; balancing",
+    "waits": r": rank 0 is slowest: as many cells as others, but each costs [234]\.\d times as much;",
     "output": r"^output +every 20 steps \(3 of 60\); these take \d+\.\d times as long",
-    "noise": ": no rank stands out",
-    "shared": ": no rank stands out",
+    "noise": ": no rank is clearly slower",
+    "shared": ": no rank is clearly slower",
 }
 
 

@@ -90,7 +90,7 @@ int perfield_adaptor_execute(const conduit_node* params, CatalystFunction* next,
   if (status != kCatalystOk)
     perfield_warn_once_per_node("adaptor-failed",
                                 "Catalyst refused what the program gave it, or a pipeline failed "
-                                "(catalyst_execute returned an error); the program goes on");
+                                "(catalyst_execute returned an error); the program continues");
   passed_on.it.settle();
   return status;
 }

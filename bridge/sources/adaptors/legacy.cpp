@@ -251,7 +251,7 @@ int co_process(Processor* self, Description* description) {
     perfield_warn_once_per_node(
         "adaptor-failed",
         "a Catalyst pipeline of the program failed (CoProcess returned 0); the "
-        "program goes on");
+        "program continues");
   detach();
   return good;
 }

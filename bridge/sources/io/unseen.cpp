@@ -33,13 +33,13 @@ void warn_of_mapping(const char* path, unsigned long bytes) noexcept {
     return perfield_warn_once_per_node(
         "unseen io_uring",
         "this program uses io_uring; what it reads and writes so is not "
-        "counted among its files (docs/io.md)");
+        "counted among its files (docs/counters.md)");
   if (strncmp(path, "/[aio]", 6) == 0)
     return perfield_warn_once_per_node(
         "unseen aio",
         "this program uses the kernel's asynchronous I/O (io_submit); what "
         "it reads and writes so is not counted among its files "
-        "(docs/io.md)");
+        "(docs/counters.md)");
   const size_t length = strlen(path);
   const bool is_deleted = length > 10 && strcmp(path + length - 10, " (deleted)") == 0;
   if (path[0] != '/' || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
@@ -49,7 +49,7 @@ void warn_of_mapping(const char* path, unsigned long bytes) noexcept {
   char sentence[512];
   snprintf(sentence, sizeof sentence,
            "this program maps files into its memory (as %.200s); what it reads and writes there is "
-           "not counted among its files (docs/io.md)",
+           "not counted among its files (docs/counters.md)",
            slash + 1);
   perfield_warn_once_per_node("unseen mapping", sentence);
 }

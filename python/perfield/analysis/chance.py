@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests against chance: those of the summary, computed by the same code (`bridge/summary/chance.cpp`).
 
-They use no random numbers, so the same run always gives the same answer. docs/summary.md explains
+They use no random numbers, so the same run always gives the same answer. docs/chance.md explains
 them.
 """
 

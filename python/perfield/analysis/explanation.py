@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What explains an imbalance: the rules of the summary, by the same code.
 
-docs/summary.md explains them; `bridge/summary/explanation.cpp` computes them.
+docs/chance.md explains them; `bridge/summary/explanation.cpp` computes them.
 """
 
 from __future__ import annotations

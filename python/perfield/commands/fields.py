@@ -68,7 +68,7 @@ render` and `export`, `--field` of `plot` and `compare`, the list of `perfield s
 frames of `run.with_fields(names)`. A program does not see them (`perfield_values`). Each comes from a
 *provider*, a module in `python/perfield/derived/providers/`. [waiting.md](waiting.md) explains the fields of
 waiting, and what "at least" means here, [regimes.md](regimes.md) those of regimes, [rhythm.md](rhythm.md)
-those of the rhythm, and [sampling.md](sampling.md) those of functions.
+those of the rhythm, and [functions.md](functions.md) those of functions.
 
 Fields of regimes, rhythm and functions take all steps at once. So `run.steps` and exports have only those
 that are named (`run.with_fields(names).steps`), and `perfield serve` lists them once the run has ended. A run

@@ -22,7 +22,7 @@ from perfield.commands._looks import add_looks
 from perfield.commands._newest import runs_of
 from perfield.configuration import in_force
 
-HELP = "show a running program in ParaView as its steps come, from beside it"
+HELP = "show each step of a running program in ParaView"
 DESCRIPTION = """\
 Reads the frames of a run as the program writes them, runs ParaView's pipelines
 on them, and keeps RUN/follow/geometry.pvd and topology.pvd complete.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield placement: where the ranks sit, what hurts there, and an order that would send less."""
+"""perfield placement: where ranks sit, which places cost time, and an order of ranks that sends less."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from perfield.analysis.observed import Observed
     from perfield.analysis.rank_order import Order
 
-HELP = "where the ranks sit, what hurts there, and an order that would send less"
+HELP = "where ranks sit, which places cost time, and an order of ranks that sends less"
 DESCRIPTION = """\
 Lists where each rank of a run sat: host, switch, package, cores, PUs and devices.
 Then come warnings about what hurts, each with its cost where the run shows one,

@@ -17,7 +17,7 @@ from perfield.commands._newest import add_run, run_path
 if TYPE_CHECKING:
     from perfield.report import Report
 
-HELP = "say what costs time, where and why, with pictures and remedies"
+HELP = "what costs time, where and why, and what helps"
 
 DESCRIPTION = """\
 Writes one page about a run, RUN/analysis/report.html: what costs time, where, why,

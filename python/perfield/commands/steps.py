@@ -41,7 +41,7 @@ MOST_OTHERS = 2  # readings of a run beside the steps that were found
 NO_SITES = "no MPI call site could close steps: all ranks hit none of them equally often and more than once"
 ELSE = (
     "step_seconds (PERFIELD_STEP_SECONDS=0.5 perfield run ...) closes steps by the clock, step_region at the "
-    "end of a region, and perfield_step where the program says so"
+    "end of a region, and perfield_step where the program calls it"
 )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where the threads of a run's ranks were, many times a second: CPU time by function, rank and frame.
 
-docs/stream.md has the entries, docs/sampling.md says what the numbers hold.
+docs/stream.md has the entries, docs/functions.md says what the numbers hold.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of the fields of functions: their CPU time, by samples (docs/sampling.md)."""
+"""Names of the fields of functions: their CPU time, by samples (docs/functions.md)."""
 
 from __future__ import annotations
 

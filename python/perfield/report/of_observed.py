@@ -23,7 +23,7 @@ MOST_PLACES, MOST_PLACED = 64, 4096  # rows of the table of places; ranks of whi
 
 @dataclass(frozen=True)
 class Efficiency:
-    """Parallel efficiency as the POP project defines it (docs/summary.md); NaN where MPI was not seen.
+    """Parallel efficiency as the POP project defines it (docs/report.md); NaN where MPI was not seen.
 
     load_balance : mean over ranks of the time outside MPI, divided by the largest. communication : that
     largest time, divided by the elapsed time. parallel : their product.

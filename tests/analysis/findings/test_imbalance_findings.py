@@ -77,7 +77,7 @@ def test_costly_cells_are_reported_with_their_cost():
     run = observed_run(compute_time_s=computing([0.1] * 5 + [0.3] * 2 + [0.1]), cells=CELLS)
     found = only(imbalance.find(run))
     assert found.kind == "imbalance by cost per cell" and found.ranks.tolist() == [5, 6]
-    assert ": each has as many cells as others, and each costs 2.9" in found.words
+    assert ": each has as many cells as others, but each costs 2.9" in found.words
 
 
 def test_two_ranks_are_too_few_to_blame_cells():
@@ -91,7 +91,7 @@ def test_more_cells_that_cost_no_more_are_no_reason_to_weigh_them():
     compute = computing([0.043, 0.036, 0.033, 0.056], noise=0.1)
     found = only(imbalance.find(observed_run(4, compute_time_s=compute, cells=cells)))
     assert found.kind == "imbalance" and found.ranks.tolist() == [3]
-    assert ": numbers of cells alone give 1.45, which may be chance." in found.words
+    assert "45 % more cells than the mean, which may be chance." in found.words
     assert found.remedy.startswith("Divide the mesh so that every rank gets equally many")
 
 

@@ -130,7 +130,7 @@ __attribute__((constructor)) static void spoil(void) { /* a file is where the fo
     printed = re.findall(
         r"perfield: the log \S+/log/rank-\d.log cannot be written \(Not a directory\); .*", result.stderr
     )
-    assert len(printed) == 1 and printed[0].endswith("the measurement goes on without it")
+    assert len(printed) == 1 and printed[0].endswith("the measurement continues without it")
 
 
 def test_log_is_no_file_of_the_program(measured, tmp_path):

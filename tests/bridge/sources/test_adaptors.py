@@ -245,7 +245,7 @@ def test_error_of_the_implementation_is_reported_and_handed_back(solve):
     ran = solve("refuse")
     assert ran.out.count("status 100") == 6
     (said,) = ran.said
-    assert "catalyst_execute returned an error" in said and "goes on" in said
+    assert "catalyst_execute returned an error" in said and "continues" in said
 
 
 def test_exception_of_the_implementation_reaches_the_program_and_the_next_call_works(solve):

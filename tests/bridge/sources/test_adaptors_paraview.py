@@ -127,7 +127,7 @@ def test_failing_pipeline_is_reported_and_the_program_goes_on(process):
     ran = process("fail")
     assert ran.out.count("processed 0") == 5
     (said,) = ran.said
-    assert "CoProcess returned 0" in said and "goes on" in said
+    assert "CoProcess returned 0" in said and "continues" in said
 
 
 def test_exception_of_a_pipeline_reaches_the_program_and_later_calls_work(process):

@@ -17,7 +17,7 @@ PROBES, TESTS, AMID_OTHERS, INTERRUPTED, CAME_BEFORE, OF_WINDOW = range(4), rang
 
 @pytest.fixture(scope="module")
 def polled(mpi, build_c, perfield_flags, bin_dir, programs):
-    """polled(logs): s that rank 0 waits in each step of polls.c, for whom, and s of the blocking probes."""
+    """polled(logs): s that rank 0 waits in each step of polls.c and for whom, and s of blocking probes."""
 
     @functools.cache
     def run(logs: int) -> tuple[dict[int, tuple[float, set[int]]], dict[int, float]]:

@@ -48,7 +48,7 @@ def test_folder_without_a_record_is_refused(tmp_path):
 def test_missing_rank_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     (folder / "matvec.0.npy").unlink()
-    with pytest.raises(HidingError, match=r"records of 1 ranks, of which one is number 1.*missing"):
+    with pytest.raises(HidingError, match=r"records of 1 ranks, but one has number 1.*missing"):
         read_study(folder)
 
 

@@ -192,7 +192,7 @@ def test_a_model_of_a_run_can_be_integrated(exchange):
 
 def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
     monkeypatch.chdir(exchange(64, "-", 1).path.parent)
-    text = (REPOSITORY / "docs/model-of-a-run.md").read_text()
+    text = (REPOSITORY / "docs/oscillators.md").read_text().split("<!-- A test runs this block. -->")[1]
     known: dict = {}
     exec(text.split("```python")[1].split("```")[0], known)
     out = capsys.readouterr().out

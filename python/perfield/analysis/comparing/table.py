@@ -212,7 +212,7 @@ def _table(side: Measured, key: str, steps: np.ndarray) -> np.ndarray:
 
 
 def _pop(key: str) -> Numbers:
-    """Efficiencies as the POP project defines them (docs/summary.md), useful being time outside MPI."""
+    """Efficiencies as the POP project defines them (docs/report.md), useful being time outside MPI."""
 
     def numbers(side: Measured, steps: np.ndarray) -> np.ndarray:
         elapsed = _table(side, "step_time_s", steps)

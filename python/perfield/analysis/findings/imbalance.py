@@ -252,14 +252,15 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
     if cost is None:
         files = _calls_on_files(observed, imbalance)
         return Why("imbalance", files, BY_FILES if files else UNEXPLAINED)
-    alone = f"numbers of cells alone give {cost.alone:.3g}"
+    others = "fewer" if cost.alone < 1 else "more"
+    alone = f": {has} {in_percent(abs(cost.alone - 1))} {others} cells than the mean"
     if cost.may_explain:
-        return Why("imbalance", f": {alone}, but two ranks are too few to test that", BY_CELLS)
-    counts = f": {has} as many cells as others" if cost.are_alike else f": {alone}"
+        return Why("imbalance", f"{alone}, but two ranks are too few to test whether that is why", BY_CELLS)
+    counts = f": {has} as many cells as others" if cost.are_alike else alone
     if cost.costs_more:
         return Why(
             "imbalance by cost per cell",
-            f"{counts}, and each costs {cost.relative:.3g} times as much",
+            f"{counts}, but each costs {cost.relative:.3g} times as much as on the other ranks",
             BY_COST,
         )
     if cost.are_alike:

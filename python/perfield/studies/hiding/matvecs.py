@@ -44,7 +44,7 @@ def read_study(path: str | Path) -> xr.Dataset:
     ranks = sorted(files)
     if ranks != list(range(len(ranks))):
         raise HidingError(
-            f"{folder} holds records of {len(ranks)} ranks, of which one is number {ranks[-1]}, so some are "
+            f"{folder} holds records of {len(ranks)} ranks, but one has number {ranks[-1]}, so some are "
             "missing; let the solver end, or copy all of its files."
         )
     rows = [_rows(files[rank]) for rank in ranks]

@@ -41,7 +41,7 @@ def expected_speed(run: Run) -> list[str]:
     if per_step > 1:
         words += (
             " It overstates speeds measured with rendezvous messages in both directions, and with single "
-            "waits: see docs/model-of-a-run.md."
+            "waits: see docs/oscillators.md."
         )
     return [words]
 

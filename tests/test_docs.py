@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pages of docs/ as a whole: an index that leads to each, links that resolve, a length one can read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from perfield.commands import COMMANDS, module_of, parser
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DOCS = REPOSITORY / "docs"
+README = REPOSITORY / "README.md"
+PAGES = sorted(DOCS.rglob("*.md"))
+MOST_WORDS = 1500  # of a page, without its code
+LONGER = {  # page -> (most words, why)
+    "configuration.md": (2500, "generated from the settings"),
+    "fields.md": (6000, "generated from the fields"),
+    "findings.md": (1900, "reference: a row for each kind of finding"),
+    "stream.md": (6000, "reference: the format"),
+    "oscillators.md": (2500, "holds the table that perfield oscillate --keys prints"),
+    "benchmarks.md": (1900, "for contributors: a table of all figures and targets"),
+    "faults.md": (1900, "for contributors: the tables of the fault campaign"),
+    "design.md": (2000, "for contributors: the tables of rooms and of what to add where"),
+    "pictures.md": (2900, "to be shortened"),
+}
+
+
+def prose(page: Path) -> str:
+    """A page's text without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(), flags=re.M | re.S)
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """(file, anchor) of each link of a page to a file of the repository."""
+    found = re.findall(r"\]\(([^)\s#]*)(?:#([^)\s]+))?\)", prose(page))
+    inside = [(target, anchor) for target, anchor in found if not re.match(r"\w+:", target)]
+    return [((page.parent / target).resolve() if target else page, anchor) for target, anchor in inside]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.M)
+    plain = [re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def test_every_page_is_linked_from_an_index():
+    indexes = [page for page in PAGES if page.name == "index.md"]
+    linked = {target for page in indexes for target, _ in links(page)}
+    assert [page.name for page in PAGES if page not in linked and page != DOCS / "index.md"] == []
+
+
+def test_no_page_is_longer_than_one_reads():
+    bound = {page: LONGER.get(page.name, (MOST_WORDS,))[0] for page in PAGES}
+    words = {page: len(prose(page).split()) for page in PAGES}
+    assert {page.name: words[page] for page in PAGES if words[page] > bound[page]} == {}
+
+
+def test_exceptions_of_length_are_needed():
+    words = {page.name: len(prose(page).split()) for page in PAGES}
+    assert [name for name in LONGER if words.get(name, 0) <= MOST_WORDS] == []
+
+
+def test_links_lead_to_headings_that_exist():
+    broken = [
+        f"{page.relative_to(REPOSITORY)}: {target.name}#{anchor}"
+        for page in [README, *PAGES]
+        for target, anchor in links(page)
+        if anchor and target.suffix == ".md" and anchor not in anchors(target)
+    ]
+    assert broken == []
+
+
+def test_page_of_commands_has_a_row_for_each():
+    text = (DOCS / "commands.md").read_text()
+    rows = [f"| `perfield {name}` | {module_of(name).HELP} |" for name in COMMANDS]
+    assert [row for row in rows if row not in text] == []
+
+
+def shown_commands(page: Path) -> list[tuple[str, list[str]]]:
+    """(subcommand, options) of each command of perfield in a page's code, without the program started."""
+    text = page.read_text()
+    code = re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.M | re.S) + re.findall(r"`([^`]+)`", prose(page))
+    lines = [re.sub(r"\\\n\s*", " ", block) for block in code]
+    found = [re.findall(r"(?:^|[\s(])perfield ([a-z]+)\b([^\n#|;&>)]*)", line) for line in lines]
+    options = r"(?<=\s)--?[a-zA-Z][\w-]*"
+    return [(name, re.findall(options, rest.split(" -- ")[0])) for one in found for name, rest in one]
+
+
+def help_of(name: str) -> str:
+    """What `perfield NAME --help` prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as text, pytest.raises(SystemExit):
+        parser((name,)).parse_args([name, "--help"])
+    return text.getvalue()
+
+
+def test_commands_on_pages_have_the_options_that_they_show():
+    shown = [(page, name, options) for page in [README, *PAGES] for name, options in shown_commands(page)]
+    assert len(shown) > 100
+    helps = {name: help_of(name) for name in COMMANDS}
+    launching = {"run", "inject"}  # which hand options of the launcher on
+    assert [
+        f"{page.name}: perfield {name} {option}"
+        for page, name, options in shown
+        if name in helps.keys() - launching
+        for option in options
+        if not re.search(rf"(?<![\w-]){option}(?![\w-])", helps[name])
+    ] == []
+
+
+def test_every_picture_is_shown_by_a_page():
+    text = "".join(page.read_text() for page in [README, *PAGES])
+    pictures = [path.name for path in sorted((DOCS / "images").iterdir())]
+    assert [name for name in pictures if f"images/{name}" not in text] == []
+
+
+@pytest.mark.parametrize("folder", ["python", "bridge", "topology", "catalyst_scripts", "testcase", "tests"])
+def test_pages_that_code_and_messages_name_exist(folder):
+    files = [p for p in (REPOSITORY / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".h", ".def"}]
+    named = {name for path in files for name in re.findall(r"docs/((?:\w+/)?[\w-]+\.md)", path.read_text())}
+    assert sorted(name for name in named if not (DOCS / name).exists() and name != "page.md") == []
