@@ -109,7 +109,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def summary_of(path: str | PathLike[str]) -> list[str]:
-    """The lines of a run's summary: slowest ranks and why, steps, waiting, messages, own cost, what is next."""
+    """The lines of a run's summary: slowest ranks and why, steps, waiting, messages, own cost, and next."""
     begin = "next       perfield "
     return [
         f"next       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
