@@ -146,10 +146,13 @@ uint8_t StepFinder::choose() noexcept {
   return best;
 }
 
-// Whether a loop takes back what another one has closed. Where the sequence no longer holds that
-// one, it was an inner loop, unless this one looks like output (see relation).
+// Whether a loop takes back what another one has closed: it is the outer one, or the other has
+// ended. Where the sequence no longer holds that one, it was an inner loop, unless this one looks
+// like output (see relation).
 bool StepFinder::may_replace(uint8_t found) const noexcept {
-  if (chosen_ == kNone || !sites_[chosen_].ignored) return true;
+  if (chosen_ == kNone) return true;
+  if (!sites_[chosen_].ignored)
+    return between(chosen_, found).most == 0 || relation(chosen_, found) == Relation::outer;
   const Site &site = sites_[found], &inner = sites_[chosen_];
   if (site.depth > inner.depth) return false;
   const bool is_at_round_steps = site.gaps != kNotAlike && site.gaps > 1 && is_round(site.gap);
@@ -172,30 +175,37 @@ void StepFinder::count_steps(Site& site) noexcept {
   site.last_step = now;
 }
 
-// Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
-// alone, three iterations and a sum from three steps and output. So: numbers of iterations that
-// differ are those of a solver that converges. Calls deeper in the program than the inner ones are
-// output, or a refinement of the mesh, as are those at each second hit that are no nearer to main,
-// and a call or two at each fifth, tenth, ... hit, or at each sixth or so of a loop that has inner
-// loops itself; a loop that ends with more calls is a solver's.
-StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
-  uint32_t least = ~0u, most = 0, n = 0;
+// The fewest and most hits of `to` between two of `other`.
+StepFinder::Between StepFinder::between(uint8_t to, uint8_t other) const noexcept {
+  Between found = {~0u, 0};
+  uint32_t n = 0;
   bool any = false;
   for (uint32_t at = hits_[other].first; at <= hits_[other].last; ++at) {
     n += sequence_[at] == to;
     if (sequence_[at] != other) continue;
-    if (any) {
-      least = std::min(least, n);
-      most = std::max(most, n);
-    }
+    if (any) found = {std::min(found.least, n), std::max(found.most, n)};
     any = true;
     n = 0;
   }
+  return found;
+}
+
+// Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
+// alone, three iterations and a sum from three steps and output. So: numbers of iterations that
+// differ are those of a solver that converges, but a call that sometimes comes without any is one
+// of a burst. Calls deeper in the program than the inner ones, and
+// those that come with such calls, are output, or a refinement of the mesh, as are those at each
+// second hit that are no nearer to main, and a call or two at each fifth, tenth, ... hit, or at
+// each sixth or so of a loop that has inner loops itself; a loop that ends with more calls is a
+// solver's.
+StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
+  const auto [least, most] = between(to, other);
   const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
   if (most <= 1) return Relation::same;
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
-  if (depth > inside) return Relation::inner;
+  if (depth > inside || least == 0) return Relation::inner;
   if (least != most) return Relation::outer;
+  if (most > kFewStages && brings_deeper(other, inside)) return Relation::inner;
   if ((is_round(most) || (most > kFewStages && has_inner(to))) && !is_one_of_many(other, inside))
     return Relation::inner;
   return depth < inside || most > 2 ? Relation::outer : Relation::inner;
@@ -208,6 +218,14 @@ bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
     n += !sites_[s].ignored && hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 &&
          sites_[s].depth <= depth;
   return n >= kManySites;
+}
+
+// Whether calls deeper than `depth` come with this one, as in a refinement.
+bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
+  const uint32_t hits = hits_[site].n;
+  for (uint8_t s = 0; s < n_sites_; ++s)
+    if (hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 && sites_[s].depth > depth) return true;
+  return false;
 }
 
 // Whether a loop has a loop inside, which may have left the sequence.

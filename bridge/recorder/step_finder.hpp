@@ -71,6 +71,9 @@ class StepFinder {
   };
 
   enum class Relation : uint8_t { same, inner, outer };
+  struct Between {
+    uint32_t least, most;
+  };
 
   bool is_of(uint8_t site, uint64_t identity, bool in_a_row) const noexcept {
     return sites_[site].identity == identity && sites_[site].in_a_row == in_a_row;
@@ -84,8 +87,10 @@ class StepFinder {
   void count_steps(Site& site) noexcept;
   void count_hits() noexcept;
   uint8_t next_beyond(uint32_t gap) const noexcept;
+  Between between(uint8_t to, uint8_t other) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;
   bool has_inner(uint8_t site) const noexcept;
+  bool brings_deeper(uint8_t site, uint16_t depth) const noexcept;
   void make_room() noexcept;
 
   Site sites_[kMostSites];

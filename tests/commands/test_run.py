@@ -154,7 +154,7 @@ def test_closing_lines_are_printed_once(perfield_cli, ranks, tmp_path):
     assert result.returncode == 0, result.stderr
     lines = result.stderr.splitlines()
     assert 1 < len(lines) <= 12, result.stderr
-    assert sum("perfield open" in line for line in lines) == 1
+    assert sum("perfield report" in line for line in lines) == 1
     assert "check in" not in result.stderr
     facts = json.loads((tmp_path / "perfield-run/run.json").read_text())
     assert facts["size"] == 3
@@ -185,7 +185,7 @@ def test_closing_lines_describe_this_run_if_the_name_was_taken(perfield_cli, ran
     perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
     result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
     assert "perfield: perfield-run exists; using perfield-run-2" in result.stderr
-    assert "perfield open perfield-run-2" in result.stderr
+    assert "perfield report perfield-run-2" in result.stderr
 
 
 def test_ranks_that_never_checked_in_are_named(perfield_cli, ranks, tmp_path):
@@ -194,7 +194,7 @@ def test_ranks_that_never_checked_in_are_named(perfield_cli, ranks, tmp_path):
     result = perfield_cli(*words, cwd=tmp_path, timeout=60)
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("missing    ranks 1-2 of 3 left nothing here: not started by")
-    assert "perfield open perfield-run" in result.stderr
+    assert "perfield report perfield-run" in result.stderr
 
 
 def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):

@@ -50,7 +50,7 @@ def test_bad_ending_keeps_exit_code_and_frames(perfield_cli, build_c, way, tmp_p
     program = build_c(PROGRAM)
     result = perfield_cli("run", "-n", "2", "--oversubscribe", program, way, cwd=tmp_path)
     assert result.returncode == WAYS[way], result.stderr
-    assert result.stderr.count("perfield open perfield-run") == 1
+    assert result.stderr.count("perfield report perfield-run") == 1
     assert "8 on 2 ranks" in result.stderr
     run = perfield.open(tmp_path / "perfield-run")
     assert len(run) == 8 and not run.damage

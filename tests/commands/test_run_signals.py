@@ -249,7 +249,7 @@ def test_ranks_are_asked_for_a_checkpoint_and_go_on(start, bin_dir, build_c, mpi
     assert process.returncode == 0, err
     assert out.count("checkpoint") == 2
     assert perfield.open(tmp_path / "perfield-run").state == "finished"
-    assert "perfield open perfield-run" in err
+    assert "perfield report perfield-run" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -47,6 +47,7 @@ SETUP = "xyzxxw"
         (SETUP + ("i" * 160 + "N") * 40, "N", 40),
         (SETUP + ("iiiiiiiiiiiia" * 6 + "bc") * 20, "a", 120),  # a solver, and diagnostics each sixth step
         ("aaaaO" * 12, "a", 48),  # output at each fourth step
+        (("a" * 12 + "bcdO") * 12, "a", 144),  # refinement, with calls deeper in the program
         ("aaaaaaaaaac" * 6, "a", 60),  # a sum at each tenth step
         ("aac" * 20, "a", 40),  # each second step does more
         (SETUP + "...aaaaa" * 20, "a", 20),  # several sums in a row in each step

@@ -188,7 +188,7 @@ def test_child_with_perfield_linked_does_not_join_as_the_rank(
     assert "child_count" not in run.frame(0).values
     assert not run.damage
     assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
 
 
 def test_posix_spawn_and_vfork_change_nothing(measured):

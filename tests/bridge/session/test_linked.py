@@ -88,7 +88,7 @@ def test_ranks_under_mpirun_form_one_run_without_mpi_calls(linked, mpirun):
         np.isnan(run.frame(0).values[name]).all() for name in ("sent_count", "mpi_time_s", "compute_time_s")
     )
     assert "MPI was not seen; start the program with perfield-exec" in result.stderr
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
 
 
 def test_perfield_exec_measures_once_with_messages(linked, mpirun, bin_dir):
@@ -99,7 +99,7 @@ def test_perfield_exec_measures_once_with_messages(linked, mpirun, bin_dir):
     assert counts(run) == [[1, 1, 1]] * 4
     assert all((frame.values["sendrecv_count"] == 1).all() for frame in run.frames())
     assert not run.damage
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
 
 
 def test_disabled_program_writes_no_files(linked, execute_here):

@@ -78,7 +78,7 @@ def test_program_keeps_the_room_to_a_limit_that_perfield_sees_late(build_c, mpi,
 def test_large_hard_limit_hinders_no_measurement(program, mpi, bin_dir, tmp_path):
     words = ["sh", "-c", 'ulimit -v 1000000; ulimit -d 500000; exec "$@"', "sh"]
     result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
-    assert data_kb(result) and "ulimit" not in result.stderr and "perfield open" in result.stderr
+    assert data_kb(result) and "ulimit" not in result.stderr and "perfield report" in result.stderr
 
 
 @WITH_ONE_MPI
@@ -88,4 +88,4 @@ def test_program_just_below_a_soft_limit_is_measured(program, mpi, bin_dir, tmp_
     assert mpi.run(2, *words, program).returncode == 0
     result = mpi.run(2, *words, bin_dir / "perfield-exec", program, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "ulimit" not in result.stderr and "perfield open" in result.stderr
+    assert "ulimit" not in result.stderr and "perfield report" in result.stderr

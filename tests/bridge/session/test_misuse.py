@@ -49,7 +49,7 @@ def test_calls_after_mpi_finalize_do_nothing(measured):
     assert result.stdout == "0\n"
     assert series(run, "work_count") == [1, 1]
     assert run.state == "finished" and not run.damage
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
 
 
 def test_second_initialize_and_finalize_do_nothing(measured):
@@ -63,7 +63,7 @@ def test_second_initialize_and_finalize_do_nothing(measured):
     """)
     assert series(run, "work_count") == [1, 1, 1, 1]
     assert len([rank for rank in run.rank_entries if rank]) == 1
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
     assert not run.damage
 
 
@@ -78,7 +78,7 @@ def test_mpi_calls_after_perfield_finalize_work(measured):
         mpi=True,
     )
     assert series(run, "work_count") == [1, 1]
-    assert result.stderr.count("perfield open") == 1
+    assert result.stderr.count("perfield report") == 1
 
 
 def test_invalid_handles_and_names_are_ignored(measured):

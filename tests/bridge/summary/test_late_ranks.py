@@ -32,7 +32,7 @@ MS = 1_000_000
 
 def lines_of(path) -> dict[str, str]:
     lines = _bridge.summary_lines(str(path))
-    assert all(len(line) <= 140 for line in lines if "perfield open" not in line), lines
+    assert all(len(line) <= 140 for line in lines if "perfield report" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
 

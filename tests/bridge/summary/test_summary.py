@@ -22,7 +22,7 @@ def lines_of(path, **options) -> dict[str, str]:
     """Lines of the summary by their label."""
     lines = _bridge.summary_lines(str(path), **options)
     assert len(lines) <= 15
-    assert all(len(line) <= 150 and "\n" not in line for line in lines if "perfield open" not in line), lines
+    assert all(len(line) <= 150 and "\n" not in line for line in lines if "perfield report" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
 
@@ -435,7 +435,7 @@ def test_streams_that_cannot_be_opened_are_not_said_to_be_empty(tmp_path):
     assert line.startswith(f"the streams of {path} cannot be read here (Too many open files)")
 
 
-def test_look_line_works_in_a_shell(tmp_path):
+def test_last_line_works_in_a_shell(tmp_path):
     path = twin.write_run(tmp_path / "my run's", ranks=1, steps=1)
     assert f"perfield report '{tmp_path}/my run'\\''s'" in lines_of(path)["next"]
 

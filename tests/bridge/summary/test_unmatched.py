@@ -32,7 +32,7 @@ MESSAGE = """
 def lines_of(path) -> dict[str, str]:
     """Lines of the summary by their label; none is longer than the screen."""
     lines = _bridge.summary_lines(str(path))
-    assert all(len(line) <= 170 for line in lines if "perfield open" not in line), lines
+    assert all(len(line) <= 170 for line in lines if "perfield report" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
 
