@@ -50,8 +50,14 @@ uint32_t by_table(const unsigned char* at, size_t bytes, uint32_t crc) noexcept 
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char* at, size_t bytes,
-                                                          uint32_t crc) noexcept {
+#ifdef __clang__
+#define PERFIELD_CRC32 "sse4.2,crc32"  // apart for Clang; older GCCs do not know the second
+#else
+#define PERFIELD_CRC32 "sse4.2"
+#endif
+__attribute__((target(PERFIELD_CRC32))) uint32_t by_instruction(const unsigned char* at,
+                                                                size_t bytes,
+                                                                uint32_t crc) noexcept {
   uint64_t wide = crc;
   for (; bytes >= 8; at += 8, bytes -= 8) {
     uint64_t word;

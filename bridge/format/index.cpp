@@ -5,13 +5,13 @@
 #include "format/index.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "platform/kernel_calls.hpp"
 #include "platform/open_file.hpp"
 #include "platform/regular_file.hpp"
 
@@ -59,7 +59,7 @@ class OwnFolder {
   // out more.
   bool write(const std::string& name, const std::string& data, mode_t mode) {
     uint64_t random = 0;
-    if (!is_own_ || getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return false;
+    if (!is_own_ || !try_random(&random, sizeof random)) return false;
     const std::string part = ".perfield-new-" + std::to_string(random);
     const int made = openat(folder_.number(), part.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

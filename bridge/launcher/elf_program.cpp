@@ -114,7 +114,7 @@ ElfFile read_elf(const std::string& path) {
   for (int i = 0; i < header.e_phnum; ++i) {
     if (!file.read(header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize, &segment)) break;
     segments.push_back(segment);
-    if (segment.p_type == PT_INTERP) elf.asks_for_loader = true;
+    if (segment.p_type == PT_INTERP) elf.loader = file.text(segment.p_offset);
   }
   read_dynamic(file, segments, directory_of(path), &elf);
   const ElfSymbols exported(file, SHT_DYNSYM);

@@ -15,8 +15,8 @@ enum class Hooks { none, asked, offered };
 
 struct ElfFile {
   bool is_elf = false;
-  bool other_machine = false;    // word length or processor differs from this process
-  bool asks_for_loader = false;  // PT_INTERP; a program without it is static
+  bool other_machine = false;  // word length or processor differs from this process
+  std::string loader;          // PT_INTERP; a program without it is static
   Hooks hooks = Hooks::none;
   std::vector<std::string> needed;
   std::vector<std::string> search_path;  // RUNPATH or RPATH, with $ORIGIN replaced

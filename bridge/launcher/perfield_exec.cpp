@@ -234,6 +234,10 @@ int main(int n_arguments, char** arguments) {
   if (!vouch.empty()) environment.emplace_back("PERFIELD_ALL_RANKS", vouch);
   unsetenv("PERFIELD_ALL_RANKS");
   for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);
-  execvp(arguments[at], arguments + at);
+  // execvp would have the shell read a program of another processor as a script.
+  if (perfield::read_elf(program).is_elf)
+    execv(program.c_str(), arguments + at);
+  else
+    execvp(arguments[at], arguments + at);
   return refuse_to_start(name, errno);
 }

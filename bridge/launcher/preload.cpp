@@ -145,8 +145,8 @@ bool can_be_preloaded(const std::string& path) {
 
 std::string find_library(const std::string& name) {
   for (const char* place :
-       {"/../" PERFIELD_LIBDIR "/", "/../lib*/", "/../lib/python3*/site-packages/perfield/lib/",
-        "/../lib/python3*/dist-packages/perfield/lib/", "/../session/", "/../sources/",
+       {"/../" PERFIELD_LIBDIR "/", "/../lib*/", "/../lib*/python3*/site-packages/perfield/lib/",
+        "/../lib*/python3*/dist-packages/perfield/lib/", "/../session/", "/../sources/",
         "/../sources/*/"}) {
     glob_t found{};
     const std::string pattern = own_directory() + place + name;
@@ -173,9 +173,15 @@ Preload choose_preload(const std::string& program, const Config& config) {
         "it runs with other rights than its user (set-user-id), so the loader "
         "ignores LD_PRELOAD; measure a copy without these rights");
   if (elf.other_machine)
-    return refuse("it was built for another word length or processor than perfield");
-  if (elf.is_elf && !elf.asks_for_loader)
+    return refuse(
+        "it was built for another word length or processor than perfield; build it for that of "
+        "perfield, or install perfield for its own");
+  if (elf.is_elf && elf.loader.empty())
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
+  if (elf.loader.find("/ld-musl-") != std::string::npos)
+    return refuse(
+        "it was built for the C library musl, whose loader cannot preload libraries of glibc; "
+        "build it with glibc, or perfield with musl (make recorder)");
 
   const Needed needed = needed_libraries(program);
   Program found{needed.names, needed.hooks, false, config};

@@ -5,16 +5,17 @@
 // binary of the measured side links it; the symbols are hidden in each.
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/random.h>
 
 #include <cstdint>
+
+#include "platform/kernel_calls.hpp"
 
 extern "C" {
 
 // glibc 2.36. Only std::random_device needs it, which nothing here uses.
 uint32_t arc4random() {
   uint32_t number = 0;
-  return getrandom(&number, sizeof number, 0) == sizeof number ? number : 1;
+  return perfield::try_random(&number, sizeof number) ? number : 1;
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE

@@ -3,7 +3,6 @@
 // recorder.cpp - gives each thread its profile and reads them all when a step closes.
 #include "recorder/recorder.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "format/samples.hpp"
+#include "platform/kernel_calls.hpp"
 #include "recorder/kernel_readings.hpp"
 
 namespace perfield {
@@ -106,7 +106,7 @@ ThreadProfile* Recorder::new_profile() noexcept {
   }
   if (!mine) mine = add_profile();
   if (!mine) return nullptr;
-  const auto id = int(syscall(SYS_gettid));
+  const int id = thread_number();
   mine->thread_id.store(id, std::memory_order_relaxed);
   mine->cpu = cpu_in_calls.first_reading();
   for (SampledThread& sampled : sampled_threads_)

@@ -8,7 +8,6 @@
 #include "run_directory/run_directory.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "format/decode_file.hpp"
 #include "platform/clock.hpp"
 #include "platform/guarded.hpp"
+#include "platform/kernel_calls.hpp"
 #include "platform/quietly.hpp"
 #include "platform/regular_file.hpp"
 #include "run_directory/job.hpp"
@@ -42,7 +42,7 @@ const char* const kRooms[] = {"stream", "mesh", "machine"};
 
 uint64_t random_number() {
   uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+  if (!try_random(&number, sizeof number))
     number = static_cast<uint64_t>(realtime_ns()) * 0x9E3779B97F4A7C15u ^
              static_cast<uint64_t>(getpid());
   return number ? number : 1;

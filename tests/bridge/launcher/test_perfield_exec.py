@@ -158,6 +158,33 @@ def test_static_program_runs_unmeasured_with_a_message(execute, compile_c, here)
     assert list(here.iterdir()) == []
 
 
+def test_program_of_musl_runs_unmeasured_with_a_message(execute, compile_c, here, tmp_path):
+    loader = tmp_path / "ld-musl-x86_64.so.1"  # in truth this machine's
+    loader.symlink_to(next(Path("/").glob("lib*/ld-linux-*.so.*")))
+    program = compile_c(HELLO, f"-Wl,--dynamic-linker={loader}", name="of-musl")
+    result = execute("perfield-exec", program, cwd=here)
+    assert (result.returncode, result.stdout) == (3, "hello\n")
+    assert result.stderr == (
+        f"perfield: {program} runs unmeasured: it was built for the C library musl, whose loader cannot "
+        "preload libraries of glibc; build it with glibc, or perfield with musl (make recorder)\n"
+    )
+    assert list(here.iterdir()) == []
+
+
+def test_program_of_another_processor_is_named_as_such(execute, compile_c, here):
+    program = compile_c(HELLO, name="of-another")
+    words = bytearray(program.read_bytes())
+    words[18:20] = (0x1234).to_bytes(2, "little")  # e_machine: no processor has this number
+    program.write_bytes(words)
+    result = execute("perfield-exec", program, cwd=here)
+    assert result.returncode == 126
+    assert result.stderr == (
+        f"perfield: {program} runs unmeasured: it was built for another word length or processor than "
+        "perfield; build it for that of perfield, or install perfield for its own\n"
+        f"perfield-exec: cannot start {program}: Exec format error\n"
+    )
+
+
 def test_setuid_program_runs_unmeasured_with_a_message(execute, compile_c, here):
     program = compile_c(HELLO)
     assert program
