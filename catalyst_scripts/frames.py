@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws frames around the nodes that an overview names: a node of 10,000 is a few pixels large."""
+"""Draws frames around the nodes or ranks that a picture names: one of 10,000 is a few pixels large."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class Frames:
             moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
             corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
             boxes.append(camera.box(corners[-1]))
-        self._draw(corners)
+        self.draw(corners)
         return moved, boxes
 
-    def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+    def draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+        """Draws frames by their four corners each, and no others."""
         if self._lines is None:
             self._lines = Lines("frames of named nodes")
         around = [[4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3, 4 * n] for n in range(len(corners))]
