@@ -315,10 +315,11 @@ class Names:
         layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
         layers |= _layers(self._picture)
         values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
-        self._is_flat, self._marked = bool(len(_lines(layers["ranks"]))), []
+        self._is_flat, self._marked, self._sizes = bool(len(_lines(layers["ranks"]))), [], []
         names, kept = list(self._ranks(layers)), []
         if is_overview(self._pictures):
-            names, avoid = self._frames.around(names, camera)
+            names, avoid = self._frames.around(names, self._sizes, camera)
+            kept = [_around_all(layers, camera)]
         elif self._is_flat:
             self._frames.draw(self._marked)
             names += self._devices(layers["devices"])
@@ -330,7 +331,9 @@ class Names:
             kept = [*_boxes(values, camera), *_boxes(layers["ranks"], camera)]
             kept += _tiles(layers["messages"], camera)
             avoid = [*_bars(switches, camera), *_boxes(layers["machine"], camera)]
-        self._labels.show(names, avoid=avoid, kept=kept)
+        placed = self._labels.show(names, avoid=avoid, kept=kept)
+        if is_overview(self._pictures) and len(placed) < len(names):
+            self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         words = in_lines(filter(None, self._explained(layers)), self._view)
         self._legend.Text = words
@@ -357,8 +360,11 @@ class Names:
                 name = [f"rank {rank[n]}", *name, core_name]
             kind = "ranks" if rank is not None else "nodes"
             name = ", ".join(filter(None, name)) + in_words(known, group, about, self._shown, kind)
-            if rank is None:  # the middle of the node's cell and of its strip
-                at = (_corners(measurements, n)[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
+            if rank is None:  # the middle of the nodes' cells and of their strips
+                corners = [_corners(data, n).copy() for n in group for data in (measurements, machine)]
+                corners = np.concatenate(corners)  # VTK has one cell for all
+                at = (corners.min(axis=0) + corners.max(axis=0)) / 2
+                self._sizes.append(tuple(np.ptp(corners[:, :2], axis=0).tolist()))
             elif self._is_flat:
                 yield Label(name, self._mark(layers, group), 1000.0 - place, (0.0, -1.0), near=True)
                 continue
@@ -438,6 +444,13 @@ def _known(values: np.ndarray) -> dict[int, float]:
     """Cell -> its value, of those that have one."""
     cells = np.flatnonzero(np.isfinite(values)).tolist()
     return dict(zip(cells, values[cells].tolist()))
+
+
+def _around_all(layers: dict[str, Any], camera: Camera) -> tuple[float, ...]:
+    """The box in pixels around all nodes, and the names of their switches."""
+    shown = [layers[name] for name in ("measurements", "machine", "planes", "labels")]
+    bounds = np.array([data.GetBounds() for data in shown if data.GetNumberOfPoints()])
+    return camera.box([bounds[:, 0::2].min(axis=0), bounds[:, 1::2].max(axis=0)])
 
 
 def _lines(ranks: Any) -> list[list[float]]:
