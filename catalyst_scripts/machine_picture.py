@@ -108,16 +108,17 @@ class Layers:
             | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH, "collectives": COLLECTIVE}
             | {"thread_places": THREAD}
         ).items():
-            beside = name in ON_LINES or (name, layer) == ("measurements", "ranks")
-            if beside and name != layer and self._is_from_the_front:
+            if name in ON_LINES and name != layer and self._is_from_the_front:
                 self._hide(name)
             else:
                 self._plain(name, rgb)
         if "threads" in self._displays:  # they cover the measurements
             self._displays["threads"].Visibility = 0
-        block = self._blocks[layer]
+        # Values have the arrays of ranks, too, and no numbers on them.
+        coloured = "measurements" if layer == "ranks" and self._is_from_the_front else layer
+        block = self._blocks[coloured]
         block.UpdatePipeline()
-        self.coloured = [self._display(layer)]
+        self.coloured = [self._display(coloured)]
         if layer == "switches" and field in self._pictures.arrays("topology/links"):
             pv.ColorBy(self._display("links"), ("CELLS", field))
         if in_parts:  # before the layer, as this fits the colours to the data
@@ -125,7 +126,7 @@ class Layers:
             for name in ("switches", "devices"):
                 if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
-        colour(self._display(layer), self._view, field, about, names_of(block, field), scale)
+        colour(self._display(coloured), self._view, field, about, names_of(block, field), scale)
 
     def also(self, layer: str, field: str) -> Any:
         """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
@@ -142,7 +143,7 @@ class Layers:
 
     @property
     def _is_from_the_front(self) -> bool:
-        """Whether lines of messages would run over what is coloured, and values over ranks."""
+        """Whether lines of messages would run over what is coloured."""
         return self._pictures.layout == "flat" or is_overview(self._pictures)
 
     def _hide(self, name: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drivers.in_paraview import in_paraview
+from known_runs.many_nodes import large_run, placed
 
 import perfield
 from perfield.output.images import SCRIPTS
@@ -107,6 +108,21 @@ def test_flat_layout_has_a_bar_for_each_switch_with_its_values_and_no_links(layo
         assert after[name].GetNumberOfCells() == layers[name].GetNumberOfCells()
         depth = points(after[name])[:, 2]
         assert np.ptp(depth) < 0.1, "all in front"
+
+
+@pytest.mark.parametrize(("nodes", "per_node", "apart"), [(16, 8, 1.6), (32, 64, 0.0)])
+def test_narrow_cells_of_the_flat_layout_have_no_space_between_them(
+    layout_filter, tmp_path, nodes, per_node, apart
+):
+    run = large_run(tmp_path, nodes, per_node)
+    result = vtkMultiBlockDataSet()
+    layers = topology(run, run.frame(0), topology_scene(run, placed(run, 8))).layers()
+    layout_filter.arranged(blocks(layers), result, "flat")
+    after = layout_filter.leaves(result)
+    pixel = after["ranks"].GetFieldData().GetArray(layout_filter.PIXEL).GetValue(0)
+    corners = points(after["measurements"]).reshape(nodes, per_node, 4, 3)
+    between = corners[:, 1:, 0, 0] - corners[:, :-1, 1, 0]
+    np.testing.assert_allclose(between / pixel, apart, atol=0.01)
 
 
 def test_side_by_side_and_torus_leave_out_switches(layout_filter, run, scene):
