@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 NODES = {"cells": True, "planes": False}
 NODES_HELP = """\
 show the machine's nodes as cells, side by side, each with the largest value of its ranks, or
-(planes) with all their parts and ranks (default: cells for more than 64 nodes or 4,096 ranks, or
-128 nodes if they have at most 1,024 ranks)"""
+(planes) with all their parts and ranks (default: cells for more than 64 nodes, or 128 if they have
+at most 1,024 ranks, or for more than 4,096 ranks)"""
 ZOOM_HELP = """\
 show these nodes, the nodes below these switches or of these ranks in full, with the nodes that
 they exchange most bytes with; written to RUN/pictures/zoom-NAMES"""
