@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws frames around the nodes that an overview names: a node of 10,000 is a few pixels large."""
+"""Draws frames around the nodes or ranks that a picture names: one of 10,000 is a few pixels large."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from colours import TEXT, plain
 from labels import Camera, Label
 from processes import Lines
 
-HALF = 9  # half of a frame in pixels, but at least:
-HALF_IN_CELLS = 0.5
+HALF = 9  # half of a frame in pixels, at least
+SPACE = 0.06  # between a frame and what it is around, in cells
 
 
 class Frames:
@@ -26,26 +26,29 @@ class Frames:
         """All sources, for the one who deletes the view."""
         return [self._lines.proxy] if self._lines is not None else []
 
-    def around(self, names: list[Label], camera: Camera) -> tuple[list[Label], list[tuple[float, ...]]]:
-        """Draws a frame around the cell of each name.
+    def around(
+        self, names: list[Label], sizes: list[tuple[float, float]], camera: Camera
+    ) -> tuple[list[Label], list[tuple[float, ...]]]:
+        """Draws a frame around the cells of each name, which have these widths and heights.
 
         Returns the names, each at a corner of its frame from where a label has room, and the boxes of the
         frames in pixels.
         """
         moved, boxes, corners = [], [], []
-        for name in names:
+        for name, size in zip(names, sizes):
             (x, y, z), unit = name.at, 1.0 / np.ptp(camera.pixels([(0, 0, 0), (1, 0, 0)])[:, 0])
-            half = max(HALF * unit, HALF_IN_CELLS)
+            wide, high = (max(HALF * unit, length / 2 + SPACE) for length in size)
             across, up = camera.pixels([name.at])[0] / camera.size
             right, above = (1 if across < 0.5 else -1), (1 if up < 0.3 else -1)
-            at = (x + right * half, y + above * half, z)
+            at = (x + right * wide, y + above * high, z)
             moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
-            corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+            corners.append([(x + i * wide, y + j * high, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
             boxes.append(camera.box(corners[-1]))
-        self._draw(corners)
+        self.draw(corners)
         return moved, boxes
 
-    def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+    def draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+        """Draws frames by their four corners each, and no others."""
         if self._lines is None:
             self._lines = Lines("frames of named nodes")
         around = [[4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3, 4 * n] for n in range(len(corners))]

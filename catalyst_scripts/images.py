@@ -69,7 +69,7 @@ class Scene:
         if picture == "topology":
             self._machine = machine_picture.Layers(pictures, view)
             self._machine.colour(part, field)
-            machine_picture.look(pictures, view)
+            machine_picture.look(pictures, view, layer=part)
             made = self._machine.proxies
             self._names = machine_picture.Names(pictures, view, part, field, made[-1])
         elif picture == "messages":
@@ -133,6 +133,7 @@ class Scene:
             part = layer.partition("/")[2]
             self._names.show(part, field)
             self._machine.colour(part, field, scale)
+            machine_picture.look(self._pictures, self._view, layer=part)
         elif isinstance(self._names, mesh_picture.Names):
             self._names.show(self._named(field))
         for shape in self._coloured:

@@ -20,7 +20,7 @@ class Program(Pictures):
     names : of the channels. makes : as for `pipeline_hosts.run`. catalyst : Catalyst's options.
     """
 
-    layout = ""  # planes, without a filter to choose another
+    layout = "flat"
 
     def __init__(self, names: tuple[str, ...], makes: str):
         from paraview import catalyst

@@ -38,6 +38,7 @@ AWAY = (
     400,
     480,
 )  # pixels of a label from the thing, in the order of trial
+NEAR = 4
 DIRECTIONS = 16
 DOTS = 24  # points of a line that are tested against boxes
 ALONE = 4  # pixels around a named thing that no other label may cover
@@ -47,13 +48,15 @@ ALONE = 4  # pixels around a named thing that no other label may cover
 class Label:
     """A name for the thing at a point in space. Where labels compete, the larger priority wins.
 
-    towards : the direction on the screen in which the label should be; None: away from the middle.
+    towards : the direction on the screen in which the label should be; None: away from the middle. near : its
+    place may be as near as NEAR pixels.
     """
 
     text: str
     at: tuple[float, float, float]
     priority: float = 0.0
     towards: tuple[float, float] | None = None
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ def arrange(
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
     for turn, n in enumerate(order):
-        tried = _candidates(at[n], sizes[n], np.array(labels[n].towards or at[n] - middle))
+        away = (NEAR, *AWAY) if labels[n].near else AWAY
+        tried = _candidates(at[n], sizes[n], np.array(labels[n].towards or at[n] - middle), away)
         fits = (tried[:, 0] >= left) & (tried[:, 1] <= right) & (tried[:, 2] >= bottom) & (tried[:, 3] <= top)
         fits &= ~_overlap(tried, boxes, APART) & ~_overlap(tried, np.delete(things, turn, axis=0), 0)
         ends = _nearest(tried, at[n])
@@ -157,13 +161,15 @@ def arrange(
     return placed
 
 
-def _candidates(at: np.ndarray, size: tuple[float, float], towards: np.ndarray) -> np.ndarray:
+def _candidates(
+    at: np.ndarray, size: tuple[float, float], towards: np.ndarray, distances: Iterable[int]
+) -> np.ndarray:
     """Boxes (n, 4) around a thing: the near ones first, and of these the ones in a direction."""
     turn = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     turn = turn[np.argsort(-np.cos(turn - np.arctan2(towards[1], towards[0])), kind="stable")]
     directions = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     half = np.array(size) / 2
-    middles = np.concatenate([at + directions * (half + away) for away in AWAY])
+    middles = np.concatenate([at + directions * (half + away) for away in distances])
     return np.concatenate([middles - half, middles + half], axis=1)[:, [0, 2, 1, 3]]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arranges the nodes of the machine picture: as planes, a ring, a doubly rotated ring, side by side, ...
+"""Arranges the nodes of the machine picture: flat, as planes, a ring, a double ring, side by side, ...
 
 Written pictures hold planes. A layout moves their points, each with its node, so all layers stay joined and
 values stay as they are; `layout_filter.py` does so in ParaView.
@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-LAYOUTS = ("planes", "ring", "double-ring", "side-by-side", "fat-tree", "torus")
+if TYPE_CHECKING:
+    from flat_layout import Flat  # only ParaView's scripts find one another
+
+LAYOUTS = ("flat", "planes", "ring", "double-ring", "side-by-side", "fat-tree", "torus")
 ROUND = ("ring", "double-ring", "torus")  # their nodes are seen from both sides
+DEFAULT = "flat"
 WITHOUT_SWITCHES = ("side-by-side", "torus")
 WIDE = 1.9  # width of the free area of an image over its height
 APART = 3.0  # between two nodes side by side, in rows
@@ -41,6 +46,7 @@ class Sizes:
 
     z : (n_nodes,) of each plane, ascending. width, top : of the widest plane. comm_offset : how far lines go
     below the planes. switch : int (n_nodes,), the number of each node's switch, from 0; equal where unknown.
+    flat : the plan of the flat layout, which no other needs.
     """
 
     z: np.ndarray
@@ -48,6 +54,7 @@ class Sizes:
     top: float
     comm_offset: float
     switch: np.ndarray
+    flat: Flat | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -122,6 +129,14 @@ def moved(layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, la
     inside = (node_id >= 0) & (node_id <= sizes.n_nodes - 1)
     away = np.where(inside, z - sizes.at(node_id), 0.0)  # from the middle of the node
     return _WAYS[layout](sizes, x, y, away, np.asarray(node_id, float), layer)
+
+
+def _flat(
+    sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
+) -> np.ndarray:
+    """Each part below what holds it, as `flat_layout` plans."""
+    assert sizes.flat is not None
+    return sizes.flat.moved(np.stack([x, y, away], axis=1), node_id, layer)
 
 
 def _ring(
@@ -210,6 +225,7 @@ def _torus(
 
 
 _WAYS: dict[str, Callable[..., np.ndarray]] = {
+    "flat": _flat,
     "ring": _ring,
     "double-ring": _double_ring,
     "side-by-side": _side_by_side,

@@ -24,7 +24,7 @@ LAYERS = {"geometry": ("geometry", "POINTS"), "topology": ("topology/measurement
 class Received(Pictures):
     """The channels that a sender shows, in place of written pictures. ended : whether the sender has gone."""
 
-    layout = ""
+    layout = "flat"
 
     def __init__(self, options: Options):
         from paraview import live

@@ -15,6 +15,7 @@ import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from flat_layout import AREA as FLAT_AREA
 from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import direction, has_letters
@@ -42,8 +43,8 @@ KEPT_FREE = 256  # labels may cover the cells of more ranks
 SLICES = 4  # in which names avoid a cell
 TILE, ALONG = 12, 32  # pixels in which names avoid lines, and places that are looked at on each
 PIECES = 16  # in which names avoid a switch
-FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
+ON_LINES = ("messages", "collectives")  # layers below the ranks, which the flat layout shows for themselves
 AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
 WITH_COLLECTIVES = (*FREE[:2], 0.21, 0.81)  # with more words, and names of the last row that reach below it
 
@@ -107,14 +108,17 @@ class Layers:
             | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH, "collectives": COLLECTIVE}
             | {"thread_places": THREAD}
         ).items():
-            self._plain(name, rgb)
-        if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
-            self._displays["messages"].Opacity = FAINT
+            if name in ON_LINES and name != layer and self._is_from_the_front:
+                self._hide(name)
+            else:
+                self._plain(name, rgb)
         if "threads" in self._displays:  # they cover the measurements
             self._displays["threads"].Visibility = 0
-        block = self._blocks[layer]
+        # Values have the arrays of ranks, too, and no numbers on them.
+        coloured = "measurements" if layer == "ranks" and self._is_from_the_front else layer
+        block = self._blocks[coloured]
         block.UpdatePipeline()
-        self.coloured = [self._display(layer)]
+        self.coloured = [self._display(coloured)]
         if layer == "switches" and field in self._pictures.arrays("topology/links"):
             pv.ColorBy(self._display("links"), ("CELLS", field))
         if in_parts:  # before the layer, as this fits the colours to the data
@@ -122,7 +126,7 @@ class Layers:
             for name in ("switches", "devices"):
                 if name in self._blocks and field in self._pictures.arrays(f"topology/{name}"):
                     pv.ColorBy(self._display(name), ("CELLS", field))
-        colour(self._display(layer), self._view, field, about, names_of(block, field), scale)
+        colour(self._display(coloured), self._view, field, about, names_of(block, field), scale)
 
     def also(self, layer: str, field: str) -> Any:
         """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
@@ -136,6 +140,15 @@ class Layers:
         """Shows a layer, if the picture has it, in one colour."""
         if name in self._blocks or name.endswith("parts"):
             plain(self._display(name), rgb)
+
+    @property
+    def _is_from_the_front(self) -> bool:
+        """Whether lines of messages would run over what is coloured."""
+        return self._pictures.layout == "flat" or is_overview(self._pictures)
+
+    def _hide(self, name: str) -> None:
+        if name in self._displays:
+            self._displays[name].Visibility = 0
 
     def _display(self, name: str) -> Any:
         """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
@@ -171,17 +184,23 @@ def _arranged(reader: Any, layout: str) -> Any:
     return picture
 
 
-def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] = AREA) -> None:
-    """Points the camera at the picture: at one node from the front, at several so that none hides another,
-    unless the pipeline's options say otherwise.
+def look(
+    pictures: Pictures, view: Any, area: tuple[float, float, float, float] = AREA, layer: str = ""
+) -> None:
+    """Points the camera at the picture: flat or of one node from the front, at several planes so that none
+    hides another, unless the pipeline's options say otherwise.
 
-    area : left, right, bottom and top of what it may fill, as fractions of the view.
+    area : left, right, bottom and top of what it may fill, as fractions of the view. layer : the one with
+    colours.
     """
-    around = _hull(pictures)
+    around = _hull(pictures, layer)
     if around is not None:
         n_nodes = layout_filter.sizes_of(_written(pictures)).n_nodes
         default = (direction(pictures.layout, n_nodes), UP)
+        area = FLAT_AREA if (pictures.layout, area) == ("flat", AREA) else area
         aim(view, pictures, "topology", around.tolist(), default, area)
+        if pictures.layout == "flat":
+            view.UseFXAA = 0  # it bends the edges of small cells
         return
     layers = pictures.description["layers"]
     boxes = [
@@ -196,11 +215,11 @@ def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] 
         view.UseFXAA = 0  # it bends the edges of small cells
 
 
-def _hull(pictures: Pictures) -> Any:
+def _hull(pictures: Pictures, layer: str) -> Any:
     """Points (n, 3) around the picture; None where it shows planes, or an overview."""
     if pictures.layout in ("", "planes"):
         return None
-    return layout_filter.hull(pictures.layout, _written(pictures))
+    return layout_filter.hull(pictures.layout, _written(pictures), layer in ON_LINES)
 
 
 def _written(pictures: Pictures) -> dict[str, Any]:
@@ -243,7 +262,7 @@ class Names:
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
         self._rows = _rows_in_words(pictures)  # the same at all times
-        around, bounds = _hull(pictures), pictures.bounds("topology")
+        around, bounds = _hull(pictures, "messages"), pictures.bounds("topology")
         if around is not None:
             bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
         self._labels = Labels(view, bounds)
@@ -297,23 +316,34 @@ class Names:
         layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
         layers |= _layers(self._picture)
         values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
-        names, kept = list(self._ranks(values, layers["machine"], layers["ranks"])), []
+        self._is_flat, self._marked, self._sizes = bool(len(_lines(layers["ranks"]))), [], []
+        names, kept = list(self._ranks(layers)), []
         if is_overview(self._pictures):
-            names, avoid = self._frames.around(names, camera)
+            names, avoid = self._frames.around(names, self._sizes, camera)
+            kept = [_around_all(layers, camera)]
+        elif self._is_flat:
+            self._frames.draw(self._marked)
+            names += self._devices(layers["devices"])
+            kept = [camera.box([(x, y, 0.0), (to, up, 0.0)]) for x, to, y, up in _lines(layers["ranks"])]
+            kept += _tiles(layers["messages"], camera) if self._layer in ON_LINES else []
+            avoid = []
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches), *self._devices(layers["devices"])]
             kept = [*_boxes(values, camera), *_boxes(layers["ranks"], camera)]
             kept += _tiles(layers["messages"], camera)
             avoid = [*_bars(switches, camera), *_boxes(layers["machine"], camera)]
-        self._labels.show(names, avoid=avoid, kept=kept)
+        placed = self._labels.show(names, avoid=avoid, kept=kept)
+        if is_overview(self._pictures) and len(placed) < len(names):
+            self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         words = in_lines(filter(None, self._explained(layers)), self._view)
         self._legend.Text = words
         higher = LINE * max(0, words.count("\n") - 1)  # the warning is above all lines of the words
         pv.GetDisplayProperties(self._warning, self._view).Position = [0.02, WARNING + higher]
 
-    def _ranks(self, measurements: Any, machine: Any, ranks: Any) -> Iterator[Label]:
+    def _ranks(self, layers: dict[str, Any]) -> Iterator[Label]:
         """The names of the ranks, or in an overview of the nodes, that stand out."""
+        measurements, machine, ranks = (layers[name] for name in ("measurements", "machine", "ranks"))
         values = _column(measurements, self._shown)
         if not self._is_shown or self._shown in REGIMES or values is None:
             return
@@ -331,12 +361,35 @@ class Names:
                 name = [f"rank {rank[n]}", *name, core_name]
             kind = "ranks" if rank is not None else "nodes"
             name = ", ".join(filter(None, name)) + in_words(known, group, about, self._shown, kind)
-            if rank is None:  # the middle of the node's cell and of its strip
-                at = (_corners(measurements, n)[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
+            if rank is None:  # the middle of the nodes' cells and of their strips
+                corners = [_corners(data, n).copy() for n in group for data in (measurements, machine)]
+                corners = np.concatenate(corners)  # VTK has one cell for all
+                at = (corners.min(axis=0) + corners.max(axis=0)) / 2
+                self._sizes.append(tuple(np.ptp(corners[:, :2], axis=0).tolist()))
+            elif self._is_flat:
+                yield Label(name, self._mark(layers, group), 1000.0 - place, (0.0, -1.0), near=True)
+                continue
             else:  # the upper edge of the rank's number: below are lines
                 box = ranks.GetCell(n).GetBounds()
                 at = np.array([sum(box[:2]) / 2, box[3], box[4]])
             yield Label(name, tuple(at.tolist()), 1000.0 - place, (0.6, -1.0) if rank is None else (0.3, 1.0))
+
+    def _mark(self, layers: dict[str, Any], group: list[int]) -> tuple[float, float, float]:
+        """Frames a rank's value, or the node of several, in a flat picture; the middle of its lower edge."""
+        values = layers["measurements"]
+        boxes = [values.GetCell(n).GetBounds() for n in group]
+        if len(group) > 1 and layers["machine"].GetNumberOfCells():
+            own = np.flatnonzero(
+                _column(layers["machine"], "node_id") == _column(values, "node_id")[group[0]]
+            )
+            boxes += [layers["machine"].GetCell(n).GetBounds() for n in own.tolist()]
+        around = np.array(boxes)
+        space = 2.0 * layers["ranks"].GetFieldData().GetArray(layout_filter.PIXEL).GetValue(0)
+        left, low = around[:, [0, 2]].min(axis=0) - space
+        right, high = around[:, [1, 3]].max(axis=0) + space
+        z = 2 * layout_filter.IN_FRONT
+        self._marked.append([(left, low, z), (right, low, z), (right, high, z), (left, high, z)])
+        return ((left + right) / 2, low, z)
 
     def _devices(self, devices: Any) -> Iterator[Label]:
         """The names of devices with their values of a field that is theirs: of all if they are few, else of
@@ -366,11 +419,14 @@ class Names:
             yield "pointed: ranks that may run on all PUs above"
         if layers["thread_places"].GetNumberOfCells():
             yield "marks in ranks: the PUs of each thread"
-        if layers["messages"].GetNumberOfCells():
+        is_hidden = self._is_flat or is_overview(self._pictures)
+        hidden = [name for name in ON_LINES if is_hidden and name != self._layer]
+        if layers["messages"].GetNumberOfCells() and "messages" not in hidden:
             yield WORDS
-        yield self._rows
-        yield _words(layers["messages"], "in_words")
-        yield _words(layers["collectives"], "in_words")
+        rows = _all_words(layers["ranks"], layout_filter.ROWS)
+        yield f"rows from the top: {', '.join(rows)}" if rows else self._rows
+        for name in ON_LINES:
+            yield "" if name in hidden else _words(layers[name], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
         text = pv.Text(registrationName="words", Text="")
@@ -389,6 +445,19 @@ def _known(values: np.ndarray) -> dict[int, float]:
     """Cell -> its value, of those that have one."""
     cells = np.flatnonzero(np.isfinite(values)).tolist()
     return dict(zip(cells, values[cells].tolist()))
+
+
+def _around_all(layers: dict[str, Any], camera: Camera) -> tuple[float, ...]:
+    """The box in pixels around all nodes, and the names of their switches."""
+    shown = [layers[name] for name in ("measurements", "machine", "planes", "labels")]
+    bounds = np.array([data.GetBounds() for data in shown if data.GetNumberOfPoints()])
+    return camera.box([bounds[:, 0::2].min(axis=0), bounds[:, 1::2].max(axis=0)])
+
+
+def _lines(ranks: Any) -> list[list[float]]:
+    """The boxes of the lines of nodes in a flat picture: left, right, low, high; none in others."""
+    lines = ranks.GetFieldData().GetArray(layout_filter.LINES)
+    return [] if lines is None else vtk_to_numpy(lines).tolist()
 
 
 def _boxes(data: Any, camera: Camera) -> list[tuple[float, ...]]:
@@ -439,7 +508,8 @@ def _rows_in_words(pictures: Pictures) -> str:
     """The names of the rows of the planes; "" where letters beside the first plane name them."""
     layers = _written(pictures)
     sizes = layout_filter.sizes_of(layers)
-    if sizes is None or "machine" not in layers or has_letters(pictures.layout, sizes.n_nodes):
+    named = pictures.layout == "flat" or (sizes is not None and has_letters(pictures.layout, sizes.n_nodes))
+    if sizes is None or "machine" not in layers or named:
         return ""
     return f"rows of a node, from the top: {', '.join(_rows(layers))}"
 

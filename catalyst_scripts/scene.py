@@ -15,7 +15,7 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
-from layouts import LAYOUTS
+from layouts import DEFAULT, LAYOUTS
 from pictures_json import FILE, read_description
 from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
 from processes import on_first
@@ -53,18 +53,18 @@ class Pictures:
     @property
     def layout(self) -> str:
         """How the nodes of the machine are arranged: as PERFIELD_LAYOUT says, or as the pictures were
-        written; as planes if these name no layout of LAYOUTS.
+        written; flat if these name no layout of LAYOUTS.
 
-        "" in an overview, which has no planes to arrange. Raises OptionError for a wrong PERFIELD_LAYOUT.
+        "" in an overview, which has no nodes to arrange. Raises OptionError for a wrong PERFIELD_LAYOUT.
         """
-        written = self.description.get("layout", "planes")
+        written = self.description.get("layout", DEFAULT)
         if not written:
             return ""
         requested = os.environ.get("PERFIELD_LAYOUT") or ""
         if requested and requested not in LAYOUTS:
             advice = nearest(requested, LAYOUTS) or f"expected {', '.join(LAYOUTS)}"
             raise OptionError(f"PERFIELD_LAYOUT: there is no layout '{requested}'; {advice}")
-        return requested or (written if written in LAYOUTS else "planes")
+        return requested or (written if written in LAYOUTS else DEFAULT)
 
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""

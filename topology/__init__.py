@@ -2,7 +2,7 @@
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
 from .devices import DeviceCells, UsedDevices, layout_devices, used_devices
-from .grid import MOST_PLANES, Grid, grid
+from .grid import MOST_PLANES, Grid, grid, has_cells
 from .layout import PLANE_WIDTH, Cells, layout
 from .lstopo import this_machine
 from .machine import DEVICE_KINDS, LEVELS, Device, Machine, MachineError, Part, flat_machine, parse_cpuset
@@ -45,6 +45,7 @@ __all__ = [
     "expand_hosts",
     "flat_machine",
     "grid",
+    "has_cells",
     "hostfile",
     "layout",
     "layout_devices",

@@ -14,7 +14,10 @@ import numpy as np
 
 from .network import Switches
 
-MOST_PLANES = 64  # more nodes are shown as cells
+MOST_PLANES = 64  # more nodes are shown as cells, but up to
+MOST_SMALL = 128  # if they have at most so many ranks:
+FEW_RANKS = 1024
+MOST_RANKS = 4096  # with more, nodes are cells, too, as ranks would be narrower than pixels
 WIDE = 1.9  # width of the picture over its height, as images have room for it
 APART = 0.8  # free space between blocks
 HEADER = 1.5  # height above a block for its switch and its name
@@ -48,6 +51,11 @@ class Grid:
     def has_switches(self) -> bool:
         """Whether blocks represent switches; if not, all nodes form one block."""
         return bool((self.switch >= 0).any())
+
+
+def has_cells(n_nodes: int, n_ranks: int) -> bool:
+    """Whether each node is shown as one cell, as its ranks would be too small to see."""
+    return n_nodes > (MOST_SMALL if n_ranks <= FEW_RANKS else MOST_PLANES) or n_ranks > MOST_RANKS
 
 
 def grid(switches: Switches) -> Grid:

@@ -10,7 +10,7 @@ import pytest
 
 from perfield.catalyst_scripts.layouts import LAYOUTS, Sizes, direction, has_letters, moved
 
-MOVING = [layout for layout in LAYOUTS if layout != "planes"]
+MOVING = [layout for layout in LAYOUTS if layout not in ("flat", "planes")]  # whole nodes
 
 
 def sizes(n_nodes: int, comm_offset: float = 5.0, switch=None, z=None) -> Sizes:
@@ -130,7 +130,7 @@ def test_fat_tree_puts_nodes_below_their_switch():
 
 def test_unknown_layout_names_those_that_exist():
     with pytest.raises(
-        ValueError, match=r"layout 'rnig' is unknown; choose one of: planes, ring, double-ring"
+        ValueError, match=r"layout 'rnig' is unknown; choose one of: flat, planes, ring, double-ring"
     ):
         moved("rnig", sizes(2), np.zeros((1, 3)), np.zeros(1))
 

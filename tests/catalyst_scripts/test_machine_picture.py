@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from drivers.in_paraview import in_paraview
 from known_runs.device_runs import kernel_s, write_device_run
@@ -48,6 +52,7 @@ def machine_pictures(
     network: Network | None = None,
     without: tuple[str, ...] = (),
     hot: Callable = HOT,
+    layout: str = "planes",
 ) -> Path:
     """The machine pictures of a run of 4 ranks: of its first and its last step."""
     run = twin.write_run(path / "run", ranks=4, steps=last + 1, hosts=hosts, change_step=hot)
@@ -57,7 +62,7 @@ def machine_pictures(
     opened = perfield.open(run)
     placement = place(opened.rank_entries, read_machines(run / "machine")[0], network)
     scene = topology_scene(opened, placement, without=without)
-    PictureSeries(opened, [0, last], path / "pictures", None, scene).write()
+    PictureSeries(opened, [0, last], path / "pictures", None, scene, layout=layout).write()
     return path / "pictures"
 
 
@@ -203,6 +208,53 @@ def test_picture_fills_the_image_and_no_plane_hides_another(looks, machine):
     assert all(left[1] <= right[0] + 1 for left, right in zip(spans, spans[1:]))
 
 
+FLAT = f"""{VIEW}
+view.ViewSize = (1280, 720)
+from labels import Camera
+made = machine_picture.show_layers(pictures, view, "measurements", "solve_time_s")
+names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", made[-1])
+result = {{}}
+names._labels.show, show = lambda *given, **kept: result.update(placed=[
+    [one.text, list(one.box)] for one in show(*given, **kept)]), names._labels.show
+names.at(pictures.description["steps"][1]["shown_at"])
+shown = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
+camera = Camera(view)
+for layer in ("ranks", "measurements", "machine", "switches", "labels"):
+    data = shown[layer]
+    result[layer] = [camera.box(machine_picture._corners(data, n)) for n in range(data.GetNumberOfCells())]
+result["words"] = names._legend.Text
+sources = {{key[0]: source for key, source in pv.GetSources().items()}}
+result["tubes"] = "messages as arrows" in sources
+pv.SaveScreenshot("flat.png", view, ImageResolution=(1280, 720))
+"""
+
+
+@pytest.mark.parametrize("machine", OF_MACHINES)
+def test_flat_picture_shows_the_slow_rank_in_the_legends_colour_and_its_name_beside_all_cells(
+    tmp_path, machine
+):
+    image = pytest.importorskip("matplotlib.image", reason="matplotlib is not installed")
+    from matplotlib import colormaps
+
+    hosts, network = OF_MACHINES[machine]
+    pictures = machine_pictures(tmp_path, hosts, network=network, layout="flat")
+    shown = in_paraview(FLAT, pictures)
+    [(name, label)] = shown["placed"]
+    assert name.startswith(f"rank 3, {hosts[-1]}, core 3: 61 ms")
+    for box in itertools.chain(*(shown[layer] for layer in ("ranks", "measurements", "machine", "switches"))):
+        assert 0.01 * 1280 <= box[0] < box[1] <= 0.81 * 1280 and 0.15 * 720 <= box[2] <= box[3] <= 0.86 * 720
+        assert label[0] >= box[1] or label[1] <= box[0] or label[2] >= box[3] or label[3] <= box[2]
+    assert not shown["tubes"] and "thick at the sender" not in shown["words"]
+    low, high = json.loads((pictures / "pictures.json").read_text())["layers"]["topology/measurements"][
+        "arrays"
+    ]["solve_time_s"]["scale"]
+    pixels = image.imread(pictures / "flat.png")[::-1, :, :3]
+    for value, box in zip((1, 1, 1, 61), shown["measurements"]):
+        expected = colormaps["viridis"]((value / 1e3 - low) / (high - low))[:3]
+        inside = pixels[math.ceil(box[2]) + 2 : int(box[3]) - 2, math.ceil(box[0]) + 2 : int(box[1]) - 2]
+        assert inside.size and np.abs(inside - expected).max() < 0.02
+
+
 def test_names_in_the_gui_follow_time_and_chosen_array(tmp_path):
     script = f"""{VIEW}
 pv._DisableFirstRenderCameraReset()
@@ -210,8 +262,9 @@ machine_picture.open_in(view, pictures)
 sources = {{key[0]: source for key, source in pv.GetSources().items()}}
 def named():
     pv.Render(view)
-    texts = [shape.Input for shape in view.Representations if "TextSource" in shape.GetXMLName()]
-    texts = [text.Text for text in texts if getattr(text, "Text", "").startswith("rank")]
+    texts = [shape for shape in view.Representations if "TextSource" in shape.GetXMLName()]
+    texts = [text.Input.Text for text in texts if text.Visibility and hasattr(text.Input, "Text")]
+    texts = [text for text in texts if text.startswith("rank")]
     return sorted(texts)
 display = pv.GetDisplayProperties(sources["measurements"], view)
 pv.ColorBy(display, ("CELLS", "solve_time_s"))

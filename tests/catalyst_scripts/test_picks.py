@@ -87,7 +87,7 @@ def pictures(tmp_path_factory) -> Path:
         (run.path / "machine" / f"{host}.xml").write_text(MACHINE.read_text())
     run = perfield.open(run.path)
     options = GeometryOptions(pieces=choose_pieces(run))
-    PictureSeries(run, [0, 2, 3], path / "pictures", options, topology_scene(run)).write()
+    PictureSeries(run, [0, 2, 3], path / "pictures", options, topology_scene(run), layout="planes").write()
     return path / "pictures"
 
 

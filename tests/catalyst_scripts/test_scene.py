@@ -57,5 +57,5 @@ def test_layout_of_pictures_is_never_code(tmp_path):
     about = {**whole, "places": {"host": [], "core": []}, "layout": evil}
     (tmp_path / "pictures.json").write_text(json.dumps(about))
     layout, script = in_paraview(LAID_OUT, tmp_path)
-    assert layout == "planes" and script.startswith('layout = "planes"  # one of') and "open" not in script
+    assert layout == "flat" and script.startswith('layout = "flat"  # one of') and "open" not in script
     assert not (tmp_path / "ran").exists()

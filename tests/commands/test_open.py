@@ -69,7 +69,7 @@ def test_layout_can_be_chosen_for_paraview(perfield_cli, run_path, paraview):
     environment = {"DISPLAY": ":77", "PATH": paraview}
     assert " LAYOUT=torus " in perfield_cli("open", run_path, "--layout", "torus", env=environment).stdout
     wrong = perfield_cli("open", run_path, "--layout", "rnig", env=environment)
-    assert "invalid choice: 'rnig' (choose from 'planes', 'ring'," in wrong.stderr
+    assert "invalid choice: 'rnig' (choose from 'flat', 'planes', 'ring'," in wrong.stderr
 
 
 def test_run_without_mesh_and_messages_opens_the_machine(perfield_cli, tmp_path, paraview):

@@ -111,7 +111,7 @@ def test_layout_is_noted_and_the_files_keep_planes(perfield_cli, run_path):
     result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--layout", "ring")
     assert result.returncode == 0, result.stderr
     ring = json.loads((run_path / "pictures/pictures.json").read_text())
-    assert (described["layout"], ring["layout"]) == ("planes", "ring")
+    assert (described["layout"], ring["layout"]) == ("flat", "ring")
     assert described["layers"] == ring["layers"]
 
 
@@ -122,8 +122,8 @@ def test_layout_of_cells_is_refused(perfield_cli, run_path):
 
 
 def test_layout_shows_many_nodes_in_full(perfield_cli, tmp_path):
-    hosts = tuple(f"n{number}" for number in range(66))
-    path = twin.write_run(tmp_path / "many", ranks=66, steps=1, hosts=hosts, mesh=False)
+    hosts = tuple(f"n{number}" for number in range(129))
+    path = twin.write_run(tmp_path / "many", ranks=129, steps=1, hosts=hosts, mesh=False)
     for options, in_full in ((), False), (("--layout", "ring"), True):
         assert perfield_cli("render", path, "--steps", "0", *options).returncode == 0
         described = json.loads((path / "pictures/pictures.json").read_text())

@@ -161,7 +161,7 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
 
 
 def test_no_layout_arranges_the_cells_of_an_overview(tmp_path):
-    write(tmp_path / "overview", large_run(tmp_path, 70, 1), None)
+    write(tmp_path / "overview", large_run(tmp_path, 130, 1), None)
     about = json.loads((tmp_path / "overview/pictures.json").read_text())
     assert about["layout"] == ""
     layers = {image["layer"] for image in plan_images(about, None)}

@@ -15,7 +15,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.line_choice import LineChoice
-from perfield.topology import LEVELS, MOST_PLANES
+from perfield.topology import LEVELS, has_cells
 
 
 def column(dataset, name: str) -> np.ndarray:
@@ -30,14 +30,15 @@ def text(dataset, name: str) -> str:
 def shown(tmp_path, nodes: int, per_leaf: int = 0, slow=(), per_node: int = 4, **options):
     """The picture of a large run."""
     run = large_run(tmp_path, nodes, per_node, set(slow))
+    options = {"overview": True, **options}
     return topology(run, run.frame(0), topology_scene(run, placed(run, per_leaf), **options))
 
 
-@pytest.mark.parametrize("nodes", [MOST_PLANES, MOST_PLANES + 1])
-def test_more_than_64_nodes_are_one_cell_each(tmp_path, nodes):
-    picture = shown(tmp_path, nodes)
+@pytest.mark.parametrize("nodes", [128, 129])
+def test_more_than_128_nodes_are_one_cell_each(tmp_path, nodes):
+    picture = shown(tmp_path, nodes, overview=None)
     kinds = set(column(picture.machine, "topology_type").tolist())
-    if nodes == MOST_PLANES:
+    if nodes == 128:
         assert LEVELS.index("core") in kinds
         assert picture.measurements.GetNumberOfCells() == 4 * nodes
     else:
@@ -47,9 +48,14 @@ def test_more_than_64_nodes_are_one_cell_each(tmp_path, nodes):
         assert column(picture.measurements, "n_ranks").tolist() == [4] * nodes
 
 
+def test_nodes_are_cells_where_ranks_would_be_too_small():
+    assert not has_cells(64, 4096) and not has_cells(128, 1024) and not has_cells(1, 4096)
+    assert has_cells(65, 1025) and has_cells(129, 129) and has_cells(2, 4097)
+
+
 def test_overview_is_an_option_for_any_number_of_nodes(tmp_path):
     assert shown(tmp_path, 3, overview=True).measurements.GetNumberOfCells() == 3
-    assert shown(tmp_path, MOST_PLANES + 1, overview=False).measurements.GetNumberOfCells() == 260
+    assert shown(tmp_path, 129, overview=False).measurements.GetNumberOfCells() == 516
 
 
 def test_a_node_shows_the_largest_value_of_its_ranks_and_below_it_the_mean(tmp_path):
@@ -57,7 +63,7 @@ def test_a_node_shows_the_largest_value_of_its_ranks_and_below_it_the_mean(tmp_p
     values = run.frame(0).values["compute_time_s"]
     values[20:24] = np.nan
     values[24] = np.nan
-    picture = topology(run, run.frame(0), topology_scene(run, placed(run)))
+    picture = topology(run, run.frame(0), topology_scene(run, placed(run), overview=True))
     largest, mean = (column(layer, "compute_time_s") for layer in (picture.measurements, picture.machine))
     by_node = values.reshape(70, 4)
     assert largest[2] == pytest.approx(0.2)
@@ -74,7 +80,7 @@ def test_a_node_shows_the_largest_value_of_its_ranks_and_below_it_the_mean(tmp_p
 def test_ranks_that_never_checked_in_leave_their_nodes_out(tmp_path):
     run = large_run(tmp_path, 70, 4)
     run.rank_entries[:4] = [None] * 4
-    picture = topology(run, run.frame(0), topology_scene(run))
+    picture = topology(run, run.frame(0), topology_scene(run, overview=True))
     assert picture.measurements.GetNumberOfCells() == 69
     count, size = vtk_to_numpy(picture.messages.GetFieldData().GetArray("messages_not_drawn"))
     # Ranks 0 to 3 send 8 messages; rank 279 and the four ranks of node 68 send them 5.
@@ -117,7 +123,7 @@ def test_a_line_and_the_one_back_do_not_cover_each_other(tmp_path):
     frame = run.frame(0)
     frame.messages = frame.messages[:2].copy()
     frame.messages["source"], frame.messages["target"] = [0, 40], [40, 0]
-    lines = topology(run, frame, topology_scene(run, placed(run))).messages
+    lines = topology(run, frame, topology_scene(run, placed(run), overview=True)).messages
     points = vtk_to_numpy(lines.GetPoints().GetData())
     there, back = points[:2], points[2:][::-1]
     thickest = vtk_to_numpy(lines.GetPointData().GetArray("radius")).max()
@@ -126,7 +132,7 @@ def test_a_line_and_the_one_back_do_not_cover_each_other(tmp_path):
 
 def test_other_peers_in_the_next_frame_give_other_lines(tmp_path):
     run = large_run(tmp_path, 70, 4)
-    scene = topology_scene(run, placed(run))
+    scene = topology_scene(run, placed(run), overview=True)
     first, later = run.frame(0), replace(run.frame(0), messages=run.frame(0).messages[:1].copy())
     later.messages["source"], later.messages["target"] = 4, 44
     assert topology(run, first, scene).messages.GetNumberOfCells() == 140
@@ -166,7 +172,7 @@ def test_all_layers_say_the_node_at_their_points(tmp_path):
 
 def test_switches_are_bars_above_their_nodes_with_the_values_below_them(tmp_path):
     run = large_run(tmp_path, 100, 4, {80})
-    picture = topology(run, run.frame(0), topology_scene(run, placed(run, per_leaf=10)))
+    picture = topology(run, run.frame(0), topology_scene(run, placed(run, per_leaf=10), overview=True))
     values = run.frame(0).values["compute_time_s"].reshape(10, 40)
     assert column(picture.switches, "compute_time_s") == pytest.approx(values.mean(axis=1))
     assert column(picture.switches, "compute_time_s_rank_max") == pytest.approx(values.max(axis=1))

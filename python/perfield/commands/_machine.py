@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from perfield.catalyst_scripts.layouts import DEFAULT
 from perfield.commands import CommandError, words
 from perfield.commands._mesh import mesh_of
 from perfield.topology import placement_of, select
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 NODES = {"cells": True, "planes": False}
 NODES_HELP = """\
-show the machine's nodes as cells, side by side, each with the largest value of its ranks, or as
-planes with all their parts and ranks (default: planes for at most 64 nodes, or with --layout)"""
+show the machine's nodes as cells, side by side, each with the largest value of its ranks, or
+(planes) with all their parts and ranks (default: cells for more than 64 nodes, or 128 if they have
+at most 1,024 ranks, or for more than 4,096 ranks)"""
 ZOOM_HELP = """\
 show these nodes, the nodes below these switches or of these ranks in full, with the nodes that
 they exchange most bytes with; written to RUN/pictures/zoom-NAMES"""
@@ -85,7 +87,7 @@ def choose_machine(run: AnyRun, arguments: argparse.Namespace) -> MachineChoice:
     if zoom and not (chosen & (placement.node_id >= 0)).any():
         raise CommandError(f"--zoom {','.join(zoom)}: it is not known where these ranks ran.")
     overview = NODES[arguments.nodes] if arguments.nodes else None
-    if arguments.layout != "planes":
+    if arguments.layout not in (DEFAULT, "planes"):
         if overview:
             raise CommandError(
                 f"--layout {arguments.layout} arranges planes, but --nodes cells shows none; leave one out."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.catalyst_scripts.layouts import LAYOUTS
+from perfield.catalyst_scripts.layouts import DEFAULT, LAYOUTS
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
@@ -86,9 +86,10 @@ VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; highest, the highest ranks opaque
 before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
 LAYOUT_HELP = """\
-how images and `perfield open` arrange the nodes of the machine: planes (default), one behind the
-other; ring; double-ring, nodes outside and messages inside; side-by-side; fat-tree, nodes below
-their switches; torus. topology.pvd always holds planes, which its filter or a Calculator moves"""
+how images and `perfield open` arrange the nodes of the machine: flat (default), each part below
+what holds it; planes, one behind the other; ring; double-ring, nodes outside and messages inside;
+side-by-side; fat-tree, nodes below their switches; torus. topology.pvd always holds planes, which
+its filter or a Calculator moves"""
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
@@ -116,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cells", action="store_true", help="put values on cells (default: on points)")
     add("--view", choices=VIEWS, type=_view, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
-    add("--layout", choices=LAYOUTS, default="planes", help=LAYOUT_HELP)
+    add("--layout", choices=LAYOUTS, default=DEFAULT, help=LAYOUT_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add_machine_options(parser)
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
+from perfield.catalyst_scripts.layouts import DEFAULT
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.output.arrays import Arrays
 from perfield.output.description import places
@@ -62,7 +63,7 @@ class ComparedPictures:
             "steps": [
                 {"frame": 0, "shown_at": 0.0, "title": "", "mesh": 0, "mesh_age": "", "fields_age": ""}
             ],
-            **{"focus": [], "view": "auto", "explode": None, "layout": "planes", "own_fields": {}},
+            **{"focus": [], "view": "auto", "explode": None, "layout": DEFAULT, "own_fields": {}},
             **{"run": f"{self.after.name} compared with {self.before.name}", "over_steps": {}},
             **{"n_ranks": self.after.run.n_ranks, "places": places(self.after.run, placement)},
             **{"regions": [], "typical": 0, "slowest": 0, "layers": self._layers},

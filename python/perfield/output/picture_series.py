@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
 
+from perfield.catalyst_scripts.layouts import DEFAULT
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.derived.injected import is_injected
 from perfield.output.arrays import Arrays
@@ -60,7 +61,7 @@ class PictureSeries:
     topology: TopologyScene | None
     survey: Survey | None = None
     arrays: Collection[str] | None = None
-    layout: str = "planes"
+    layout: str = DEFAULT
     placement: Placement | None = None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The filter *Layout*: arranges the nodes of the machine as planes, rings, rows, a fat tree or a torus."""
+"""The filter *Layout*: arranges the nodes of the machine flat, as planes, rings, a fat tree or a torus."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ PROXY = Proxy(
     name="PerfieldLayout",
     label="Layout",
     help="""
-        Arranges the nodes of the machine. In a ring one sees which messages go to neighbours, and which
-        cross the ring; the double ring has all messages inside. Side by side shows all nodes from the front,
-        fat tree each leaf switch above its nodes, torus groups of nodes as rings that form a ring. Look
-        along the axis of a ring with the view's +Z button. A machine that shows a cell per node stays.""",
+        Arranges the nodes of the machine. Flat has each part below what holds it. In a ring one sees which
+        messages go to neighbours, and which cross the ring; the double ring has all messages inside. Side by
+        side shows all nodes from the front, fat tree each leaf switch above its nodes, torus groups of nodes
+        as rings that form a ring. Look along the axis of a ring with the view's +Z button. A machine that
+        shows a cell per node stays.""",
     parameters=(
         Choice(
             "layout",

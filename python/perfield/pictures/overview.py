@@ -45,7 +45,8 @@ BEHIND, IN_FRONT = 0.1, 0.6  # of planes behind cells, and of lines before them;
 LINE_RADIUS = 0.08  # of the thickest line between nodes, in cells
 SWITCH_RADIUS = 0.03  # of the thickest line between switches, in blocks
 SIDEWAYS = 1.3  # lines run as many radii to the right of the straight way, so that A to B and B to A differ
-NAMES = 0.75  # height of a switch's name, in cells
+NAMES = 0.75  # height of a switch's name, in cells, but at most:
+LARGEST_NAME = 0.035  # of the height of all blocks
 BAR = (0.2, 0.5)  # lower and upper end of a switch's bar above its block
 EXPLAINED = "one cell per node: the largest value of its ranks"
 
@@ -333,13 +334,14 @@ def _switch_names(placement: Placement, places: Grid) -> vtkPolyData:
         return attach_nodes(vtkPolyData(), np.zeros(0))
     texts = vtkAppendPolyData()
     names = [placement.switches.name[n] if n >= 0 else "unknown" for n in places.switch.tolist()]
+    most = min(NAMES, LARGEST_NAME * float(np.ptp(places.boxes[:, 2:])))
     sizes = [
-        min(NAMES, (right - left) / (0.7 * max(len(name), 1)))
+        min(most, (right - left) / (0.7 * max(len(name), 1)))
         for name, (left, right, _, _) in zip(names, places.boxes.tolist())
     ]
     first = np.full(len(names), len(places.block))
     np.minimum.at(first, places.block, np.arange(len(places.block)))
     for name, node, size, (left, _, _, top) in zip(names, first.tolist(), sizes, places.boxes.tolist()):
-        write(texts, name, (left, top + BAR[1] + 0.65 * NAMES, 2 * IN_FRONT), node, size, 1.0, 0.0)
+        write(texts, name, (left, top + BAR[1] + 0.65 * most, 2 * IN_FRONT), node, size, 1.0, 0.0)
     texts.Update()
     return texts.GetOutput()

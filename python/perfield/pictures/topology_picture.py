@@ -18,7 +18,6 @@ from perfield.configuration import setting
 from perfield.topology import (
     DEVICE_KINDS,
     LEVELS,
-    MOST_PLANES,
     Cells,
     DeviceCells,
     Placement,
@@ -26,6 +25,7 @@ from perfield.topology import (
     SwitchCells,
     Switches,
     UsedDevices,
+    has_cells,
     layout,
     layout_devices,
     layout_switches,
@@ -213,7 +213,7 @@ def topology_scene(
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
-    overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
+    overview : one cell per node and no ranks; None does so for many (`has_cells`).
     lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
@@ -228,7 +228,7 @@ def topology_scene(
     if placement is None:
         placement = placement_of(run)
     communicators = [] if "collectives" in left_out else run.communicators
-    if len(placement.nodes) > MOST_PLANES if overview is None else overview:
+    if has_cells(len(placement.nodes), placement.n_ranks) if overview is None else overview:
         return Overview(placement, lines, left_out, statistics, communicators)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
@@ -344,6 +344,7 @@ def _switches(switches: Switches, places: SwitchCells, cells: Cells) -> tuple[vt
     bars = attach(switch_bars(places, cells), about | {"n_nodes": places.below.sum(axis=1, dtype=np.int32)})
     lines = attach(segments(places.link_ends.astype(np.float32)), {"node_id": places.link_node} | above)
     attach_nodes(lines, cells.node_at(places.link_ends[:, :, 2]))
+    attach_numbers(bars, "below", places.below.ravel().tolist())
     for dataset in (bars, lines):
         attach_names(dataset, "name_names", names)
         attach_words(dataset)
