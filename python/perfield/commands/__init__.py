@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from perfield import extras
 from perfield._bridge import version
 from perfield.studies import given, loaded
 from perfield.text import did_you_mean
@@ -175,8 +176,9 @@ def _run(argv: list[str] | None) -> int:
     except ModuleNotFoundError as error:
         from perfield.pictures import NEEDS_VTK
 
-        bare = str(error).startswith("No module named 'vtk")
-        say(f"perfield {arguments.command}: {f'this {NEEDS_VTK}' if bare else error}")
+        lacks = extras.is_bare(error) and extras.missing(error)
+        why = NEEDS_VTK if lacks == "vtk" else extras.words(error)
+        say(f"perfield {arguments.command}: {f'this {why}' if lacks else error}")
         return 2
     except (CommandError, OSError, ValueError, ImportError) as error:
         say(f"perfield {arguments.command}: {error}")
