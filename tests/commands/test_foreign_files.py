@@ -50,7 +50,20 @@ FILES = {
     "plugin": ("plugin.xml", "plugin", "-o"),
 }
 # Without a place to name: they write nothing, or a new run directory, whose name is never taken.
-OTHERS = {"run", "info", "steps", "fields", "serve", "sliders", "collect", "import", "env", "config", "paths"}
+OTHERS = {
+    "doctor",
+    "run",
+    "info",
+    "steps",
+    "fields",
+    "serve",
+    "sliders",
+    "collect",
+    "import",
+    "env",
+    "config",
+    "paths",
+}
 
 
 @pytest.fixture(scope="module")
