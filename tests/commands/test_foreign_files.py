@@ -48,6 +48,7 @@ FILES = {
     "hide --html": ("page.html", "hide", "--html"),
     "inject": ("trace", "inject", "--model", "model.json", "--trace"),
     "plugin": ("plugin.xml", "plugin", "-o"),
+    "demo": ("perfield-demo", "demo"),
 }
 # Without a place to name: they write nothing, or a new run directory, whose name is never taken.
 OTHERS = {

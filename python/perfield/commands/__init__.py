@@ -28,7 +28,7 @@ GROUPS = {
     "Pictures and data": ("render", "plot", "follow", "export", "import", "fields"),
     "Advice": ("steps", "placement", "balance"),
     "Studies": tuple(given("COMMANDS")),
-    "Set-up": ("doctor", "config", "env", "paths", "plugin", "collect"),
+    "Set-up": ("doctor", "demo", "config", "env", "paths", "plugin", "collect"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
