@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records the run of `perfield demo`: damBreakWithObstacle on 4 ranks, refined where the water is.
 
-`python record_demo.py FOLDER` runs it in FOLDER and packs `python/perfield/demo/run.tar.xz`: the run directory,
-with the meshes and the water that the case wrote. The run names the libraries that were loaded, so call this
-with the Python of a perfield in a folder that tells nothing, such as /opt/perfield.
+`python record_demo.py FOLDER` runs it in FOLDER and packs `python/perfield/demo/run.tar.xz`: the run
+directory, with the meshes and the water that the case wrote. The run names the libraries that were loaded, so
+call this with the Python of a perfield in a folder that tells nothing, such as /opt/perfield.
 """
 
 from __future__ import annotations

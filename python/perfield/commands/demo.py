@@ -28,7 +28,7 @@ look at it.
   perfield demo FOLDER"""
 
 ARCHIVE = Path(perfield.__file__).parent / "demo/run.tar.xz"
-INFO = "run.json"
+INFO, CASE = "run.json", "case"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +53,10 @@ def execute(arguments: argparse.Namespace) -> int:
                 f"{folder} could not be written: {error.strerror}; name another place."
             ) from error
     run = perfield.open(folder)
-    command, words = own_command(), shlex.quote(str(folder))
+    command, words, case = own_command(), shlex.quote(str(folder)), shlex.quote(str(folder / CASE))
     print(f"{folder}: {shlex.join(run.info['command'])}, {len(run)} steps on {run.n_ranks} ranks")
-    for what, line in (
-        ("what costs time, where and why", f"report {words} --text"),
-        ("the mesh and the machine in a browser", f"serve {words}"),
-        ("what was measured", f"info {words}"),
-    ):
-        print(f"  {command} {line:<{len(words) + 14}}  {what}")
+    print(f"what costs time, where and why:  {command} report {words} --text")
+    print(f"mesh and machine in a browser:   {command} serve {words} --mesh {case}")
     return 0
 
 
