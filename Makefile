@@ -65,7 +65,7 @@ $(PACKAGES):
 
 .venv/test-ready: .venv/ready
 	@echo "perfield: adding to .venv what the tests need"
-	@$(BIN)/python .ci/requirements.py test export meshio perfetto placement lab > .venv/test-requirements.txt
+	@$(BIN)/python .ci/requirements.py test export meshio perfetto placement lab terminal > .venv/test-requirements.txt
 	@$(PIP) install -r .venv/test-requirements.txt -c .venv/caps.txt
 	@touch $@
 

@@ -60,6 +60,7 @@ OTHERS = {
     "serve",
     "sliders",
     "collect",
+    "completions",
     "import",
     "env",
     "config",

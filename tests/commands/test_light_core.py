@@ -43,6 +43,7 @@ LACKING = {
     "regimes {}": "analysis",
     "oscillate": "analysis",
     "sliders": "lab",
+    "completions bash": "terminal",
     "export --to zarr {}": "export",
     "export --to perfetto {}": "perfetto",
 }

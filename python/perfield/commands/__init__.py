@@ -28,7 +28,7 @@ GROUPS = {
     "Pictures and data": ("render", "plot", "follow", "export", "import", "fields"),
     "Advice": ("steps", "placement", "balance"),
     "Studies": tuple(given("COMMANDS")),
-    "Set-up": ("doctor", "demo", "config", "env", "paths", "plugin", "collect"),
+    "Set-up": ("doctor", "demo", "config", "env", "paths", "plugin", "collect", "completions"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
@@ -94,7 +94,7 @@ def _listed(group: str, modules: Mapping[str, ModuleType]) -> str:
     """The commands of a group with what they are for."""
     lines = [f"{group}:"]
     for name in (name for name in GROUPS[group] if name in modules):
-        indent = {"initial_indent": f"  {name:<11}", "subsequent_indent": " " * 13}
+        indent = {"initial_indent": f"  {name:<12}", "subsequent_indent": " " * 14}
         lines += textwrap.wrap(modules[name].HELP, WIDTH, **indent)
     return "\n".join(lines)
 
