@@ -12,10 +12,12 @@ PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray, pandas, dask, rich and matplotlib are Debian's, all built for one another; elsewhere they
-# are pip's. pip's NumPy 2 needs a newer matplotlib than Debian's, which pip may find.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster plot report)
-NUMPY_2_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),"matplotlib>=3.9")
+# NumPy, xarray, pandas, dask, rich and matplotlib are Debian's, all built for one another, and VTK with them;
+# elsewhere they are pip's. With Debian's, what pip adds must take NumPy 1 and xarray 2023.1, which reads no
+# zarr 3. pip's NumPy 2 needs a newer matplotlib than Debian's, which pip may find; VTK 9.2 uses names that
+# NumPy 2.4 removed.
+RUN_REQUIREMENTS := run $(if $(PERFIELD_NO_PACKAGES),analysis cluster report terminal)
+CAPS := $(if $(PERFIELD_NO_PACKAGES),"matplotlib>=3.9" "numpy<2.4","numpy<2") "zarr<3" "pyarrow<23" "contourpy<1.3.3"
 
 # The caller's Python settings must not divert pip or the tests.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -57,13 +59,14 @@ $(PACKAGES):
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
 	@$(BIN)/python .ci/requirements.py build page $(RUN_REQUIREMENTS) > .venv/requirements.txt
-	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
+	@printf '%s\n' $(CAPS) > .venv/caps.txt
+	@$(PIP) install -r .venv/requirements.txt -c .venv/caps.txt
 	@touch $@
 
 .venv/test-ready: .venv/ready
 	@echo "perfield: adding to .venv what the tests need"
-	@$(BIN)/python .ci/requirements.py test export meshio perfetto placement sliders > .venv/test-requirements.txt
-	@$(PIP) install -r .venv/test-requirements.txt $(NUMPY_2_REQUIREMENTS)
+	@$(BIN)/python .ci/requirements.py test export meshio perfetto placement lab terminal > .venv/test-requirements.txt
+	@$(PIP) install -r .venv/test-requirements.txt -c .venv/caps.txt
 	@touch $@
 
 .venv/lint-ready: pyproject.toml .ci/requirements.py | base-packages

@@ -46,21 +46,20 @@ def run_directory(tmp_path_factory) -> Path:
     return twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=2, steps=3, mesh=True)
 
 
-def test_values_work_without_vtk_and_pictures_ask_for_it(plain, run_directory, tmp_path):
+def test_reports_work_with_the_core_alone_and_pictures_ask_for_vtk(plain, run_directory, tmp_path):
     said = plain("perfield", "info", run_directory)
     assert said.returncode == 0 and "steps      3 on 2 ranks" in said.stdout, said.stderr
-    values = plain(
-        "python", "-c", f"import perfield; print(perfield.open({str(run_directory)!r}).steps.sizes)"
-    )
-    assert "'step': 3" in values.stdout, values.stderr
+    found = plain("perfield", "report", run_directory, "--text")
+    assert found.returncode == 0 and "Findings" in found.stdout, found.stderr
+    assert "xarray" not in plain("pip", "list").stdout, "the core brings no package of an extra"
     drawn = plain("perfield", "render", run_directory, "-o", tmp_path / "pictures")
     assert drawn.returncode == 2
     assert "perfield render: this needs VTK's Python modules, which are not installed here" in drawn.stderr
-    assert "pip install vtk" in drawn.stderr
+    assert "pip install 'perfield[vtk]'" in drawn.stderr
 
 
 def test_vtk_from_pip_writes_all_but_images(plain, run_directory, tmp_path):
-    installed = plain("pip", "install", "--quiet", "vtk>=9.2")
+    installed = plain("pip", "install", "--quiet", "vtk>=9.2", "scipy>=1.10")
     if "No matching distribution" in installed.stderr:
         pytest.skip("pip reaches no package index here")
     pictures = tmp_path / "pictures"

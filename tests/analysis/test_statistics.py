@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from perfield.analysis.statistics import STATISTICS, statistics
@@ -16,8 +18,8 @@ def test_statistics_equal_those_of_numpy_for_each_group():
     begin = np.array([0, 1, 17, 40])
     found = statistics(values, begin)
     for group, part in enumerate(np.split(values, begin[1:], axis=-1)):
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(RuntimeWarning)  # a group of one absent value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a group of one absent value
             mean, most = np.nanmean(part, axis=-1), np.nanmax(part, axis=-1)
             expected = [np.nanmin(part, axis=-1), mean, np.nanstd(part, axis=-1), most, most / mean]
         np.testing.assert_allclose(found[..., group, :], np.stack(expected, axis=-1), rtol=1e-12)

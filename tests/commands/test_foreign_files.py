@@ -48,9 +48,24 @@ FILES = {
     "hide --html": ("page.html", "hide", "--html"),
     "inject": ("trace", "inject", "--model", "model.json", "--trace"),
     "plugin": ("plugin.xml", "plugin", "-o"),
+    "demo": ("perfield-demo", "demo"),
 }
 # Without a place to name: they write nothing, or a new run directory, whose name is never taken.
-OTHERS = {"run", "info", "steps", "fields", "serve", "sliders", "collect", "import", "env", "config", "paths"}
+OTHERS = {
+    "doctor",
+    "run",
+    "info",
+    "steps",
+    "fields",
+    "serve",
+    "sliders",
+    "collect",
+    "completions",
+    "import",
+    "env",
+    "config",
+    "paths",
+}
 
 
 @pytest.fixture(scope="module")

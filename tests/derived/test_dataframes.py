@@ -83,8 +83,10 @@ def test_dask_dataframe_has_the_same_rows(run, table):
     lazily = getattr(run, table)()
     assert isinstance(lazily, dd.DataFrame)
     whole = getattr(run, table)(slice(None))
-    pd.testing.assert_frame_equal(lazily.compute(scheduler="threads").reset_index(drop=True), whole)
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(lazily)).compute().reset_index(drop=True), whole)
+    copied = pickle.loads(pickle.dumps(lazily))
+    for found in (lazily.compute(scheduler="threads"), copied.compute()):
+        texts = {name: whole[name].dtype for name in whole if name == "call"}  # dask's may be Arrow's
+        pd.testing.assert_frame_equal(found.reset_index(drop=True).astype(texts), whole)
 
 
 def test_run_without_steps_has_empty_tables(tmp_path):

@@ -69,6 +69,7 @@ def test_misspelt_fields_are_answered_with_the_nearest_name(path):
         run.values("step_time_s")
 
 
+@pytest.mark.filterwarnings("ignore:The specified chunks separate")  # which these tests want
 @pytest.mark.parametrize("chunks", [None, {}, {"step": 4}])
 def test_dataset_equals_the_frames(path, chunks):
     run = perfield.open(path)
@@ -301,6 +302,7 @@ def test_later_damage_is_nan_and_noted_on_reopening(path):
 # --- in parallel, and in little memory ------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The specified chunks separate")  # which these tests want
 def test_chunks_are_read_on_threads(tmp_path):
     import dask
 

@@ -49,12 +49,14 @@ def test_report_counts_the_cells_of_a_mesh_that_the_program_wrote(tmp_path, monk
 
 
 def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "perfield.pictures.neighbours", None)
+    monkeypatch.delitem(sys.modules, "perfield.pictures.neighbours", raising=False)
+    monkeypatch.setitem(sys.modules, "vtkmodules.vtkCommonDataModel", None)
     made = report(perfield.open(twin.write_run(tmp_path / "run")))
     assert made.observed.neighbours is None
     (note,) = (note for note in made.notes if "pieces" in note)
-    assert note.startswith(
-        "Nobody looked which pieces of the mesh touch: VTK's Python modules are not installed"
+    assert note == (
+        "Nobody looked which pieces of the mesh touch: that needs the Python package vtk, which is not "
+        "installed; call pip install 'perfield[vtk]'."
     )
 
 

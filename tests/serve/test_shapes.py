@@ -224,6 +224,6 @@ def test_missing_vtk_is_reported(run, monkeypatch):
     with served(run) as client:
         about = client.json("/api/run")
         for what in ("mesh", "machine"):
-            assert "pip install vtk" in about[what]["reason"]
-            assert "pip install vtk" in client.refusal(f"/api/{what}")[1]
+            assert "pip install 'perfield[vtk]'" in about[what]["reason"]
+            assert "pip install 'perfield[vtk]'" in client.refusal(f"/api/{what}")[1]
         assert len(client.body("/api/values?field=compute_time_s"))

@@ -6,12 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 _FARTHEST = 256  # links between two switches; what lies farther apart is taken for not connected
 _LEAVES_AT_A_TIME = 1024  # bounds the memory of distances
@@ -163,46 +159,62 @@ def _on_shortest_ways(n_switches: int, links: np.ndarray, leaves: np.ndarray) ->
     used = np.zeros(n_switches, bool)
     if not len(leaves):
         return used
-    graph = _graph(n_switches, links)
-    both = (graph + graph.T).astype(np.float32)
+    beside = _Beside(n_switches, links)
     for some in np.array_split(leaves, -(-len(leaves) // _LEAVES_AT_A_TIME)):
         steps = _steps(n_switches, links, some)
         on_way = np.zeros(steps.shape, bool)
         on_way[:, leaves] = np.isfinite(steps[:, leaves])
         farthest = int(steps[on_way].max(initial=0))
         for step in range(farthest, 0, -1):  # from the far ends back to the leaf of each row
-            here = (on_way & (steps == step)).astype(np.float32)
-            on_way |= ((both @ here.T).T > 0) & (steps == step - 1)
+            on_way |= beside(on_way & (steps == step)) & (steps == step - 1)
         used |= on_way.any(axis=0)
     return used
 
 
 def _steps(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray:
     """Links between each of some switches and every switch, float64 (n_leaves, n_switches); inf if apart."""
-    if not len(leaves):
-        return np.zeros((0, n_switches))
-    return _shortest(n_switches, links, indices=leaves, limit=_FARTHEST)
+    start = np.zeros((len(leaves), n_switches), bool)
+    start[np.arange(len(leaves)), leaves] = True
+    return _steps_from(start, links, _FARTHEST)
 
 
-def _shortest(n_switches: int, links: np.ndarray, **options: Any) -> np.ndarray:
-    """Links on the shortest ways between switches. options : of SciPy's dijkstra."""
-    from scipy.sparse.csgraph import dijkstra
+def _steps_from(start: np.ndarray, links: np.ndarray, most: int) -> np.ndarray:
+    """Links between each switch and the nearest one where a row of `start` is true, in the shape of `start`,
+    float64; inf beyond `most` of them."""
+    beside = _Beside(start.shape[1], links)
+    steps = np.where(start, 0.0, np.inf)
+    reached, step = start, 0
+    while reached.any() and step < most:
+        step += 1
+        reached = beside(reached) & np.isinf(steps)
+        steps[reached] = step
+    return steps
 
-    return dijkstra(_graph(n_switches, links), directed=False, unweighted=True, **options)
 
+class _Beside:
+    """The switches beside others. links : in either direction."""
 
-def _graph(n_switches: int, links: np.ndarray) -> csr_matrix:
-    from scipy.sparse import csr_matrix  # slow to load, and only networks need it
+    def __init__(self, n_switches: int, links: np.ndarray) -> None:
+        ends = np.asarray(links, np.int64).reshape(-1, 2)
+        ends = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
+        self._n_switches, self._other = n_switches, ends[:, 1]
+        self._switch, self._first = np.unique(ends[:, 0], return_index=True)
 
-    ends = np.asarray(links).reshape(-1, 2).T
-    return csr_matrix((np.ones(len(ends[0])), (ends[0], ends[1])), shape=(n_switches, n_switches))
+    def __call__(self, chosen: np.ndarray) -> np.ndarray:
+        """Which switches have a link to a chosen one. chosen : bool (n_rows, n_switches), and the result."""
+        found = np.zeros(chosen.shape, bool)
+        if len(self._first):
+            found[:, self._switch] = np.logical_or.reduceat(chosen[:, self._other], self._first, axis=1)
+        return found
 
 
 def _distances(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray:
     """Links between each switch and the nearest of some, int32."""
     if not n_switches:
         return np.zeros(0, np.int32)
-    return _shortest(n_switches, links, indices=leaves, min_only=True).astype(np.int32)
+    start = np.zeros((1, n_switches), bool)
+    start[0, leaves] = True
+    return _steps_from(start, links, n_switches)[0].astype(np.int32)
 
 
 def _levels(n_switches: int, links: np.ndarray) -> np.ndarray:

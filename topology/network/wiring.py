@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-
-import numpy as np
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 
 from .hostlist import MOST_HOSTS, expand_hosts, short, split_hosts
 from .model import Network, NetworkError
@@ -115,16 +115,11 @@ def _with_count(sentence: str, more: int) -> str:
 
 def _without_cycles(wiring: Wiring) -> tuple[tuple[int, int], ...]:
     """The links, those turned round that would put a switch above itself: the later ones in the file."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
     links = list(wiring.links)
     if not links:
         return ()
-    lower, upper = np.array(links).T
-    graph = csr_matrix((np.ones(len(links)), (lower, upper)), shape=(len(wiring.names), len(wiring.names)))
-    _, group = connected_components(graph, connection="strong")
-    suspects = np.flatnonzero(group[lower] == group[upper]).tolist()
+    not_above, not_below = _outside_cycles(links), _outside_cycles([link[::-1] for link in links])
+    suspects = [at for at, ends in enumerate(links) if not (not_above | not_below).intersection(ends)]
     above: dict[int, list[int]] = {}
     for at in suspects:
         low, high = links[at]
@@ -139,6 +134,20 @@ def _without_cycles(wiring: Wiring) -> tuple[tuple[int, int], ...]:
             )
         above.setdefault(links[at][0], []).append(links[at][1])
     return tuple(dict.fromkeys(links))
+
+
+def _outside_cycles(links: Iterable[tuple[int, int]]) -> set[int]:
+    """The ends of links that no cycle leads to."""
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for before, behind in links:
+        sorter.add(behind, before)
+    with suppress(CycleError):  # then it still gives those in front of the cycles
+        sorter.prepare()
+    found: set[int] = set()
+    while ready := sorter.get_ready():
+        found.update(ready)
+        sorter.done(*ready)
+    return found
 
 
 def _reached(start: int, above: dict[int, list[int]]) -> set[int]:

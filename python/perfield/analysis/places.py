@@ -13,6 +13,7 @@ from math import comb
 import numpy as np
 
 from perfield.analysis.chance import chance_of_hits
+from perfield.analysis.distributions import chance_of_larger_mean, normal_tail
 from perfield.analysis.imbalance import Imbalance, compute_time_in
 from perfield.analysis.observed import Observed
 
@@ -95,18 +96,13 @@ def _cost(observed: Observed, compute: np.ndarray, node: np.ndarray) -> tuple[np
 
 def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Iterator[SlowNodes]:
     """For each number of nodes, those that are slowest."""
-    from scipy.stats import ttest_ind_from_stats
-
     order = nodes[np.argsort([-cost[node == one].mean() for one in nodes])]
     for size in range(1, len(nodes) // 2 + 1):
         is_slow = np.isin(node, order[:size])
-        both = [
-            (one.mean(), max(one.std(ddof=1), EXACT), len(one)) for one in (cost[is_slow], cost[~is_slow])
-        ]
-        chance = ttest_ind_from_stats(*both[0], *both[1], alternative="greater").pvalue
+        chance = chance_of_larger_mean(cost[is_slow], cost[~is_slow], EXACT)
         ratio = float(np.exp(cost[is_slow].mean() - cost[~is_slow].mean()))
         tried = 2 * comb(len(nodes), size)  # with cells, and without
-        chance = min(1.0, float(chance) * tried)
+        chance = min(1.0, chance * tried)
         yield SlowNodes(np.sort(order[:size]), np.flatnonzero(is_slow), ratio, False, None, chance)
 
 
@@ -184,9 +180,7 @@ def likeness_in_mesh(observed: Observed, values: np.ndarray) -> Likeness | None:
     variance = above / ((n - 1) * (n - 2) * (n - 3) * s0**2) - mean**2
     if variance <= 0:
         return None
-    from scipy.stats import norm
-
-    return Likeness(moran, float(norm.sf((moran - mean) / np.sqrt(variance))))
+    return Likeness(moran, normal_tail(float((moran - mean) / np.sqrt(variance))))
 
 
 def cost_of_ranks(observed: Observed, compute: np.ndarray) -> np.ndarray:

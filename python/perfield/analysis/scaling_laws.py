@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, curve_fit
-from scipy.stats import t as student
+
+from perfield.analysis.distributions import student_quantile
 
 STRONG, WEAK = "strong", "weak"
 LAWS = {STRONG: "Amdahl's law", WEAK: "Gustafson's law"}
@@ -99,6 +99,8 @@ def fit(n_ranks: np.ndarray, time_s: np.ndarray, kind: str) -> Fit:
     stays within 0 to 1, and also counts that the law itself may not hold.
     Raises ScalingError with fewer numbers of ranks.
     """
+    from scipy.optimize import brentq, curve_fit
+
     n_ranks, logs = np.asarray(n_ranks, float), np.log(np.asarray(time_s, float))
     sizes = len(np.unique(n_ranks))
     if sizes < LEAST_SIZES:
@@ -123,7 +125,7 @@ def fit(n_ranks: np.ndarray, time_s: np.ndarray, kind: str) -> Fit:
     share = min((begin, share), key=errors)
     free = len(logs) - 2
     least = max(errors(share), _EXACT * len(logs))
-    limit = least * (1.0 + student.ppf((1 + CONFIDENCE) / 2, free) ** 2 / free)
+    limit = least * (1.0 + student_quantile((1 - CONFIDENCE) / 2, free) ** 2 / free)
 
     def beyond(at: float) -> float:
         return errors(at) - limit
@@ -152,7 +154,7 @@ def curve(n_ranks: np.ndarray, time_s: np.ndarray, kind: str) -> Curve:
     means = np.bincount(group, logs) / n_runs
     free = len(logs) - len(sizes)
     spread = np.sqrt(((logs - means[group]) ** 2).sum() / free) if free else np.nan
-    width = spread * (student.ppf((1 + CONFIDENCE) / 2, free) if free else np.nan)
+    width = spread * (student_quantile((1 - CONFIDENCE) / 2, free) if free else np.nan)
     of_time = width / np.sqrt(n_runs)
     ideal = sizes / sizes[0]
     gained = means[0] - means + (np.log(ideal) if kind == WEAK else 0.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.scaling_laws import LAWS, MOST_MISFIT, STRONG
 from perfield.text import counted, in_bytes, in_percent, in_seconds
 from perfield.text.as_json import plain
 
@@ -66,8 +67,6 @@ def sentences(found: Scaling) -> Iterator[str]:
 
 
 def _law(found: Scaling) -> str:
-    from perfield.analysis.scaling_laws import LAWS, MOST_MISFIT, STRONG
-
     fitted, law = found.steps.fit, LAWS[found.kind]
     if fitted is None:
         return f"No serial share: {found.steps.no_fit}"

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from perfield import extras
 from perfield._bridge import version
 from perfield.studies import given, loaded
 from perfield.text import did_you_mean
@@ -27,7 +28,7 @@ GROUPS = {
     "Pictures and data": ("render", "plot", "follow", "export", "import", "fields"),
     "Advice": ("steps", "placement", "balance"),
     "Studies": tuple(given("COMMANDS")),
-    "Set-up": ("config", "env", "paths", "plugin", "collect"),
+    "Set-up": ("doctor", "demo", "config", "env", "paths", "plugin", "collect", "completions"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
@@ -93,7 +94,7 @@ def _listed(group: str, modules: Mapping[str, ModuleType]) -> str:
     """The commands of a group with what they are for."""
     lines = [f"{group}:"]
     for name in (name for name in GROUPS[group] if name in modules):
-        indent = {"initial_indent": f"  {name:<11}", "subsequent_indent": " " * 13}
+        indent = {"initial_indent": f"  {name:<12}", "subsequent_indent": " " * 14}
         lines += textwrap.wrap(modules[name].HELP, WIDTH, **indent)
     return "\n".join(lines)
 
@@ -175,8 +176,9 @@ def _run(argv: list[str] | None) -> int:
     except ModuleNotFoundError as error:
         from perfield.pictures import NEEDS_VTK
 
-        bare = str(error).startswith("No module named 'vtk")
-        say(f"perfield {arguments.command}: {f'this {NEEDS_VTK}' if bare else error}")
+        lacks = extras.is_bare(error) and extras.missing(error)
+        why = NEEDS_VTK if lacks == "vtk" else extras.words(error)
+        say(f"perfield {arguments.command}: {f'this {why}' if lacks else error}")
         return 2
     except (CommandError, OSError, ValueError, ImportError) as error:
         say(f"perfield {arguments.command}: {error}")

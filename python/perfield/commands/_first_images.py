@@ -64,7 +64,7 @@ def shown_first(run: Run, known: Collection[str]) -> Shown:
 def first_plots(run: Run, names: Collection[str], notes: list[str]) -> dict[str, Callable[[Path], None]]:
     """What draws each plot into a file, by name; a plot that cannot be drawn adds a note, and has no file."""
     if importlib.util.find_spec("matplotlib") is None:
-        notes.append("no plots: they need the package matplotlib; pip install 'perfield[plot]'")
+        notes.append("no plots: they need the package matplotlib; pip install 'perfield[report]'")
         return {}
     return {name: partial(_draw, run, name, notes) for name in names}
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield import extras
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
@@ -77,7 +78,7 @@ A film shows phases moment by moment: --film circle, or matrix, the differences
 of all pairs of ranks. A .gif always works; a .mp4 needs ffmpeg.
 
 In a notebook: perfield.plots.heat_map(perfield.open("perfield-run"), "compute_time_s").
-Needs the package matplotlib: pip install 'perfield[plot]'."""
+Needs the package matplotlib: pip install 'perfield[report]'."""
 
 FORMATS = ("png", "svg")
 FIELD = "compute_time_s"  # of the heat map
@@ -129,10 +130,11 @@ def execute(arguments: argparse.Namespace) -> int:
             chosen = None if name == "waits" and arguments.steps == "all" else steps
             draw = draws[name]
             draw(run, chosen, figure, **{one: options[one] for one in options if one in _takes(draw)})
-        except PlotError as error:
+        except (PlotError, ModuleNotFoundError) as error:
             if len(files) == 1:
                 raise
-            print(f"  no plot {name}: {error}")
+            why = f"it {extras.words(error)}" if isinstance(error, ImportError) else error
+            print(f"  no plot {name}: {why}")
             continue
         with writing(file) as place:
             figure.savefig(place)

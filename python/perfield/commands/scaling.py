@@ -28,7 +28,7 @@ that writes no output. Setup counts only where whole runs are named.
 
 Strong scaling (the same problem for all) gets Amdahl's law, weak scaling (a
 problem that grows with the ranks) Gustafson's. Several runs with the same number
-of ranks show the scatter. The plot needs matplotlib: pip install 'perfield[plot]'."""
+of ranks show the scatter. The plot needs matplotlib: pip install 'perfield[report]'."""
 
 FORMATS = (".png", ".svg")
 

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +21,7 @@ from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
 from perfield.topology import placement_of, used_devices
 
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
-CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
+CHUNKS_AT_ONCE = 32  # that are computed before they are joined
 NUMBERS_OF_STAMPS = 4  # of float32, that begin and end of a step take
 _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
 
@@ -33,9 +37,9 @@ def observe(
     or "end_s" : reads when ranks began and ended their steps. "wait_states" : reads why ranks waited, too.
     "functions" : reads what samples say of functions. comparable : whether to read only steps that all ranks
     of the largest group closed; else all steps are read, and absent ranks are NaN there.
-    dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
-    has made. Joined values of a field that is no sum ("again" in its table) are the mean of those of the
-    steps.
+    Threads read chunks of steps, or dask does where the caller has loaded it: as it is set there, or with the
+    workers of the `distributed.Client` that the caller has made. Joined values of a field that is no sum
+    ("again" in its table) are the mean of those of the steps.
     """
     snapshot = Snapshot(run)
     run = snapshot.run
@@ -158,19 +162,26 @@ def _largest_group(presence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _parts(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> Iterator[_Part]:
     """Chunks of whole rows, in the order of their steps."""
-    import dask
-
     n_ranks = max(snapshot.run.n_ranks, 1)
     size = min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * len(plan.names)))
     size = max(size // plan.per_row, 1) * plan.per_row
-    read = dask.delayed(_read, pure=False)
     chunks = [positions[begin : begin + size] for begin in range(0, len(positions), size)]
+    read = partial(_read, snapshot, plan)
     for begin in range(0, len(chunks), CHUNKS_AT_ONCE):
-        here = chunks[begin : begin + CHUNKS_AT_ONCE]
-        yield from dask.compute(*(read(snapshot, chunk, plan) for chunk in here))
+        yield from _at_once(read, chunks[begin : begin + CHUNKS_AT_ONCE])
 
 
-def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
+def _at_once(read: Callable[[np.ndarray], _Part], chunks: list[np.ndarray]) -> Iterable[_Part]:
+    """Reads chunks by dask where the caller uses it, else by threads."""
+    if not sys.modules.get("dask"):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(read, chunks))
+    import dask
+
+    return dask.compute(*(dask.delayed(read, pure=False)(chunk) for chunk in chunks))
+
+
+def _read(snapshot: Snapshot, plan: _Plan, positions: np.ndarray) -> _Part:
     """Reads and reduces a chunk."""
     read = snapshot.run.read(positions, plan.names, with_tables=True)
     n = len(positions)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData, vtkRectilinearGrid
 from vtkmodules.vtkFiltersGeneral import vtkImageDataToPointSet, vtkRectilinearGridToPointSet
@@ -123,6 +122,8 @@ def _touch(one: _Piece, other: _Piece) -> bool:
     if not all(map(len, near)):
         return False
     few, many = sorted(near, key=len)
+    from scipy.spatial import cKDTree
+
     distance, _ = cKDTree(many).query(few, p=np.inf, distance_upper_bound=REACH)
     return bool(np.isfinite(distance).any())
 

@@ -294,7 +294,8 @@ def _reader(seen: Path) -> vtkOpenFOAMReader:
     reader = vtkOpenFOAMReader()
     reader.SetFileName(str(seen / "piece.foam"))
     reader.SetCreateCellToPoint(False)
-    reader.SetDecomposePolyhedra(False)
+    if hasattr(reader, "SetDecomposePolyhedra"):  # newer VTKs never do
+        reader.SetDecomposePolyhedra(False)
     reader.UpdateInformation()
     reader.EnableAllCellArrays()
     reader.DisableAllPatchArrays()

@@ -9,7 +9,7 @@ import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 from vtkmodules.vtkCommonTransforms import vtkTransform
 from vtkmodules.vtkFiltersCore import vtkAppendPolyData
-from vtkmodules.vtkFiltersGeneral import vtkTransformPolyDataFilter
+from vtkmodules.vtkFiltersGeneral import vtkTransformFilter
 from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
 from perfield.topology import LEVELS, PLANE_WIDTH, Cells, DeviceCells
@@ -114,7 +114,7 @@ def write(
     place = vtkTransform()
     place.Translate(at[0] - aligned * wide * height * bounds[1], at[1] - 0.4 * height, at[2])
     place.Scale(wide * height, height, 1.0)
-    placed = vtkTransformPolyDataFilter()
+    placed = vtkTransformFilter()
     placed.SetTransform(place)
     placed.SetInputConnection(source.GetOutputPort())
     placed.Update()

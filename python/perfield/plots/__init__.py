@@ -28,7 +28,7 @@ from perfield.studies import given, loaded
 if find_spec("matplotlib") is None:
     raise ImportError(
         "plots need matplotlib 3.6 or newer, which this Python does not have; install the Debian package "
-        "python3-matplotlib, or call pip install 'perfield[plot]'."
+        "python3-matplotlib, or call pip install 'perfield[report]'."
     )
 
 __all__ = [

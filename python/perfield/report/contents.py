@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from perfield import _bridge
+from perfield import _bridge, extras
 from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
 from perfield.analysis.waits import PathSums
@@ -167,6 +167,15 @@ class Report:
         return tuple((a.question, a.missing) for a in self.answers if a.missing)
 
     @property
+    def packages_missing(self) -> dict[str, list[str]]:
+        """Python packages that are not installed, each with the questions that could not be asked for it."""
+        found: dict[str, list[str]] = {}
+        for answer in self.answers:
+            if answer.package:
+                found.setdefault(answer.package, []).append(answer.question)
+        return found
+
+    @property
     def hosts(self) -> tuple[HostUse, ...]:
         """The hosts of the run and their ranks."""
         of_node = self.placement.node_id
@@ -207,8 +216,17 @@ class Report:
 
     @cached_property
     def studied(self) -> dict[str, Any]:
-        """By place of a study's part of the report, what this reads of the run; None where it has nothing."""
-        return {place: loaded(place).read(self.run) for place in given("REPORT").values()}
+        """By place of a study's part of the report, what this reads of the run; None where it has nothing, or
+        needs a package that is not installed."""
+        return {place: self._studied(place) for place in given("REPORT").values()}
+
+    def _studied(self, place: str) -> Any:
+        try:
+            return loaded(place).read(self.run)
+        except ModuleNotFoundError as error:
+            if not extras.missing(error):
+                raise
+            return None
 
     @cached_property
     def slowest_steps(self) -> tuple[SlowStep, ...]:

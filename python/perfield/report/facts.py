@@ -74,8 +74,8 @@ def facts(report: Report) -> dict[str, Any]:
             "questions": [
                 {
                     "question": a.question,
-                    "asked": not a.missing,
-                    "missing": a.missing,
+                    "asked": a.is_asked,
+                    "missing": (a.package,) if a.package else a.missing,
                     "answer": _answer(a),
                     "would_have_found": a.sight.words if a.sight else "",
                     "findings": len(a.findings),
@@ -84,7 +84,10 @@ def facts(report: Report) -> dict[str, Any]:
             ],
             "lines": [{"name": name, "text": text} for name, text in report.lines],
             "regions": report.regions,
-            **{name: loaded(place).facts(report.studied[place]) for name, place in given("REPORT").items()},
+            **{
+                name: [] if report.studied[place] is None else loaded(place).facts(report.studied[place])
+                for name, place in given("REPORT").items()
+            },
             "slowest_steps": report.slowest_steps,
             "traffic": report.traffic,
             "heaviest_pairs": report.heaviest_pairs,
@@ -199,7 +202,7 @@ def not_proven(report: Report) -> dict[str, str]:
 
 def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
     kinds_of = {module.QUESTION: module.KINDS for module in QUESTIONS}
-    asked = {answer.question for answer in report.answers if not answer.missing}
+    asked = {answer.question for answer in report.answers if answer.is_asked}
     unknown = not_proven(report)
     for kind in dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds):
         found = [finding for finding in report.findings if finding.kind == kind]
@@ -212,7 +215,7 @@ def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
 
 def _answer(answer: Answer) -> str | None:
     """ "yes", "no" or "not proven"; None where nobody could look."""
-    if answer.missing:
+    if not answer.is_asked:
         return None
     return "yes" if answer.findings else "no" if answer.is_no else "not proven"
 

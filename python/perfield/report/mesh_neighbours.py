@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield import extras
 from perfield.analysis.observed import Observed
 from perfield.derived.run import Run
 
 if TYPE_CHECKING:
     from perfield.pictures.neighbours import Touching
 
-WITHOUT_VTK = (
-    "Nobody looked which pieces of the mesh touch: VTK's Python modules are not installed; "
-    "`pip install vtk` brings them."
-)
+WITHOUT = "Nobody looked which pieces of the mesh touch: that {}"
 
 
 def mesh_neighbours(run: Run) -> tuple[Touching | None, str]:
-    """As `perfield.pictures.neighbours.touching`; where VTK is not installed, None and a sentence."""
+    """As `perfield.pictures.neighbours.touching`; where a package is not installed that it needs, None and a
+    sentence."""
     try:
         from perfield.pictures.neighbours import touching
-    except ImportError:
-        return None, WITHOUT_VTK
-    return touching(run)
+
+        return touching(run)
+    except ImportError as error:
+        return None, WITHOUT.format(extras.words(error))
 
 
 def with_cells(observed: Observed, run: Run) -> Observed:

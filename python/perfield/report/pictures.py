@@ -13,6 +13,7 @@ import numpy as np
 from perfield.analysis.findings import Picture
 from perfield.analysis.steps import StepKinds, kinds_of_steps
 from perfield.derived.view import per_step
+from perfield.extras import words
 from perfield.output.image_plan import plan_images, without_images
 from perfield.output.images import draw_images
 from perfield.output.survey import Survey, over_steps
@@ -46,8 +47,10 @@ def pictures(report: Report) -> tuple[list[Image], list[str]]:
     try:
         with tempfile.TemporaryDirectory(prefix="perfield-report-") as place:
             return _drawn(report, Path(place))
-    except (OSError, ValueError, ModuleNotFoundError) as error:
+    except (OSError, ValueError) as error:
         return [], [f"There is no picture of mesh or machine: {error}"]
+    except ModuleNotFoundError as error:
+        return [], [f"There is no picture of mesh or machine: it {words(error)}"]
 
 
 def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:

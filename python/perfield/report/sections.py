@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from perfield.analysis.findings import Finding
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
+from perfield.extras import remedy
 from perfield.report.contents import Report, Setting
 from perfield.studies import given, loaded
 from perfield.text import (
@@ -112,6 +113,9 @@ def not_asked(report: Report) -> list[str]:
     return [
         f"Could not look: {' '.join(questions)} The run lacks {lacking(missing)}."
         for missing, questions in together.items()
+    ] + [
+        f"Could not look: {' '.join(questions)} This Python lacks {package}: {remedy(package)}."
+        for package, questions in report.packages_missing.items()
     ]
 
 

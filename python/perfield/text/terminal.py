@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -18,8 +19,14 @@ WIDE = 100_000  # columns; the terminal folds lines as it does others
 
 
 def is_styled(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that shows styles; $NO_COLOR and $TERM=dumb say no."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    """Whether a stream is a terminal that shows styles: $NO_COLOR and $TERM=dumb say no, as does the lack of
+    rich."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return stream.isatty() and not plain and _has_rich()
+
+
+def _has_rich() -> bool:
+    return find_spec("rich") is not None
 
 
 def print_styled(renderable: Any) -> None:
@@ -51,7 +58,7 @@ class Progress:
     """A bar on stderr while its `with` block runs.
 
     what : the task in a few words. total : its number of steps; None if only `advance_to` knows. Without a
-    terminal, or for a single step, there is no bar.
+    terminal, or for a single step, there is no bar, nor without rich.
     """
 
     def __init__(self, what: str, total: int | None):
@@ -59,7 +66,7 @@ class Progress:
         self._bar = None
 
     def __enter__(self) -> Progress:
-        if self._total != 1 and self._total != 0 and sys.stderr.isatty():
+        if self._total != 1 and self._total != 0 and sys.stderr.isatty() and _has_rich():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.analysis.chance import chance_of_t, mean_error
+from perfield.analysis.distributions import student_quantile
 
 CONFIDENCE = 0.95  # of intervals
 CHANCE = 0.01  # accepted probability that any change of a table is wrongly called more than chance
@@ -107,7 +108,7 @@ def change(before: Estimate, after: Estimate) -> Change:
     degrees = sum(squares) ** 2 / (
         squares[0] ** 2 / before.degrees_of_freedom + squares[1] ** 2 / after.degrees_of_freedom
     )
-    reach = _quantile(degrees)
+    reach = student_quantile((1 - CONFIDENCE) / 2, degrees)
     return Change(
         before.value,
         after.value,
@@ -139,12 +140,6 @@ def share_as_far(value: float, ordinary: Iterable[float]) -> float:
         return 1.0
     apart = np.abs(known - known.mean())
     return float((apart >= abs(value - known.mean())).mean())
-
-
-def _quantile(degrees_of_freedom: float) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf((1 + CONFIDENCE) / 2, degrees_of_freedom))
 
 
 def _ends_of_share(before: Estimate, after: Estimate, reach: float) -> tuple[float | None, float | None]:

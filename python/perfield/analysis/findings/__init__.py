@@ -19,6 +19,7 @@ from types import ModuleType
 
 import numpy as np
 
+from perfield import extras
 from perfield.analysis.findings import (
     bursts,
     calls_on_files,
@@ -108,13 +109,20 @@ class Answer:
     """The answer to one question.
 
     missing : fields that the run lacks, so nobody looked; else empty. sight : what would have been found,
-    where nothing was; else None.
+    where nothing was; else None. package : the Python package that is not installed, so nobody looked; else
+    "".
     """
 
     question: str
     findings: tuple[Finding, ...]
     missing: tuple[str, ...] = ()
     sight: Sight | None = None
+    package: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody looked."""
+        return not self.missing and not self.package
 
     @property
     def is_no(self) -> bool:
@@ -129,18 +137,25 @@ def needs(questions: Iterable[ModuleType] = QUESTIONS) -> list[str]:
 
 
 def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> list[Answer]:
-    """Asks each question. A run that lacks what a question needs gets no findings for it."""
-    found = []
-    for module in questions:
-        missing = tuple(name for name in module.NEEDS if not observed.has(name))
-        if not observed.has("steps"):  # no steps of any kind
-            missing = tuple("steps" if name == "time steps" else name for name in missing)
-        found_here = () if missing else tuple(module.find(observed))
-        if not missing and not found_here and hasattr(module, "lacks"):
+    """Asks each question. There are no findings where the run lacks what a question needs, or this Python an
+    optional package."""
+    return [_answer(observed, module) for module in questions]
+
+
+def _answer(observed: Observed, module: ModuleType) -> Answer:
+    missing = tuple(name for name in module.NEEDS if not observed.has(name))
+    if not observed.has("steps"):  # no steps of any kind
+        missing = tuple("steps" if name == "time steps" else name for name in missing)
+    try:
+        found = () if missing else tuple(module.find(observed))
+        if not missing and not found and hasattr(module, "lacks"):
             missing = module.lacks(observed)
-        sight = None if missing or found_here else getattr(module, "sees", of_cost)(observed)
-        found.append(Answer(module.QUESTION, found_here, missing, sight))
-    return found
+        sight = None if missing or found else getattr(module, "sees", of_cost)(observed)
+    except ModuleNotFoundError as error:
+        if not (package := extras.missing(error)):
+            raise
+        return Answer(module.QUESTION, (), package=package)
+    return Answer(module.QUESTION, found, missing, sight)
 
 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.chance import chance_of_hits
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import rank_ranges
 from perfield.analysis.findings.sight import Sight
@@ -30,8 +31,6 @@ def find(observed: Observed) -> Iterator[Finding]:
     The run's parts are compared one with the next. Memory that rises and falls by chance, however it does,
     rises in half of them; the sign test gives the chance of so many rises, for any of the ranks.
     """
-    from scipy.stats import binom
-
     table = observed.of("resident_bytes").astype(float)
     table = table[int(SETTLED * len(table)) :]
     if len(table) < 4:
@@ -39,7 +38,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     parts = np.array([part.mean(axis=0) for part in np.array_split(table, min(MOST_PARTS, len(table)))])
     change = np.diff(parts, axis=0)
     rises, falls = (change > 0).sum(axis=0), (change < 0).sum(axis=0)
-    chance = np.minimum(binom.sf(rises - 1, rises + falls, 0.5) * len(observed.ranks), 1.0)
+    chance = np.minimum(_of_signs(rises, rises + falls) * len(observed.ranks), 1.0)
     grown = parts[-1] - parts[0]
     third = len(parts) // 3
     still = parts[-1] - parts[-1 - third] >= STILL * grown * third / (len(parts) - 1)
@@ -63,6 +62,12 @@ def find(observed: Observed) -> Iterator[Finding]:
         ranks=observed.ranks[growing],
         chance=float(chance[growing].max()),
     )
+
+
+def _of_signs(rises: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The sign test: the probability of at least so many rises among n changes, for each rank."""
+    pairs, inverse = np.unique(np.stack([rises, n], axis=1), axis=0, return_inverse=True)
+    return np.array([chance_of_hits(hits, tries, 0.5) for hits, tries in pairs.tolist()])[inverse.ravel()]
 
 
 def sees(observed: Observed) -> Sight:

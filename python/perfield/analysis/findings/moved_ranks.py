@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.distributions import chance_of_larger
 from perfield.analysis.findings.finding import CONSEQUENCES, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import (
     crowded,
@@ -90,8 +91,6 @@ def _moved(observed: Observed, worth: float) -> Iterator[Finding]:
 def _cost_of_moves(observed: Observed, moves: np.ndarray) -> tuple[float | None, float | None, str]:
     """Compute time of steps after which a rank sat elsewhere, beyond the median of its other steps: how much
     shorter steps would be without, the probability of chance, and words."""
-    from scipy.stats import mannwhitneyu
-
     compute_s = observed.of("compute_time_s").astype(float)
     has_moved = np.zeros(compute_s.shape, bool)
     has_moved[1:] = moves
@@ -106,7 +105,7 @@ def _cost_of_moves(observed: Observed, moves: np.ndarray) -> tuple[float | None,
     with_move, without = (
         relative[chosen & np.isfinite(relative)] for chosen in (has_moved[:, usable], ~has_moved[:, usable])
     )
-    chance = float(mannwhitneyu(with_move, without, alternative="greater").pvalue)
+    chance = chance_of_larger(with_move, without)
     if chance > CHANCE:
         return None, None, "Steps with a move were not longer than others, beyond chance."
     counted = has_moved & np.isfinite(beyond)
@@ -122,8 +121,6 @@ def _cost_of_moves(observed: Observed, moves: np.ndarray) -> tuple[float | None,
 def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
     """Ranks that compute longer while they sit on another NUMA domain than at the beginning, where Linux
     placed the memory that they touched first."""
-    from scipy.stats import mannwhitneyu
-
     placement = observed.placement
     assert placement is not None
     numa = part_of(placement, observed.by_rank("pu_id"), "numa")[:, observed.ranks]
@@ -143,10 +140,10 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
         there, here = away[:, column], (known & ~away)[:, column]
         if int(here.sum()) < FEWEST:
             continue
-        test = mannwhitneyu(relative[there, column], relative[here, column], alternative="greater")
-        if test.pvalue * compute.shape[1] > CHANCE:
+        chance = chance_of_larger(relative[there, column], relative[here, column]) * compute.shape[1]
+        if chance > CHANCE:
             continue
-        chances[column] = float(test.pvalue) * compute.shape[1]
+        chances[column] = chance
         longer = compute[:, column] - np.median(relative[here, column]) * typical
         extra[there, column] = longer[there]
     far = np.array(sorted(chances), np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.distributions import student_quantile
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.sight import FOUND, LEAST_COST, Sight, of_size
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS
@@ -63,8 +64,6 @@ def find(observed: Observed) -> Iterator[Finding]:
 def sees(observed: Observed) -> Sight:
     """How slow a node would have to be: Student's t of two samples, the ranks of the smallest node and all
     others, with the level of the test and a power of 95 %, by the scatter of ranks inside nodes."""
-    from scipy.stats import t
-
     if observed.placement is None:
         return Sight("The run does not say on which nodes its ranks ran.", False)
     node = observed.placement.node_id[observed.ranks]
@@ -77,6 +76,6 @@ def sees(observed: Observed) -> Sight:
         return Sight("A node with one rank allows no test against chance.", False)
     squares = sum(np.log(times[node == one]).var() * size for one, size in zip(nodes, sizes))
     error = np.sqrt(squares / free * (1 / sizes.min() + 1 / max(sizes.sum() - sizes.min(), 1)))
-    quantiles = t.isf(CHANCE / (2 * len(nodes)), free) + t.isf(1 - FOUND, free)
+    quantiles = student_quantile(CHANCE / (2 * len(nodes)), free) + student_quantile(1 - FOUND, free)
     visible = max(float(np.expm1(quantiles * error)), SLOWER - 1)
     return of_size(f"node whose ranks compute {{}} longer, at a cost of {LEAST_COST},", visible)

@@ -9,6 +9,7 @@ from math import exp, lgamma, log
 
 import numpy as np
 
+from perfield.analysis.distributions import normal_quantile
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed
 from perfield.analysis.findings.sight import FOUND, Sight, of_size
@@ -95,14 +96,13 @@ def sees(observed: Observed) -> Sight:
     """How much steps would have to grow: the standard error of a fitted line's growth over n steps is
     sqrt(12 / n) of their scatter (least squares; Theil's and Sen's line is 0.95 as exact: Sen, Journal of the
     American Statistical Association 63, 1968), times the normal quantiles of the level and of 95 %."""
-    from scipy.stats import norm
-
     lengths = lengths_s(observed)
     if len(lengths) < LEAST_VALUES:
         return Sight(f"A trend needs {LEAST_VALUES} steps; the run has {len(lengths)}.", False)
     median = float(np.median(lengths))
     scatter = float(np.median(np.abs(lengths - median))) * 1.483 / median if median > 0 else np.inf
-    visible = (norm.isf(CHANCE) + norm.isf(1 - FOUND)) * np.sqrt(12 / len(lengths) / 0.95) * scatter
+    quantiles = normal_quantile(CHANCE) + normal_quantile(1 - FOUND)
+    visible = quantiles * np.sqrt(12 / len(lengths) / 0.95) * scatter
     return of_size("growth of steps by {} from the first to the last", max(visible, LEAST))
 
 

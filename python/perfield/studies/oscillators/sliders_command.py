@@ -24,7 +24,7 @@ frequencies and the coupling of that run.
 The printed address holds a token, as other users of this machine can connect,
 too. On a cluster, let ssh hand it on: ssh -L 5006:localhost:5006 HOST, then open
 the printed address at home.
-Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[sliders]'."""
+Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[lab]'."""
 
 PORT = 5006
 

@@ -135,7 +135,7 @@ def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert commands.main(["sliders", "--no-browser"]) == 2
-    assert "call pip install 'perfield[sliders]'" in capsys.readouterr().err
+    assert "call pip install 'perfield[lab]'" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="0"):
         commands.main(["--help"])  # loads all commands
 

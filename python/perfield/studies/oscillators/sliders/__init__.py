@@ -9,5 +9,5 @@ from importlib.util import find_spec
 if find_spec("bokeh") is None:
     raise ImportError(
         "the interactive page needs bokeh 3.3 or newer, which this Python does not have; call pip install "
-        "'perfield[sliders]'."
+        "'perfield[lab]'."
     )

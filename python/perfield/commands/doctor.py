@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield doctor: says what works on this machine and what does not, each with its remedy."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import errno
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from perfield import extras
+from perfield._bridge import version
+from perfield.commands import CommandError
+from perfield.commands._launcher import Launcher
+from perfield.commands.paths import MPIS, package_root, perfield_exec
+from perfield.text import in_bytes, in_list
+
+HELP = "say what works on this machine and what does not, and what to do about it"
+DESCRIPTION = """\
+Looks for what perfield needs on this machine, and prints a line for each thing:
+
+  ok     it is there
+  lacks  something that you may want is not there; the line says how to get it
+  fails  perfield run does not work without it
+
+Exit code: 1 if a line begins with fails, else 0.
+
+  perfield doctor
+  perfield doctor --json"""
+
+OK, LACKS, FAILS = "ok", "lacks", "fails"
+LAUNCHERS = ("mpirun", "mpiexec", "srun", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
+WRAPPERS_OF = {"openmpi": "openmpi", "hydra": "mpich"}  # by kind of launcher; Slurm starts programs of all
+NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+LEAST_BYTES = 1e9  # free in the folder of a run, of which gigabytes are common
+OF_DEVELOPERS = ("test", "lint", "page")  # extras
+CONTAINERS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman", "/.singularity.d": "Apptainer"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found. state : OK, LACKS or FAILS. remedy : what to do about it; "" where nothing is to be
+    done."""
+
+    name: str
+    state: str
+    found: str
+    remedy: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the form of the output."""
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the checks; returns 1 if something is missing that `perfield run` needs."""
+    checks = [check for look in CHECKS for check in look()]
+    works = all(check.state != FAILS for check in checks)
+    if arguments.json:
+        print(json.dumps({"works": works, "checks": [asdict(check) for check in checks]}, indent=1))
+        return 0 if works else 1
+    for check in checks:
+        print(f"{check.state:6} {check.name:10} {check.found}{f'; {check.remedy}' if check.remedy else ''}")
+    return 0 if works else 1
+
+
+def _perfield() -> Iterator[Check]:
+    here = f"perfield {version} in {package_root()}, Python {platform.python_version()}"
+    try:
+        yield Check("perfield", OK, f"{here}, {perfield_exec()}")
+    except CommandError as error:
+        yield Check("perfield", FAILS, here, str(error))
+
+
+def _mpi() -> Iterator[Check]:
+    """Launchers, the default first, each with its wrappers."""
+    lib = package_root() / "lib"
+    wrappers = [mpi for mpi in MPIS if (lib / f"libperfield_{mpi}.so").is_file()]
+    names = {os.path.realpath(path): name for name in reversed(LAUNCHERS) if (path := shutil.which(name))}
+    for name in sorted(names.values(), key=LAUNCHERS.index):
+        kind, said = _launcher(name)
+        wanted = WRAPPERS_OF.get(kind, "")
+        if kind == "slurm":
+            yield Check("launcher", OK, f"{said}: perfield run --launcher 'srun -n 8' -- PROGRAM")
+        elif wanted in wrappers:
+            yield Check("launcher", OK, f"{said}, for which perfield has wrappers (libperfield_{wanted}.so)")
+        elif wanted:
+            state = FAILS if len(names) == 1 else LACKS
+            remedy = "install perfield again with that MPI's mpicc in PATH"
+            yield Check("launcher", state, f"{said}, for which perfield has no wrappers", remedy)
+        else:
+            yield Check(
+                "launcher", LACKS, f"{said}, of no MPI that perfield knows", "try it on a small program"
+            )
+    if not names:
+        remedy = "install the Debian package openmpi-bin, or load the module of your cluster's MPI"
+        yield Check("launcher", FAILS, f"none of {', '.join(LAUNCHERS[:3])} is in PATH", remedy)
+    if not wrappers:
+        remedy = "install perfield again with an MPI's mpicc in PATH"
+        yield Check("wrappers", FAILS, f"{lib} has wrappers for no MPI", remedy)
+    else:
+        yield Check("wrappers", OK, f"for {' and '.join(NAMES[mpi] for mpi in wrappers)}")
+
+
+def _launcher(name: str) -> tuple[str, str]:
+    """The kind of a launcher, and its name with the version."""
+    try:
+        kind = Launcher.of((name,)).kind
+        answer = subprocess.run(
+            [name, "--version"], capture_output=True, text=True, check=False, timeout=60
+        ).stdout
+    except (OSError, subprocess.SubprocessError, CommandError) as error:
+        return "other", f"{name} ({error})"
+    number = re.search(r"\d+\.\d[\w.]*", answer)
+    words = [NAMES.get(WRAPPERS_OF.get(kind, ""), ""), number[0] if number else ""]
+    return kind, f"{name} ({' '.join(filter(None, words))})" if any(words) else name
+
+
+def _cores() -> Iterator[Check]:
+    n_pus = len(os.sched_getaffinity(0))
+    yield Check("cores", OK, f"{n_pus} PUs; Open MPI starts more ranks than cores with --oversubscribe alone")
+
+
+def _folder() -> Iterator[Check]:
+    here = Path.cwd()
+    free = shutil.disk_usage(here).free
+    if not os.access(here, os.W_OK):
+        remedy = "change to a folder of yours, or name one: perfield run --run-directory DIR"
+        yield Check("disk", FAILS, f"you may not write into {here}", remedy)
+    elif free < LEAST_BYTES:
+        remedy = "name a folder with more room: perfield run --run-directory DIR"
+        yield Check("disk", LACKS, f"{in_bytes(free)} are free in {here}", remedy)
+    else:
+        yield Check("disk", OK, f"{in_bytes(free)} are free in {here}")
+
+
+def _memory() -> Iterator[Check]:
+    import resource
+
+    limits = []
+    for name, which in (("ulimit -v", resource.RLIMIT_AS), ("ulimit -d", resource.RLIMIT_DATA)):
+        soft, _ = resource.getrlimit(which)
+        if soft != resource.RLIM_INFINITY:
+            limits.append(f"{name} is {in_bytes(soft)}")
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = text_of(path)
+        if text.isdigit() and int(text) < 2**60:  # of version 1, more is no limit
+            limits.append(f"the control group may take {in_bytes(int(text))}")
+    available = [line.split()[1] for line in text_of("/proc/meminfo").splitlines() if "MemAvailable" in line]
+    found = f"{in_bytes(int(available[0]) * 1024)} are available" if available else "unknown"
+    yield Check("memory", OK, f"{found}; {in_list(limits) if limits else 'no limit'}")
+
+
+def _container() -> Iterator[Check]:
+    names = [name for path, name in CONTAINERS.items() if Path(path).exists()]
+    inside = f"inside {in_list(names)}; mpirun starts ranks in this container alone" if names else "none"
+    yield Check("container", OK, inside)
+
+
+def counters() -> Iterator[Check]:
+    """Tries to count: a container may forbid what the kernel's setting allows."""
+    level = text_of("/proc/sys/kernel/perf_event_paranoid")
+    refused = perf_error(1, 1)  # a clock of software
+    said = f"kernel.perf_event_paranoid is {level or 'unknown'}"
+    if refused in (errno.EACCES, errno.EPERM, errno.ENOSYS):
+        is_setting = level.lstrip("-").isdigit() and int(level) > 2
+        remedy = "ask for sysctl kernel.perf_event_paranoid=2" if is_setting else "allow perf_event_open here"
+        yield Check("samples", LACKS, f"perf_event_open is forbidden, and {said}", remedy)
+        return
+    yield Check("samples", OK, f"perfield run --sample works; {said}")
+    if perf_error(0, 1):
+        yield Check("counters", LACKS, "this machine counts no instructions, as most virtual ones")
+    else:
+        yield Check("counters", OK, "instructions and other events of the processor can be counted")
+
+
+def perf_error(kind: int, event: int) -> int:
+    """The error with which perf_event_open refuses to count an event of this thread in user mode; 0 without.
+
+    kind, event : type and config of perf_event_attr.
+    """
+    number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
+    if number is None:
+        return errno.ENOSYS
+    attributes = np.zeros(14, np.uint64)  # 112 bytes, version 5
+    attributes[0] = kind + (attributes.nbytes << 32)
+    attributes[1] = event
+    attributes[5] = 1 | 1 << 5 | 1 << 6  # disabled, exclude_kernel, exclude_hv
+    libc = ctypes.CDLL(None, use_errno=True)
+    file = libc.syscall(number, ctypes.c_void_p(attributes.ctypes.data), 0, -1, -1, 0)
+    if file < 0:
+        return ctypes.get_errno()
+    os.close(file)
+    return 0
+
+
+def _machine() -> Iterator[Check]:
+    tool = next((name for name in ("lstopo-no-graphics", "lstopo") if shutil.which(name)), None)
+    if tool:
+        yield Check("hwloc", OK, f"{tool} describes the machine")
+        return
+    for name in ("libhwloc.so.15", "libhwloc.so.5", "libhwloc.so"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        yield Check("hwloc", OK, f"{name} describes the machine")
+        return
+    remedy = "install the Debian package hwloc-nox"
+    yield Check("hwloc", LACKS, "no lstopo and no libhwloc: the machine's picture has no cores", remedy)
+
+
+def _slurm() -> Iterator[Check]:
+    job = os.environ.get("SLURM_JOB_ID")
+    if job or shutil.which("srun"):
+        yield Check("slurm", OK, f"inside job {job}" if job else "srun is in PATH, and this is no job")
+
+
+def _drawing() -> Iterator[Check]:
+    from perfield.output.images import ImagesError, check_drawing
+    from perfield.pictures import NEEDS_VTK
+    from perfield.serve.page_files import FOLDER, LIBRARY, WITHOUT_LIBRARY
+
+    if find_spec("vtkmodules") is None:
+        yield Check("vtk", LACKS, f"perfield render {NEEDS_VTK}")
+    elif not (FOLDER / LIBRARY).is_file():
+        yield Check("vtk", LACKS, WITHOUT_LIBRARY)
+    else:
+        yield Check("vtk", OK, "perfield serve shows mesh and machine in a browser")
+    try:
+        check_drawing()
+        yield Check(
+            "images", OK, "ParaView's Python draws them" + (" in Xvfb" if shutil.which("Xvfb") else "")
+        )
+    except ImagesError as error:
+        yield Check("images", LACKS, str(error))
+    if shutil.which("paraview"):
+        yield Check("paraview", OK, "perfield open starts it")
+    else:
+        remedy = "install the Debian package paraview, or use perfield serve"
+        yield Check("paraview", LACKS, "perfield open finds no paraview in PATH", remedy)
+    if shutil.which("ffmpeg"):
+        yield Check("films", OK, "perfield render --movie makes them with ffmpeg")
+    else:
+        yield Check("films", LACKS, "no ffmpeg in PATH", "install the Debian package ffmpeg")
+
+
+def _packages() -> Iterator[Check]:
+    """A line for each extra of which a package is missing."""
+    of_extra: dict[str, list[str]] = {}
+    for package, extra in extras.extras().items():
+        if extra not in OF_DEVELOPERS and extra != "vtk" and find_spec(extras.module_of(package)) is None:
+            of_extra.setdefault(extra, []).append(package)
+    for extra, packages in of_extra.items():
+        yield Check(extra, LACKS, f"no {', '.join(packages)}", extras.remedy(packages[0]))
+
+
+def text_of(path: str) -> str:
+    """The text of a file of the kernel; "" if there is none."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+CHECKS = (
+    _perfield,
+    _mpi,
+    _cores,
+    _folder,
+    _memory,
+    _container,
+    _slurm,
+    counters,
+    _machine,
+    _drawing,
+    _packages,
+)
