@@ -22,7 +22,8 @@ def lines_of(path, **options) -> dict[str, str]:
     """Lines of the summary by their label."""
     lines = _bridge.summary_lines(str(path), **options)
     assert len(lines) <= 15
-    assert all(len(line) <= 150 and "\n" not in line for line in lines if "perfield report" not in line), lines
+    without_path = [line for line in lines if "perfield report" not in line]
+    assert all(len(line) <= 150 and "\n" not in line for line in without_path), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
 
