@@ -32,5 +32,5 @@ def execute(arguments: argparse.Namespace) -> int:
     for action in top._actions:
         if action.help == argparse.SUPPRESS:  # the commands, which --help lists by groups instead
             action.help = "a command"
-    print(shtab.complete(top, shell=arguments.shell))
+    print(shtab.complete(top, arguments.shell))
     return 0
