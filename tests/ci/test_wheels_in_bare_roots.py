@@ -18,7 +18,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOOLS = REPOSITORY / "build/wheel-tools"
-DEBIANS = {"bullseye": "cp39", "bookworm": "cp311", "trixie": "cp313"}
+SUITES = {"bullseye": "cp39", "bookworm": "cp311", "trixie": "cp313"}
 STEPS = 40
 
 PROGRAM = """
@@ -77,13 +77,13 @@ class Root:
         return result
 
 
-@pytest.fixture(scope="session", params=DEBIANS)
+@pytest.fixture(scope="session", params=SUITES)
 def root(request, tmp_path_factory):
     """A bare Debian with the wheel for its Python in /home/user."""
     suite = request.param
-    wheels = list(REPOSITORY.glob(f"build/wheels/perfield-*-{DEBIANS[suite]}-*manylinux*.whl"))
+    wheels = list(REPOSITORY.glob(f"build/wheels/perfield-*-{SUITES[suite]}-*manylinux*.whl"))
     if not wheels:
-        pytest.skip(f"build/wheels has no wheel for {DEBIANS[suite]}; make wheels PYTHONS=... builds it")
+        pytest.skip(f"build/wheels has no wheel for {SUITES[suite]}; make wheels PYTHONS=... builds it")
     kept = os.environ.get("PERFIELD_ROOTS")
     path = Path(kept) / suite if kept else tmp_path_factory.mktemp("roots") / suite
     if not (path / "usr/bin/python3").exists():
