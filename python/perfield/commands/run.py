@@ -17,6 +17,7 @@ from typing import Any
 import perfield
 from perfield._bridge import load_config
 from perfield.commands import CommandError, _launcher, _python, _step_call
+from perfield.commands._first_screen import first_screen, fitted
 from perfield.commands._newest import holds_anything, runs_of
 from perfield.commands._signals import completed
 from perfield.commands._unmeasured import Unmeasured, Watch
@@ -235,7 +236,8 @@ def close(
     if found:
         sentence = step_proposal(path) if summary else ""
         # Without a summary, what is wrong is printed all the same: ranks that are missing, and a typo.
-        lines += found if summary else [line for line in found if line.startswith(("missing ", "regions "))]
+        wrong = [line for line in found if line.startswith(("missing ", "regions "))]
+        lines += first_screen(found) if summary else wrong
         lines += [f"perfield: {sentence}"] if sentence else []
     return lines
 
@@ -296,5 +298,5 @@ def execute(arguments: argparse.Namespace) -> int:
         except Exception as error:  # still return the program's exit code
             lines = [f"perfield: cannot summarize the run: {error}"]
         for line in lines:
-            print(line, file=sys.stderr)
+            print(fitted(line), file=sys.stderr)
     return ended.code

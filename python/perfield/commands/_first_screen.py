@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What of a run's summary `perfield run` prints: at most eight lines, what costs time first."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+
+MOST = 8
+INDENT = 11  # of the summary's labels
+# Labels that make room, the first one first. Warnings, who costs time, the steps and the next command stay.
+LESS = (
+    "explained",
+    "written",
+    "efficiency",
+    "messages",
+    "region",
+    "run",
+    "files",
+    "where",
+    "delay",
+    "perfield",
+)
+
+
+def first_screen(lines: Sequence[str]) -> list[str]:
+    """The lines of a summary to print after a run, in their order. Of more than MOST, those of LESS go, and
+    the last line says how to see all."""
+    kept = list(lines)
+    for label in LESS:
+        if len(kept) > MOST:
+            kept = [line for line in kept if line[:INDENT].strip() != label]
+    if len(kept) < len(lines):
+        kept[-1] += f"; perfield info prints all {len(lines)} lines"
+    return kept
+
+
+def fitted(line: str) -> str:
+    """A line for stderr: on a terminal, words that do not fit come below, beside the label."""
+    if not sys.stderr.isatty():
+        return line
+    columns = max(shutil.get_terminal_size().columns, 40)
+    label = "" if line.startswith("perfield: ") else " " * INDENT
+    return textwrap.fill(line, columns, subsequent_indent=label or "  ", break_on_hyphens=False) or line
