@@ -34,4 +34,4 @@ def test_lines_are_folded_on_a_terminal_alone(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
     folded = fitted(line).splitlines()
-    assert all(len(part) <= 80 for part in folded) and folded[1].startswith(" " * 11 + "of the")
+    assert all(len(part) <= 80 for part in folded) and folded[1].startswith(" " * 11 + "38 %")
