@@ -20,7 +20,7 @@ constexpr double kCellsAlike = 0.01;
 constexpr double kCostsMore = 1.1;        // than another rank's cell
 constexpr double kWorthReporting = 0.01;  // of the run's time
 constexpr double kWholeStep = 0.95;       // of it: such a region locates nothing
-constexpr double kNothing = 0.05;         // of the others' compute time: who has less has no work
+constexpr double kNothing = 0.1;          // of the others' compute time: who has less has no work
 constexpr double kCoverage = 0.2;         // of all waiting must name a rank
 constexpr double kStandsOut = 1.5;        // times an even share of all ranks
 

@@ -13,7 +13,7 @@ namespace perfield {
 
 inline constexpr size_t kNone = size_t(-1);
 
-// The one of three ranks or more that computes a twentieth of the others' median at most, as one
+// The one of three ranks or more that computes a tenth of the others' median at most, as one
 // that only hands out work; kNone where there is none, or several.
 size_t rank_without_work(const Table& compute);
 

@@ -109,7 +109,7 @@ def regions_to_report(
 
 
 def rank_without_work(compute: np.ndarray) -> int | None:
-    """The column of the one of three ranks or more that computes a twentieth of the others' median at most,
+    """The column of the one of three ranks or more that computes a tenth of the others' median at most,
     as one that only hands out work; None where there is none, or several.
 
     compute : compute time (n_steps, n_ranks), whose NaN count as 0.

@@ -23,7 +23,7 @@ NEARLY_ALL = 0.9  # of the messages: where one rank sends or receives them, it h
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the one rank that computes a twentieth of the others' median at most, if they differ by chance
+    """Yields the one rank that computes a tenth of the others' median at most, if they differ by chance
     only. Where they do not, the imbalance is reported."""
     idle = rank_without_work_alone(observed)
     if idle is None:
