@@ -44,7 +44,7 @@ LAUNCHERS = ("mpirun", "mpiexec", "srun", "mpirun.openmpi", "mpirun.mpich", "mpi
 WRAPPERS_OF = {"openmpi": "openmpi", "hydra": "mpich"}  # by kind of launcher; Slurm starts programs of all
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 LEAST_BYTES = 1e9  # free in the folder of a run, of which gigabytes are common
-OF_DEVELOPERS = ("test", "lint", "page")  # extras
+OF_DEVELOPERS = ("test", "lint", "page", "wheels")  # extras
 CONTAINERS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman", "/.singularity.d": "Apptainer"}
 
 
