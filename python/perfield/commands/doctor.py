@@ -43,7 +43,7 @@ OK, LACKS, FAILS = "ok", "lacks", "fails"
 LAUNCHERS = ("mpirun", "mpiexec", "srun", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
 WRAPPERS_OF = {"openmpi": "openmpi", "hydra": "mpich"}  # by kind of launcher; Slurm starts programs of all
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
-LEAST_BYTES = 1e9  # free in the folder of a run, of which gigabytes are common
+LEAST_BYTES = 1e9  # free in the folder of a run; gigabytes are common
 OF_DEVELOPERS = ("test", "lint", "page")  # extras
 CONTAINERS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman", "/.singularity.d": "Apptainer"}
 
@@ -258,7 +258,7 @@ def _drawing() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    """A line for each extra of which a package is missing."""
+    """A line for each extra that lacks a package."""
     of_extra: dict[str, list[str]] = {}
     for package, extra in extras.extras().items():
         if extra not in OF_DEVELOPERS and extra != "vtk" and find_spec(extras.module_of(package)) is None:

@@ -47,7 +47,7 @@ def heat_map(
 
     run : an open run. field : as in `Frame.values`. steps, axes, source : as `perfield.plots` says. More
     than 512 ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours
-    begin at zero; values of single steps far beyond the others are orange, and the legend says so. A frame
+    begin at zero; values of single steps far beyond the others are orange, as the legend shows. A frame
     of several steps is as wide as these.
     Raises PlotError if the run has no such field.
     """
