@@ -130,7 +130,7 @@ def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[n
         at = np.arange(begin, begin := begin + len(values)) // columns
         opens = np.flatnonzero(np.diff(at, prepend=-1))
         rows = np.fmax.reduceat(rows, opens, axis=0)
-        cells[:, at[opens]] = np.fmax(cells[:, at[opens]], rows.T)  # a chunk may end amid a column
+        cells[:, at[opens]] = np.fmax(cells[:, at[opens]], rows.T)  # a chunk may end within a column
     return cells, (ranks, columns)
 
 
