@@ -2,7 +2,7 @@
 """Colours and legends of all pipelines.
 
 A few categories take the colours of `palette`, many take steps of viridis. Values that were not measured
-(NaN) are grey and unknown peers of messages dark; the legend says so. Cells that serve only for orientation
+(NaN) are grey and unknown peers of messages dark, as the legend shows. Cells that serve only for orientation
 are outlines.
 """
 
@@ -39,8 +39,8 @@ def colour(
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
     about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
-    every step. Where a few values go far beyond the others, the scale ends before them; they are orange, and
-    the legend says so. A value that is the same everywhere has one colour and one number. names : the meaning
+    every step. Where a few values go far beyond the others, the scale ends before them; they are orange, as
+    the legend shows. A value that is the same everywhere has one colour and one number. names : the meaning
     of a category's numbers. own_scale : both ends of the colours of a step that has its own.
     """
     vector = about["components"] > 1

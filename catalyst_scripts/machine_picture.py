@@ -62,7 +62,7 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 
 
 class Layers:
-    """All layers of the picture in a view, of which one is coloured at a time.
+    """All layers of the picture in a view; one is coloured at a time.
 
     What was shown once is kept, so colouring another layer is cheap. reader : reads planes. picture : shows
     them in a layout.

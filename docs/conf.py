@@ -102,7 +102,7 @@ def change_docstring(
 ) -> None:
     """Turns the lines of a docstring into reStructuredText.
 
-    `name : meaning` becomes an item of a list, with the lines below it that are indented or go on in lower
+    `name : meaning` becomes an item of a list, with the lines below it that are indented or continue in lower
     case. Other indented lines become a block of code.
     """
     text = re.sub(r",\n(?=\w+ : )", ", ", "\n".join(lines))

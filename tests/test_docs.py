@@ -26,7 +26,6 @@ LONGER = {  # page -> (most words, why)
     "benchmarks.md": (1900, "for contributors: a table of all figures and targets"),
     "faults.md": (1900, "for contributors: the tables of the fault campaign"),
     "design.md": (2000, "for contributors: the tables of rooms and of what to add where"),
-    "pictures.md": (2900, "to be shortened"),
 }
 
 

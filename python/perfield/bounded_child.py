@@ -143,7 +143,7 @@ def _bounds(sizes: list[int]) -> tuple[int, int]:
 
 def _answers(lines: IO[str]) -> Iterator[Any]:
     for line in lines:
-        if not line.endswith("\n"):  # the child ended amid it
+        if not line.endswith("\n"):  # the child ended within it
             return
         kind, value = json.loads(line)
         if kind == "value":

@@ -44,7 +44,7 @@ LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.69, 0.15), (0.
 
 
 class Cut(Pictures):
-    """Pictures whose mesh is cut open, or of which only some points are left."""
+    """Pictures whose mesh is cut open, or reduced to some of its points."""
 
     def __init__(self, path: Path, layer: str, field: str):
         super().__init__(path)

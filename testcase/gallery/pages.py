@@ -3,7 +3,7 @@
 
 The numbers are those of R. Falcão do Couto Alves, In Situ Visualization of Performance Data in Parallel CFD
 Applications, chapters 6, 7 and appendix A. Where the figure's program is not free, another one has the same
-shape and the same load, and the page says so.
+shape and the same load, and the page names it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 Hosts are namespaces of this machine whose hardware is faked (tests/multihost), which needs root. The programs
 of testcase/rhythm run on this machine as it is, and sleep in place of working. Where a run cannot be made,
-`make` says why, and the gallery goes on.
+`make` says why, and the gallery continues.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _any(piece: _Piece) -> _Piece:
 
 
 def _may_try_again(piece: _Piece, following: _Piece | None, letters: set[str]) -> bool:
-    """Whether a repeat may end at several places of a name, and the match go on."""
+    """Whether a repeat may end at several places of a name, and the match continue."""
     if not piece.is_repeat or following is None or following.ends:
         return False
     if piece.letter is None or following.letter is None or following.may_be_empty:

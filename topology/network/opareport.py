@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the links that Omni-Path's `opareport` prints (-o links, -o topology, or -o snapshot), text or XML.
 
-As text, a link is two lines, of which the second begins with `<->`:
+As text, a link is two lines; the second begins with `<->`:
     Rate NodeGUID          Port Type Name
     100g 0x00117501010a1234   1 FI   n1 hfi1_0
     <->  0x00117501020b5678  12 SW   edge1

@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from .hostlist import MOST_HOSTS, expand_hosts, short, split_hosts
 from .model import Network, NetworkError
 
-_MOST_LISTS = 1000  # wrong host lists of which the good items are kept
+_MOST_LISTS = 1000  # wrong host lists whose good items are kept
 _MOST_SUSPECTS = 2000  # links in cycles that are looked at one by one
 
 
@@ -36,7 +36,7 @@ class Wiring:
 
     @classmethod
     def of(cls, network: Network) -> Wiring:
-        """A network that is to grow. Its notes go on."""
+        """A network that is to grow. Its notes are continued."""
         wiring = cls(network.source, network.tree)
         for name in network.names:
             wiring.switch(name)

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Turn(NamedTuple):
-    """A stretch of rows, from begin to before end, in n_most of which the rank in this column has most."""
+    """A stretch of rows, from begin to before end; in n_most of them the rank in this column has most."""
 
     column: int
     begin: int

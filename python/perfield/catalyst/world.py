@@ -2,7 +2,7 @@
 """Keeps all ranks of the program at the same step while they make pictures.
 
 No rank waits for ever. Before each collective operation all ranks agree that they are there. A rank that
-waits too long for the others goes on without pictures.
+waits too long for the others continues without pictures.
 """
 
 from __future__ import annotations

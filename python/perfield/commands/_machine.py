@@ -67,7 +67,7 @@ class MachineChoice:
     placement : of all ranks. overview : one cell per node; None: if there are many.
     zoom : the names of what to zoom on; empty: the whole machine. chosen : bool (n_ranks,), the ranks that
     these names mean. lines : which messages become lines. without : layers to leave out. statistics : the
-    fields of which parts of the machine get all statistics; None is all.
+    fields whose statistics over ranks each part of the machine gets; None is all.
     """
 
     placement: Placement
@@ -168,7 +168,7 @@ def _lines(run: AnyRun, arguments: argparse.Namespace, placement: Placement) -> 
 
 
 def _with_statistics(run: AnyRun, arguments: argparse.Namespace) -> list[str] | None:
-    """The fields of which parts of the machine get all statistics over their ranks; None is all."""
+    """The fields whose statistics over ranks each part of the machine gets; None is all."""
     if arguments.arrays == "all":
         return None
     from perfield.pictures.machine_values import SUFFIXES

@@ -130,7 +130,7 @@ def _pieces(run: Run, arguments: argparse.Namespace) -> Pieces | None:
         return None  # then METIS gets weights alone
 
 
-Plan = tuple[list[Path], Callable[[], Iterable[str]]]  # files to write; what writes them and says so
+Plan = tuple[list[Path], Callable[[], Iterable[str]]]  # files to write; what writes them and reports it
 
 
 def _plans(
@@ -224,7 +224,7 @@ def _zoltan(folder: Path, files: list[Path], costs: CellCosts) -> list[str]:
 
 
 def _prediction(arguments: argparse.Namespace, costs: CellCosts, frame: Frame) -> str:
-    """The imbalance of another division, if each cell goes on to cost what it cost."""
+    """The imbalance of another division, if each cell costs what it cost before."""
     from perfield.analysis.cell_costs import imbalance
     from perfield.balance import openfoam
 

@@ -258,7 +258,7 @@ def _drawing() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    """A line for each extra of which a package is missing."""
+    """A line for each extra that lacks a package."""
     of_extra: dict[str, list[str]] = {}
     for package, extra in extras.extras().items():
         if extra not in OF_DEVELOPERS and extra != "vtk" and find_spec(extras.module_of(package)) is None:

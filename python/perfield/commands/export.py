@@ -43,8 +43,9 @@ functions) are there if --fields names them. Needs the package zarr or pyarrow:
 pip install 'perfield[export]'.
 
 perfetto: a timeline of steps for https://ui.perfetto.dev, with a track for each
-rank. perfield keeps sums per step, so the order inside a step is unknown; tracks
-say so. Needs the package perfetto: pip install 'perfield[perfetto]'."""
+rank. perfield keeps sums per step, so the order inside a step is unknown, as the
+tracks' names say. Needs the package perfetto: pip install
+'perfield[perfetto]'."""
 
 
 FIELDS_HELP = """\

@@ -107,7 +107,7 @@ def computing(run: RunDirectory, positions: np.ndarray) -> tuple[list[str], Samp
 
 
 def in_pieces(run: RunDirectory, n_positions: int) -> Iterator[slice]:
-    """Slices of so many positions, of which `without_waiting` is small."""
+    """Slices of so many positions that `without_waiting` of each stays small."""
     numbers = (2 + len(MAY_WAIT)) * (len(run.columns.stems) + 2) * max(1, run.n_ranks)
     size = max(1, NUMBERS_PER_CHUNK // numbers)
     for begin in range(0, n_positions, size):

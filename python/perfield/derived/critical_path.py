@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from perfield.run.run_directory import RunDirectory, Steps
 
 EVENTS_OF_SUMS = 1 << 18  # each of which is replayed five times
-BALANCED = 3  # regions of which sums say what their balance alone would gain
+BALANCED = 3  # regions for which sums say what balancing them alone would gain
 STEPS_TOGETHER = 64  # of a stretch, at most
 
 
 def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
     """(n_positions, n_ranks) s that each rank was on the critical path of its step; a step's times add up to
-    its length. NaN in frames that are no single logged step, in steps of which too little is explained, and
+    its length. NaN in frames that are no single logged step, in steps where too little is explained, and
     where a rank has no stamps.
 
     positions : of frames, ascending.
@@ -50,7 +50,7 @@ def path_of_steps(run: RunDirectory, positions: np.ndarray) -> np.ndarray:
 def critical_path(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
     """Which ranks' work decided how long logged steps took: step, rank, region, time_s on the path.
 
-    The times of a step add up to its length. The path of consecutive logged steps goes on from one to the
+    The times of a step add up to its length. The path of consecutive logged steps continues from one to the
     next. region : the prefix of its fields, "no region" or "in MPI"; the time in a region is its share of the
     rank's step, since nobody knows when in a step it ran. steps and result : as for `messages`; those that
     are not logged have no rows. Raises KeyError if the run has no such step.
@@ -120,7 +120,7 @@ def _means(run: RunDirectory, positions: np.ndarray) -> tuple[float, StepMeans]:
 
 
 def _paths(run: RunDirectory, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of each stretch of logged steps its positions, and its path (PATH). Those of which too little is
+    """The positions of each stretch of logged steps, and its path (PATH). Those where too little is
     explained have none."""
     for here in _stretches(run, positions):
         events, found = _events(run, here)

@@ -45,7 +45,7 @@ def blocks_of(run: RunDirectory) -> Blocks:
 
 
 def events_per_frame(run: RunDirectory) -> int:
-    """About how many events a frame has; at least 1. Looks at a few frames, of which one has a log."""
+    """About how many events a frame has; at least 1. Looks at a few frames, one of them with a log."""
     if not len(run):
         return 1
     sample = np.unique(np.linspace(0, len(run) - 1, 4).astype(np.int64))

@@ -98,7 +98,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Part:
-    """What one chunk of steps holds; arrays over its positions, of which `kept` ones count."""
+    """What one chunk of steps holds; arrays over its positions; only `kept` ones count."""
 
     kept: np.ndarray
     n_uneven: int
@@ -144,7 +144,7 @@ def _largest_group(presence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Ranks that are in few frames are left out only if that brings many more entries.
     """
-    if len(presence) and presence.all():  # as in most runs, of which some are too large to be copied
+    if len(presence) and presence.all():  # as in most runs; some are too large to be copied
         return np.arange(presence.shape[1]), np.arange(len(presence))
     count = presence.sum(axis=1)
     best, entries = 0, 0

@@ -129,7 +129,7 @@ def transfers(run: RunDirectory, steps: Steps = None) -> pd.DataFrame | dd.DataF
 
     Columns: of ("messages", or a collective call), way ("within a node", "between nodes" or "between
     switches"; or the number of ranks), size ("to 511 B": from 64 B on, as `message_sizes` divides them),
-    count (of which all is seen, and nothing else: the receiver was waiting already), baseline_s (the fastest
+    count (only those that are seen whole, where the receiver was waiting already), baseline_s (the fastest
     tenth took no longer), median_s, p95_s, gb_per_s (at the baseline), time_s (of all calls that are known,
     also those that complete several messages), slow_s (of that, beyond the baselines). NaN where fewer than
     20 such transfers are known, or the clocks of both ends are too uncertain. steps and result : as for

@@ -2,7 +2,7 @@
 """Which frames of a growing run to show next, and how far that lags behind the program.
 
 Frames are taken in order, each when all ranks that close its step have done so. Nothing is left out unless
-`every` or `newest` say so, and then it is counted.
+`every` or `newest` ask for it, and then it is counted.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Movie:
     ) -> int:
         """Makes the film of the pictures in `directory`; returns its number of frames.
 
-        description : pictures.json. progress : is called after each image, of which a frame has `n_pictures`.
+        description : pictures.json. progress : is called after each image; a frame has `n_pictures` of them.
         Raises MovieError or ImagesError.
         """
         shown = self._layers(description)

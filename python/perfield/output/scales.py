@@ -19,7 +19,7 @@ INTERVALS = (5, 4, 6)
 OUTLIER = 5.0
 PERCENTILE = 98.0
 FAR_BEYOND = 1.25  # times the end of a scale
-# Arrays that name or place things, beside fields that say so; all others of perfield are amounts.
+# Arrays that name or place things, beside fields declared so; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),

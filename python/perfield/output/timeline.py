@@ -3,7 +3,7 @@
 
 perfield keeps sums per step, not each call. So only steps have a place in time that was measured. What a step
 is made of is on tracks of its own, as slices one after the other: their lengths are measured, their order
-is not. The names of these tracks say so.
+is not, as the names of these tracks say.
 
 The schema is that of the Python package perfetto, which Perfetto's developers publish.
 """

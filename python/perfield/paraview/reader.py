@@ -124,7 +124,7 @@ def _picture(
 ) -> vtkMultiBlockDataSet:
     """One picture of a frame.
 
-    wanted : the fields of which parts of the machine get all statistics. names : the arrays of the mesh.
+    wanted : the fields whose statistics each part of the machine gets. names : the arrays of the mesh.
     None is all.
     """
     if picture == MACHINE:

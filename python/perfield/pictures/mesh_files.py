@@ -205,7 +205,7 @@ def _blocks_of(files: list[Path]) -> list[vtkDataSet]:
     """The blocks of all files of one time. Raises ValueError if one is listed twice."""
     known: dict[tuple[int, int], Path] = {}
     for file in files:
-        if file.exists():  # else reading it says so
+        if file.exists():  # else reading it reports that
             status = file.stat()
             if known.setdefault((status.st_dev, status.st_ino), file) is not file:
                 raise ValueError(f"it lists {file} twice for one time")

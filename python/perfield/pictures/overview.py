@@ -66,8 +66,8 @@ class Overview:
         statistics: Collection[str] | None = (),
         communicators: Sequence[Communicator] = (),
     ):
-        """lines : which messages become lines. statistics : the fields of which nodes and switches get all
-        statistics over their ranks; None is all. communicators : of the run."""
+        """lines : which messages become lines. statistics : the fields whose statistics over ranks
+        nodes and switches get; None is all. communicators : of the run."""
         self.placement, self.without = placement, without
         self.notes = (*placement.notes, *clashes(communicators))
         self._communicators = communicators

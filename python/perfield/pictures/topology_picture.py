@@ -216,7 +216,7 @@ def topology_scene(
     overview : one cell per node and no ranks; None does so for many (`has_cells`).
     lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
-    statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
+    statistics : the fields whose statistics over ranks each part of the machine gets; None is all.
     """
     lines = lines or LineChoice()
     left_out = frozenset(without)

@@ -58,7 +58,7 @@ def message_matrix(
 
 
 def bytes_scale(values: np.ndarray) -> tuple[Normalize, bool]:
-    """A scale of colours for values of which some are above 0, and whether it is logarithmic, as they span
+    """A scale of colours for values, some of them above 0, and whether it is logarithmic because they span
     far."""
     from matplotlib.colors import LogNorm, Normalize
 

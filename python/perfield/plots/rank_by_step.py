@@ -47,7 +47,7 @@ def heat_map(
 
     run : an open run. field : as in `Frame.values`. steps, axes, source : as `perfield.plots` says. More
     than 512 ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours
-    begin at zero; values of single steps far beyond the others are orange, and the legend says so. A frame
+    begin at zero; values of single steps far beyond the others are orange, as the legend shows. A frame
     of several steps is as wide as these.
     Raises PlotError if the run has no such field.
     """
@@ -130,7 +130,7 @@ def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[n
         at = np.arange(begin, begin := begin + len(values)) // columns
         opens = np.flatnonzero(np.diff(at, prepend=-1))
         rows = np.fmax.reduceat(rows, opens, axis=0)
-        cells[:, at[opens]] = np.fmax(cells[:, at[opens]], rows.T)  # a chunk may end amid a column
+        cells[:, at[opens]] = np.fmax(cells[:, at[opens]], rows.T)  # a chunk may end within a column
     return cells, (ranks, columns)
 
 

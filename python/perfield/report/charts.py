@@ -269,7 +269,7 @@ def image(
 def few_colours(png: bytes, shaded: Sequence[tuple[float, ...]] = ()) -> bytes:
     """The same image in 256 colours: those of the colour maps, greys and the colour of what is beyond.
 
-    png : file of a heat map or matrix, which has no others. shaded : colours of which it shows all shades
+    png : file of a heat map or matrix, which has no others. shaded : colours that it shows in all shades
     down to white, in place of the colour map of waiting.
     """
     import matplotlib

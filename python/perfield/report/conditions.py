@@ -18,7 +18,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_UNITS = {  # what may follow a number: of which kind of number, and its factor
+_UNITS = {  # what may follow a number: the kind of number, and its factor
     "%": ("share", 0.01),
     **{unit: ("s", factor) for unit, factor in (("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0))},
     **{f"{prefix}B": ("bytes", 1000.0**power) for power, prefix in enumerate(("", "k", "M", "G", "T"))},

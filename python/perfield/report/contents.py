@@ -128,7 +128,7 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that limit what the report says: injected latencies, damage, a run that goes on, ..."""
+        """Sentences that limit what the report says: injected latencies, damage, an unfinished run, ..."""
         injected = sentence(self.run.info.get("injected"))
         note = (
             f"{injected[:1].upper()}{injected[1:]}. All times contain them; they are not the machine's own."

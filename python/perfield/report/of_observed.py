@@ -18,7 +18,7 @@ from perfield.text import counted, in_seconds
 from perfield.topology import Machine, Placement, places, ranges
 
 MOST_ROWS = 10  # of slowest steps and heaviest pairs
-MOST_PLACES, MOST_PLACED = 64, 4096  # rows of the table of places; ranks of which each is looked at
+MOST_PLACES, MOST_PLACED = 64, 4096  # rows of the table of places; ranks that are looked at one by one
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
 
 
 def short(text: str) -> str:
-    """Printable text, in the middle of which something is left out if it is long."""
+    """Printable text, shortened in the middle if it is long."""
     return shortened(text, WIDEST)
 
 
@@ -121,7 +121,7 @@ def not_asked(report: Report) -> list[str]:
 
 def asked(report: Report) -> list[str]:
     """Answers to questions without findings, as sentences: no and not proven, and what would have been found.
-    Those of which the same would have been share one."""
+    Questions with the same answer share one."""
     together: dict[tuple[bool, str], list[str]] = {}
     for answer in report.answers_without_findings if report.observed.n_steps else ():
         assert answer.sight is not None

@@ -237,7 +237,7 @@ class RunDirectory:
 
     @property
     def realtime_ns(self) -> tuple[int, int] | None:
-        """CLOCK_REALTIME when the first rank checked in and when the last one ended; of a run that goes on,
+        """CLOCK_REALTIME when the first rank checked in and when the last one ended; of a running one,
         now; of a killed one, when a rank last closed a step. None where that is not known."""
         begin, end = self._ranks.realtime_ns
         if begin <= 0:

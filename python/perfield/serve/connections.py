@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 28  # of answers that are being sent
 
 
 class BusyError(Exception):
-    """Too much is being sent already; the text says so."""
+    """Too much is being sent already."""
 
 
 @dataclass

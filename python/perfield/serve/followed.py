@@ -58,7 +58,7 @@ class View:
 
     @property
     def names(self) -> list[str]:
-        """Names of the run's fields; while it goes on, without those that take all steps at once."""
+        """Names of the run's fields; while it is running, without those that take all steps at once."""
         known = self.run.all_fields
         return known.names if self.run.state == "running" else known.all_names
 

@@ -38,7 +38,7 @@ def machine(view: View, overview: bool | None = None) -> bytes:
     NaN for ranks without a place.
     Header: overview, bounds, explained (what an overview shows), notes, and layers: [{"name", "n_parts",
     "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has none), and
-    the fields of which a part has the sum over its ranks; of others it has the mean.
+    the fields whose sum over its ranks a part has; of others it has the mean.
     """
     coarse = is_overview(view) if overview is None else overview
     # All that places ranks is written when they check in and when they end.

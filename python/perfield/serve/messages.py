@@ -95,7 +95,7 @@ class _Matrix:
 
             complete = look(np.flatnonzero(read != states), n_ranks, NAMES_OF_TABLES, take, MATRIX_S)
             sums = {name: values.reshape(n_bins, n_bins).copy() for name, values in self._sums.items()}
-            n_read, unknown = int(np.count_nonzero(read)), dict(self._unknown)  # another request may go on
+            n_read, unknown = int(np.count_nonzero(read)), dict(self._unknown)  # another request may continue
         return packed(
             sums,
             ranks_per_bin=per,

@@ -8,10 +8,10 @@ a server of somebody else there. It keeps the session value in the storage of th
 The value is random and ends with the server; a token from a file of the user may last longer and is never
 stored.
 
-A Unix socket that only its owner may open needs no token, nor does localhost if the user says so. Then a page
-of somebody else that the browser shows at the same time may send requests here, even under a name of its own
-that leads to 127.0.0.1 (DNS rebinding). So the name in a request must be localhost, and a browser's word that
-another site asks is enough to refuse. The port may differ, as it does behind ssh -L.
+A Unix socket that only its owner may open needs no token, nor does localhost if the user chooses so. Then a
+page of somebody else that the browser shows at the same time may send requests here, even under a name of its
+own that leads to 127.0.0.1 (DNS rebinding). So the name in a request must be localhost, and a browser's word
+that another site asks is enough to refuse. The port may differ, as it does behind ssh -L.
 
 The page's own files, which are the same for every run, need no token.
 """

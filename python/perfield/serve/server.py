@@ -260,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Head:
-    """The bytes of a connection, of which a request may take `left`."""
+    """The bytes of a connection; a request may take `left` of them."""
 
     def __init__(self, file: io.BufferedIOBase):
         self._file, self.left = file, MOST_HEAD

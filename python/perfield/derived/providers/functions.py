@@ -50,7 +50,7 @@ class Functions(Provider):
         return is_of_function(name) and super().has(name)
 
     def compute(self, names: Sequence[str], positions: np.ndarray) -> Mapping[str, np.ndarray]:
-        """From the samples of all steps, of which most functions are seen in few."""
+        """From the samples of all steps; most functions are seen in few."""
         rows, names_of = self._rows, list(self._names)
         found = {}
         for name in names:

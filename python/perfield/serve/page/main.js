@@ -96,7 +96,7 @@ class App {
     else this.pictures.draw();
   }
 
-  /** Shows an error as a sentence; the page goes on. Returns what the promise gives, or undefined. */
+  /** Shows an error as a sentence; the page continues. Returns what the promise gives, or undefined. */
   async try(promise) {
     try {
       return await promise;
@@ -246,7 +246,7 @@ class App {
     get('run-facts').textContent = `${count(run.n_ranks, 'rank')}, ${count(run.n_frames, 'frame')}`;
   }
 
-  /** Follows a run that goes on, and one of which the server has not read all frames yet. */
+  /** Follows a running program, and a run whose frames the server has not all read yet. */
   async #poll() {
     const { run } = this;
     if (!run.live && run.surveyed >= run.n_frames) return;

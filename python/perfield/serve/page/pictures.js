@@ -161,7 +161,7 @@ export class Pictures {
     this.ownValues = app.own === null ? null : await this.#own(frame, signal);
   }
 
-  /** The simulation's own field in a frame; where it has none, a message says so, and the mesh is grey. */
+  /** The simulation's own field in a frame; where it has none, a message reports it, and the mesh is grey. */
   async #own(frame, signal) {
     try {
       return await packed(`api/own?field=${encodeURIComponent(this.app.own)}&frame=${frame}`, signal);

@@ -104,7 +104,7 @@ export function count(cells) {
   return n;
 }
 
-/** Points of which each belongs to one owner: a point between two owners is copied. */
+/** Points with one owner each: a point between two owners is copied. */
 function apart(points, polys, owners, nOwners) {
   const n = points.length / 3;
   const of = new Int32Array(n).fill(-1);

@@ -28,7 +28,7 @@ def read_study(path: str | Path) -> xr.Dataset:
     `t_start` (s), `alpha`, `level`, `phase` (0 to 4: PHASES), the counts `n_inner1`, `n_inner2`, `n_mirror`,
     `n_polls` and `n_partners`, and what else the files hold. Its attributes are those of study.json, where
     lists and tables become JSON, and `source` ("measured"); `injected` says what injected latencies, "" if
-    nothing did. Ranks of which fewer MatVecs are known end with the shortest. Raises HidingError.
+    nothing did. Ranks with fewer known MatVecs end with the shortest. Raises HidingError.
     """
     folder = Path(path)
     files = {

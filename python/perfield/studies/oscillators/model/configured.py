@@ -160,7 +160,7 @@ ALTERNATIVES = {
     "times": ({"values"}, {"start_s", "end_s", "count"}),
     "topology": ({"file"}, set(KEYS["topology"]) - {"file"}),
 }
-"""Keys of a table of which one set excludes the other."""
+"""Two sets of keys of a table that exclude each other."""
 
 
 @dataclass(frozen=True)

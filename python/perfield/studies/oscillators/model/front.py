@@ -50,7 +50,7 @@ def perturbed_ranks(initial: np.ndarray) -> np.ndarray:
 def front(
     phase: xr.DataArray, model: Model, level: float = 0.5, *, unperturbed: xr.DataArray | None = None
 ) -> Front:
-    """The front of a perturbation in a model's phases (oscillator, time), of which the first instant counts.
+    """The front of a perturbation in a model's phases (oscillator, time); the first instant counts.
 
     level : between 0 and 1, the share of the perturbation (of the largest) that counts as its arrival.
     unperturbed : phases of the same model, seed and times without the perturbation; deviations from them

@@ -62,7 +62,7 @@ def fitted(start: Start, n_states: int) -> States:
     """The likeliest of several fits: one from quantiles, the others from random cuts of the same order.
 
     Each start is first followed roughly, in long series on evenly spread blocks alone. The likeliest
-    KEPT_STARTS different ends go on with all times.
+    KEPT_STARTS different ends are followed with all times.
     """
     some = np.sort(start.values[np.isfinite(start.values)])
     some = np.log(some) if start.is_log else some

@@ -131,7 +131,7 @@ def _check(named: Mapping[str, xr.Dataset]) -> None:
 
 
 def _halves(name: str, study: xr.Dataset, regime: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """T_in and T_out of all MatVecs of which both are known, (n) s each."""
+    """T_in and T_out of all MatVecs where both are known, (n) s each."""
     if IN not in study or OUT not in study:
         raise PlotError(f"{name} has no {IN} and {OUT}; give the record of a solver, or of the model.")
     both = study[IN].values, study[OUT].values

@@ -19,7 +19,7 @@ from perfield.studies.rhythm.model.blocks import (
 from perfield.studies.rhythm.model.dataset import TURN
 
 MOST_RANKS = 2000
-"""Ranks of which all pairs are compared at one instant; beyond, take neighbours by their offsets."""
+"""Most ranks whose pairs are all compared at one instant; beyond, take neighbours by their offsets."""
 MOST_VALUES = MOST_RANKS**2 * 10
 """Numbers in timelines of pairs: 320 MB in float64."""
 MOST_BINS = 500

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOMENTS_PER_STEP, LEAST_MOMENTS = 4, 400
 MOST_PHASES = 1 << 23
-"""Phases of all ranks at all moments, of which the plots hold a dozen copies."""
+"""Most phases of all ranks at all moments; the plots hold a dozen copies of them."""
 FEWEST_MOMENTS = 32  # where there are many ranks
 
 

@@ -95,7 +95,7 @@ def side_by_side(
 ) -> Figure:
     """Draws two sets of phases in two columns, such as a run's and its model's.
 
-    Scales in a row are equal, unless one reaches 10 times as far as the other: then the panels say so.
+    Scales in a row are equal, unless one reaches 10 times as far as the other: then the panels report it.
 
     steps : of the run on the left, for its timeline. at : s, the moment of snapshots of each. span : s,
     begin and end of the axes of time, where both have the same clock. notes : sentences about what is on
@@ -160,8 +160,8 @@ def help_of(name: str) -> str:
 def _same_scale(row: Sequence[Axes]) -> None:
     """Gives both Axes of a row the same scale of values or of colours.
 
-    Where one reaches 10 times as far as the other, each keeps its own scale and says so: else the smaller one
-    would look like zero.
+    Where one reaches 10 times as far as the other, each keeps its own scale and a note reports it: the
+    smaller one would look like zero otherwise.
     """
     images = [axes.images[0] for axes in row if axes.images]
     reach = [axes.images[0].get_clim()[1] if axes.images else _reach(axes) for axes in row]

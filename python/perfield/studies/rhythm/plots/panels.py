@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-MOST_LINES = 24  # oscillators of which each pair has a line
+MOST_LINES = 24  # oscillators whose pairs all have a line
 MOST_ON_CIRCLE = 64  # oscillators on one circle; more lie in a ring, higher ranks further out
 MOST_GROUPS = 8  # of points on the circle that get the numbers of their oscillators
 LEAST_BAR = 0.04  # of half the axis: how wide the bar is of differences that are all alike

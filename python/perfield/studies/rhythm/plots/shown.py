@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_TIMES = 2000  # points of a line; more are thinned
-MOST_IN_PAIRS = 512  # oscillators of which each pair counts in a histogram or a heat map
+MOST_IN_PAIRS = 512  # oscillators whose pairs all count in a histogram or a heat map
 COLOURS = {MODEL: PALETTE[1], "": PALETTE[0]}
 
 
@@ -234,7 +234,7 @@ class Shown:
 
     @cached_property
     def paired(self) -> np.ndarray:
-        """The oscillators of which each pair counts: all, or 512 of more, evenly chosen."""
+        """The oscillators whose pairs all count: all, or 512 of more, evenly chosen."""
         return some(self.n, MOST_IN_PAIRS)
 
 
