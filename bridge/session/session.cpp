@@ -242,8 +242,8 @@ void Session::ask_ranks_about_steps() noexcept {
 
 void Session::restart_steps() noexcept {
   while_measuring([this](uint64_t) {
-    rank_log().line("setup      continues: the " + std::to_string(clock_.step()) +
-                    " steps so far were found in another loop");
+    rank_log().line("setup      continues: the steps up to " + std::to_string(clock_.step()) +
+                    " were found in another loop");
     clock_.restart_setup();
   });
 }

@@ -84,12 +84,8 @@ class StepClock {
   bool windowed() const noexcept { return windowed_; }
   bool in_setup() const noexcept { return in_setup_; }
   void end_setup() noexcept;
-  // The steps so far were none: setup goes on. Ranks may have closed different numbers of them, so
-  // steps are counted anew.
-  void restart_setup() noexcept {
-    in_setup_ = true;
-    step_ = 0;
-  }
+  // The steps so far were none: setup goes on.
+  void restart_setup() noexcept { in_setup_ = true; }
   bool had_steps() const noexcept { return had_steps_; }  // even if they were none
 
   // --- counting

@@ -230,8 +230,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     arrivals.add_communicator(uint32_t(header.index), header.rank,
                               std::string(reinterpret_cast<const char*>(body), header.body_bytes));
   } else if (type == EntryType::events) {
-    if (header.sequence >= restarted[header.rank])
-      arrivals.add_log(header.rank, int64_t(header.index), body, header.body_bytes);
+    if (const uint64_t first = restarted[header.rank]; header.index >= first)
+      arrivals.add_log(header.rank, int64_t(header.index - first), body, header.body_bytes);
   } else if (type == EntryType::region || type == EntryType::quantity) {
     define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
   } else if (type == EntryType::definition) {
@@ -257,7 +257,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
     if (json_text(text, "reason") != "abort")
-      closed_at_end[header.rank] = uint64_t(std::max<int64_t>(0, json_integer(text, "steps", 0)));
+      closed_at_end[header.rank] = uint64_t(
+          std::max<int64_t>(0, json_integer(text, "steps", 0) - int64_t(restarted[header.rank])));
     n_missing += uint64_t(json_integer(text, "missing", 0));
     n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
     n_unsafe += json_value(text, "synced") == "false";
@@ -267,15 +268,16 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     faults += step->fixed.faults;
     overflowed += step->fixed.overflowed;
     uint64_t& first = restarted[header.rank];
-    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.sequence >= first) {
-      is_to_be_read_again |= closed.count(header.rank) > 0;
-      first = uint64_t(header.sequence) + 1;
+    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index > first) {
+      is_to_be_read_again = true;
+      first = header.index;
     }
     const bool is_window = step->fixed.kind == static_cast<uint16_t>(StepKind::window);
     windows[header.rank] += is_window;
     const bool inside = is_window ? has_windows
                                   : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
-                                        header.sequence >= first;
+                                        header.index >= first;
+    const uint64_t index = header.index - (is_window || header.index < first ? 0 : first);
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);
@@ -286,14 +288,14 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     PartTimes& part = parts[header.rank][inside ? 1 : is_behind ? 2 : 0];
     part.begin_ns = std::min(part.begin_ns, step->fixed.begin_ns);
     part.end_ns = std::max(part.end_ns, step->fixed.end_ns);
-    if (inside && is_measured) arrivals.add_step(header.rank, int64_t(header.index), *step);
-    if (inside) longest_span.add(header.index, step->fixed.span, is_measured);
+    if (inside && is_measured) arrivals.add_step(header.rank, int64_t(index), *step);
+    if (inside) longest_span.add(index, step->fixed.span, is_measured);
     if (!is_measured) {
       steps.n_unmeasured += inside;
       return;
     }
     const RankSums sums = (inside ? steps : outside)
-                              .add(header.rank, inside ? header.index : 0, group[header.rank],
+                              .add(header.rank, inside ? index : 0, group[header.rank],
                                    size > 1 && blind[header.rank], *step, quantities[header.rank],
                                    mesh_ids[header.rank]);
     part.measured_ns += sums.measured_ns;

@@ -202,7 +202,8 @@ struct RunTotals {
   SelectionSeen seen;
   std::map<int32_t, uint64_t> memory;  // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;   // by rank: number of its group
-  // By rank: its steps with a smaller sequence number are of setup, see docs/stream.md (kind).
+  // By rank: its steps below this one are of setup, and the others count from it, as ranks may have
+  // closed different numbers of those; see StepKind::setup in docs/stream.md.
   std::map<int32_t, uint64_t> restarted;
   // Windows of the clock take the place of steps; see StepKind::window there.
   bool has_windows = false;

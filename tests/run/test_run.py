@@ -233,7 +233,7 @@ def test_regions_join_by_name_across_ids(tmp_path):
     stream = next((path / "stream").iterdir())
     for rank, names in enumerate((["first", "second"], ["second", "first"])):
         writer = twin.Writer(stream, rank)
-        writer.sequence = 100
+        writer.sequence = 2
         for number, name in enumerate(names, 1):
             writer.add(
                 "region", twin.json_body({"id": number, "name": name, "block": -1, "armed_at": 0}), number

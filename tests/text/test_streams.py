@@ -38,6 +38,7 @@ LINES = {
     "config": (),
     "paths": (),
     "plugin": (),
+    "completions": ("bash",),
 }
 WRITTEN = ("rhythm.nc", "graph", "out")
 

@@ -27,8 +27,9 @@ class Ranks:
     `sites` entry. last : (n_ranks,) int64, the index of the last step that each closed, -1 for none.
     measured : row numbers of the entries of measured steps, by index and rank. closed, rank_of_closed : those
     of all steps, by rank and index, and their ranks. of_kind : row numbers of SETUP and TEARDOWN entries.
-    group : (n_ranks,) int64, which ranks step together; -1 where that is not known. has_windows : whether
-    windows of the clock take the place of steps, as the program closes none and perfield finds none.
+    logs : row numbers of the entries of logged events. group : (n_ranks,) int64, which ranks step
+    together; -1 where that is not known. has_windows : whether windows of the clock take the place of
+    steps, as the program closes none and perfield finds none.
     """
 
     def __init__(self, streams: Streams, configuration: Mapping[str, Any]):
@@ -44,14 +45,16 @@ class Ranks:
 
         places, steps = streams.places, self.rows("step")
         kinds = places["kind"][steps]
-        self.of_kind = {kind: _each(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
+        self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
         closed, windows = steps[kinds == _STEP], steps[kinds == _WINDOW]
         of_ranks = np.bincount(places["rank"][windows], minlength=1)
         self.has_windows = not len(closed) and bool(of_ranks.max() >= _bridge.FEWEST_WINDOWS)
         if self.has_windows:
             closed, windows = windows, closed
         self._take_back(closed, windows)
-        closed = self.since_restart(closed)
+        closed = self._since_restart(closed)
+        self.logs = self._since_restart(self.rows("events"))
+        self._count_anew(np.concatenate((closed, self.logs, self.of_kind[TEARDOWN])))
         self.last = np.full(len(self), -1, dtype=np.int64)
         np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
         self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
@@ -85,11 +88,6 @@ class Ranks:
     def json(self, name: str) -> list[tuple[int, dict]]:
         """Rank and body of the entries of a type likewise."""
         return [(rank, body) for rank, body in self._streams.json(name) if 0 <= rank < len(self)]
-
-    def since_restart(self, rows: np.ndarray) -> np.ndarray:
-        """Those of some entries that are not of steps that were taken back."""
-        places = self._streams.places
-        return rows[places["sequence"][rows] > self._restarted[places["rank"][rows]]]
 
     @property
     def steps_closed(self) -> np.ndarray:
@@ -130,14 +128,29 @@ class Ranks:
         return min(begins, default=0), max(ends, default=0)
 
     def _take_back(self, closed: np.ndarray, windows: np.ndarray) -> None:
-        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those that a rank
-        wrote before its newest setup entry. windows : those that precede the steps."""
+        """Makes steps part of setup that perfield had found in another loop (`find_steps`): those of a rank
+        below the index of its newest setup entry. windows : those that precede the steps."""
         places, setup = self._streams.places, self.of_kind[SETUP]
-        self._restarted = np.full(len(self), -1, dtype=np.int64)  # sequence number of that entry
-        np.maximum.at(self._restarted, places["rank"][setup], places["sequence"][setup].astype(np.int64))
-        before = closed[places["sequence"][closed] < self._restarted[places["rank"][closed]]]
+        self._restarted = np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
+        before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
         if len(before) or len(windows):
-            self.of_kind[SETUP] = _each(self._streams, np.concatenate((setup, before, windows)))
+            rows = np.concatenate((setup, *(_newest(self._streams, rows) for rows in (before, windows))))
+            order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
+            self.of_kind[SETUP] = rows[order]
+
+    def _since_restart(self, rows: np.ndarray) -> np.ndarray:
+        """Those of some entries that are not of steps that were taken back."""
+        places = self._streams.places
+        return rows[places["index"][rows] >= self._restarted[places["rank"][rows]]]
+
+    def _count_anew(self, rows: np.ndarray) -> None:
+        """Counts the steps of entries from 0 where others were taken back, as ranks may have closed different
+        numbers of those."""
+        if self._restarted.any():
+            places = self._streams.places
+            first = self._restarted[places["rank"][rows]].astype(np.uint64)
+            places["index"][rows] -= np.minimum(first, places["index"][rows])
 
     def closed_in_all(self) -> np.ndarray:
         """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
@@ -145,7 +158,7 @@ class Ranks:
         closed = np.full(len(self.entries), -1, dtype=np.int64)
         for rank, end in self.ends.items():
             if end.get("reason") != "abort" and not self.steps_by_clock:
-                closed[rank] = end.get("steps", 0)
+                closed[rank] = max(end.get("steps", 0) - self._restarted[rank], 0)
         unknown = np.unique(self.group[closed < 0])
         closed[np.isin(self.group, unknown)] = -1
         return closed
@@ -221,16 +234,6 @@ def _size_of_world(streams: Streams) -> int:
         return min(sizes, key=lambda size: (-stated[size], size))
     ranks = streams.places["rank"]
     return int(ranks[ranks < _bridge.MOST_UNSTATED].max(initial=-1)) + 1
-
-
-def _each(streams: Streams, rows: np.ndarray) -> np.ndarray:
-    """Rows sorted by (rank, sequence), each entry once."""
-    rank, sequence = streams.places["rank"][rows], streams.places["sequence"][rows]
-    order = np.lexsort((sequence, rank))
-    rank, sequence = rank[order], sequence[order]
-    is_first = np.ones(len(rows), dtype=bool)
-    is_first[1:] = (rank[1:] != rank[:-1]) | (sequence[1:] != sequence[:-1])
-    return rows[order[is_first]]
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:

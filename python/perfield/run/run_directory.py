@@ -473,8 +473,7 @@ class RunDirectory:
         self._paths: Paths | None = None  # likewise
         with_arrivals = streams.places["rank"][streams.of_type("communicator")]
         self.has_arrivals = np.isin(np.arange(len(ranks)), with_arrivals)
-        logs = ranks.since_restart(ranks.rows("events"))
-        self._logs = logs[np.argsort(streams.places["index"][logs], kind="stable")]
+        self._logs = ranks.logs[np.argsort(streams.places["index"][ranks.logs], kind="stable")]
         self._log_steps = streams.places["index"][self._logs].astype(np.int64)
 
         damaged = bool(streams.damage(running=True))
