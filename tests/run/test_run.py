@@ -8,6 +8,7 @@ import pytest
 from compiled.call_numbers import CALL
 
 import perfield
+from perfield import _bridge
 from perfield.run import Region, RunError
 from twins import twin
 
@@ -303,6 +304,23 @@ def test_frames_join_by_index_and_not_by_label(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=restarted))
     assert len(run) == 3 and all(frame.present.all() for frame in run.frames())
     assert [frame.label for frame in run.frames()] == [0, 1, 2]
+
+
+def test_ranks_that_took_back_different_numbers_of_steps_join_the_same_steps(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=0, regions=(), mesh=False, ended=False)
+    for rank, taken_back in enumerate((3, 4)):
+        writer = twin.Writer(next((path / "stream").iterdir()), rank)
+        writer.sequence = 10
+        for index in range(taken_back):
+            writer.add("step", twin.step_body(label=index), index=index)
+        writer.add("step", twin.outside_body(1, 1000), index=taken_back)
+        for step in range(5):
+            writer.add("step", twin.step_body(label=10 + step), index=taken_back + step)
+    run = perfield.open(path)
+    assert run.step_indexes.tolist() == list(range(5)) and run.steps_closed.tolist() == [5, 5]
+    assert [frame.label for frame in run.frames()] == list(range(10, 15))
+    assert all(frame.present.all() for frame in run.frames())
+    assert any(line.startswith("steps      5 on 2 ranks") for line in _bridge.summary_lines(str(path)))
 
 
 def test_unmeasured_steps_count_as_closed_but_are_no_frames(tmp_path):
