@@ -349,7 +349,8 @@ def _images(
         print(f"  {sentence}")
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
     if shown is not None and shown.words:
-        print(f"  they show: {shown.words}")
+        headline = shown.words.partition(". ")[0].rstrip(".")
+        print(f"  they show: {headline} (perfield report says more)")
     if shown is not None:
         print("  more of them: --all, or --fields NAMES")
 
