@@ -211,6 +211,13 @@ uint64_t RunTotals::n_blind() const {
       std::count_if(blind.begin(), blind.end(), [](const auto& entry) { return entry.second; }));
 }
 
+uint64_t RunTotals::counted(const EntryHeader& header) const {
+  const auto found = restarted.find(header.rank);
+  if (steps_by_clock || found == restarted.end() || header.index < found->second)
+    return header.index;
+  return header.index - found->second;
+}
+
 void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
   const auto type = static_cast<EntryType>(header.type);
   if ((!step && header.version != body_version(type)) || !is_of_world(header.rank) || !body) return;
@@ -230,8 +237,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     arrivals.add_communicator(uint32_t(header.index), header.rank,
                               std::string(reinterpret_cast<const char*>(body), header.body_bytes));
   } else if (type == EntryType::events) {
-    if (const uint64_t first = restarted[header.rank]; header.index >= first)
-      arrivals.add_log(header.rank, int64_t(header.index - first), body, header.body_bytes);
+    if (header.index >= restarted[header.rank])
+      arrivals.add_log(header.rank, int64_t(counted(header)), body, header.body_bytes);
   } else if (type == EntryType::region || type == EntryType::quantity) {
     define(header.rank, type, uint32_t(header.index), meaning_of(header, body));
   } else if (type == EntryType::definition) {
@@ -277,7 +284,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     const bool inside = is_window ? has_windows
                                   : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
                                         header.index >= first;
-    const uint64_t index = header.index - (is_window || header.index < first ? 0 : first);
+    const uint64_t index = counted(header);
     if (inside) {
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);

@@ -202,8 +202,7 @@ struct RunTotals {
   SelectionSeen seen;
   std::map<int32_t, uint64_t> memory;  // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;   // by rank: number of its group
-  // By rank: its steps below this one are of setup, and the others count from it, as ranks may have
-  // closed different numbers of those; see StepKind::setup in docs/stream.md.
+  // By rank: its steps below this one are of setup; see StepKind::setup in docs/stream.md.
   std::map<int32_t, uint64_t> restarted;
   // Windows of the clock take the place of steps; see StepKind::window there.
   bool has_windows = false;
@@ -231,6 +230,9 @@ struct RunTotals {
   uint64_t n_unsafe = 0;   // ranks whose file system reported an error in writing back
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
+  // The index of a rank's step without those that were taken back: ranks may have closed different
+  // numbers of them. Windows of the clock have the same index on all ranks.
+  uint64_t counted(const EntryHeader& header) const;
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
   // Takes a `definition` entry, which the ids of several ranks may name.
   void add_meaning(const EntryHeader& header, const unsigned char* body);

@@ -54,7 +54,10 @@ class Ranks:
         self._take_back(closed, windows)
         closed = self._since_restart(closed)
         self.logs = self._since_restart(self.rows("events"))
-        self._count_anew(np.concatenate((closed, self.logs, self.of_kind[TEARDOWN])))
+        self._first = self._restarted  # index of each rank's first step
+        if not configuration.get("step_seconds", 0):  # windows have the same index on all ranks
+            self._count_anew(np.concatenate((closed, self.logs, self.of_kind[TEARDOWN])))
+            self._first = np.zeros_like(self._restarted)
         self.last = np.full(len(self), -1, dtype=np.int64)
         np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
         self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
@@ -92,7 +95,7 @@ class Ranks:
     @property
     def steps_closed(self) -> np.ndarray:
         """(n_ranks,) int, how many steps each rank closed so far, measured or not."""
-        return self.last + 1
+        return np.maximum(self.last + 1 - self._first, 0)
 
     @property
     def state(self) -> str:
