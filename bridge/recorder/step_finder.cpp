@@ -57,7 +57,7 @@ StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
     const uint8_t found = is_due() ? choose() : kNone;
     if (found != kNone && found != chosen_ && may_replace(found)) {
       restarts = chosen_ != kNone;
-      choose(found);
+      follow(found);
       first_hits_ = sites_[found].hits + (found != site);
     }
   }
@@ -159,7 +159,7 @@ bool StepFinder::may_replace(uint8_t found) const noexcept {
   return !is_at_round_steps || is_one_of_many(found, inner.depth);
 }
 
-void StepFinder::choose(uint8_t site) noexcept {
+void StepFinder::follow(uint8_t site) noexcept {
   chosen_ = site;
   for (uint8_t other = 0; other < n_sites_; ++other) {
     Site& s = sites_[other];
@@ -193,11 +193,10 @@ StepFinder::Between StepFinder::between(uint8_t to, uint8_t other) const noexcep
 // Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges, but a call that sometimes comes without any is one
-// of a burst. Calls deeper in the program than the inner ones, and
-// those that come with such calls, are output, or a refinement of the mesh, as are those at each
-// second hit that are no nearer to main, and a call or two at each fifth, tenth, ... hit, or at
-// each sixth or so of a loop that has inner loops itself; a loop that ends with more calls is a
-// solver's.
+// of a burst. These are output, or a refinement of the mesh: calls deeper in the program than the
+// inner ones, those that come with such calls, those at each second hit that are no nearer to main,
+// a call or two at each fifth, tenth, ... hit, or at each fifth or rarer one of a loop that has
+// inner loops itself. A loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   const auto [least, most] = between(to, other);
   const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
@@ -211,20 +210,22 @@ StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexc
   return depth < inside || most > 2 ? Relation::outer : Relation::inner;
 }
 
+// Up to one, which may lie at either end of the sequence.
+bool StepFinder::is_hit_as_often(uint8_t site, uint8_t other) const noexcept {
+  return hits_[other].n + 1 >= hits_[site].n && hits_[other].n <= hits_[site].n + 1;
+}
+
 bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
-  const uint32_t hits = hits_[site].n;
   uint32_t n = 0;
   for (uint8_t s = 0; s < n_sites_; ++s)
-    n += !sites_[s].ignored && hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 &&
-         sites_[s].depth <= depth;
+    n += !sites_[s].ignored && is_hit_as_often(site, s) && sites_[s].depth <= depth;
   return n >= kManySites;
 }
 
 // Whether calls deeper than `depth` come with this one, as in a refinement.
 bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
-  const uint32_t hits = hits_[site].n;
   for (uint8_t s = 0; s < n_sites_; ++s)
-    if (hits_[s].n + 1 >= hits && hits_[s].n <= hits + 1 && sites_[s].depth > depth) return true;
+    if (is_hit_as_often(site, s) && sites_[s].depth > depth) return true;
   return false;
 }
 

@@ -83,12 +83,13 @@ class StepFinder {
   bool is_due() const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;
-  void choose(uint8_t site) noexcept;
+  void follow(uint8_t site) noexcept;
   void count_steps(Site& site) noexcept;
   void count_hits() noexcept;
   uint8_t next_beyond(uint32_t gap) const noexcept;
   Between between(uint8_t to, uint8_t other) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;
+  bool is_hit_as_often(uint8_t site, uint8_t other) const noexcept;
   bool has_inner(uint8_t site) const noexcept;
   bool brings_deeper(uint8_t site, uint16_t depth) const noexcept;
   void make_room() noexcept;

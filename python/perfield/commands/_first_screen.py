@@ -42,5 +42,5 @@ def fitted(line: str) -> str:
     if not sys.stderr.isatty():
         return line
     columns = max(shutil.get_terminal_size().columns, 40)
-    label = "" if line.startswith("perfield: ") else " " * INDENT
-    return textwrap.fill(line, columns, subsequent_indent=label or "  ", break_on_hyphens=False) or line
+    below = " " * (2 if line.startswith("perfield: ") else INDENT)
+    return textwrap.fill(line, columns, subsequent_indent=below, break_on_hyphens=False)

@@ -30,7 +30,7 @@ from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 from perfield.configuration import focus_ranks
 from perfield.studies import given, loaded
-from perfield.text import first_of, in_bytes, in_percent
+from perfield.text import first_of, first_sentence, in_bytes, in_percent
 from perfield.text.terminal import Progress
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
@@ -349,8 +349,7 @@ def _images(
         print(f"  {sentence}")
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
     if shown is not None and shown.words:
-        headline = shown.words.partition(". ")[0].rstrip(".")
-        print(f"  they show: {headline} (perfield report says more)")
+        print(f"  they show: {first_sentence(shown.words)} (perfield report says more)")
     if shown is not None:
         print("  more of them: --all, or --fields NAMES")
 

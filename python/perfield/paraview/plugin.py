@@ -21,6 +21,7 @@ from xml.etree.ElementTree import Element, SubElement
 import perfield
 from perfield.catalyst_scripts.owned_folder import new_file
 from perfield.paraview.proxies import PREFIX, Proxy
+from perfield.text import first_sentence
 
 MODULES = (
     "reader",
@@ -88,7 +89,7 @@ def _element(proxy: Proxy, module: str) -> Element:
     """The element of a proxy, whose function make() is in `module`."""
     made = Element("SourceProxy", name=proxy.name, label=proxy.label, **{"class": PROGRAMMABLE})
     words = " ".join(proxy.help.split())
-    SubElement(made, "Documentation", short_help=words.partition(". ")[0].rstrip(".") + ".").text = words
+    SubElement(made, "Documentation", short_help=first_sentence(words) + ".").text = words
     if proxy.file:
         _file_and_times(made)
         _hidden(made, "StringVectorProperty", "InformationScript", _script(module, "information"))

@@ -27,6 +27,11 @@ def start(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+def first_sentence(words: str) -> str:
+    """The first of several sentences, without its full stop."""
+    return words.partition(". ")[0].rstrip(".")
+
+
 def in_list(names: Sequence[str], most: int = 3) -> str:
     """Names: "a", "a and b", "a, b, c and 4 more"."""
     shown = list(names[:most])
