@@ -63,6 +63,12 @@ void explain(Covered& covered, double ns) {
   }
 }
 
+// Of rows that bound the same time the lower kind and cause counts, in whatever order they come.
+bool is_longer(const State& one, const State& other) {
+  return std::tie(other.time_ns, one.kind, one.cause) <
+         std::tie(one.time_ns, other.kind, other.cause);
+}
+
 // Rows that may have shared a call bound the same time, so only the largest of them counts, and
 // only if it exceeds what is known of single calls.
 void join_shared(Sharing sharing, const Part<FoundState>& found, const Part<RowBound>& rows,
@@ -72,7 +78,7 @@ void join_shared(Sharing sharing, const Part<FoundState>& found, const Part<RowB
   bool is_any_paired = false;
   for (const RowBound& row : rows) {
     if (row.sharing != sharing) continue;
-    if (row.state_may_overlap && (!most_bound || row.state.time_ns > most_bound->state.time_ns))
+    if (row.state_may_overlap && (!most_bound || is_longer(row.state, most_bound->state)))
       most_bound = &row;
     if (!row.may_overlap) continue;
     if (!longest || row.blocked_ns > longest->blocked_ns) longest = &row;

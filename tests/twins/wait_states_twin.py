@@ -628,7 +628,8 @@ class _Twin:
             of_calls = [s for s, shares in found if shares and (s.step, s.rank, shares) == place]
             of_rows = [s for s, shares in bounds if shares and (s.step, s.rank, shares) == place]
             known = sum(s.time_ns for s in of_calls if s.exactness != UNCERTAIN)
-            most = max(of_rows, key=lambda s: (s.time_ns, -s.event), default=None)
+            longest = lambda s: (-s.time_ns, KINDS.index(s.kind), s.cause, s.event)  # noqa: E731
+            most = min(of_rows, key=longest, default=None)
             states += [most] if most and most.time_ns > known else of_calls
         return sorted(states, key=lambda s: (s.step, s.rank, s.event))
 

@@ -56,7 +56,7 @@ def in_percent(share: float, digits: int = 2) -> str:
     percent = 100 * share
     if math.isnan(percent):
         return UNKNOWN
-    if 0 < abs(percent) < _LEAST_PERCENT:
+    if 0 < abs(percent) < _LEAST_PERCENT * (1 - 1e-9):  # 100 times a share is rounded
         return f"less than {_LEAST_PERCENT:f}".rstrip("0") + " %"
     return f"{percent:.{digits}g} %" if abs(percent) < 10**digits - 0.5 else f"{percent:,.0f} %"
 
