@@ -61,12 +61,16 @@ StepProposal AgreedSite::take_wish() noexcept {
 }
 
 // Since its last look, this rank made a sixteenth of its calls at most, and rank 0 its proposal.
-bool AgreedSite::agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept {
-  const bool again = proposal.identity == identity_;
-  if (again && !has_agreed()) return true;  // refused already
+bool AgreedSite::fits(const StepProposal& proposal, uint64_t hits) noexcept {
   const uint64_t then = proposed_at(proposal.first);
-  const bool agrees = proposal.first > kAhead && site != kNone && hits < proposal.first &&
-                      hits + kApart >= then && hits - hits / kPart <= then + kApart;
+  return proposal.first > kAhead && hits < proposal.first && hits + kApart >= then &&
+         hits - hits / kPart <= then + kApart;
+}
+
+bool AgreedSite::agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept {
+  const bool again = is_about(proposal);
+  if (again && !has_agreed()) return true;  // refused already
+  const bool agrees = site != kNone && fits(proposal, hits);
   if (agrees && again) return true;
   identity_ = proposal.identity;
   first_ = proposal.first;

@@ -2,10 +2,11 @@
 //
 // agreed_site.hpp - the call site that closes steps where the program's loop has no collective
 // operation of all ranks. Rank 0 looks for a site whose hits come evenly (StepFinder), and proposes
-// it from a hit on that lies an eighth further ahead. A rank that has not hit that site about as
-// often refuses, now or when rank 0 asks again at four times as many hits: it has other numbers of
-// neighbours in a loop over them. The session carries proposals and refusals by notes
-// (session/agreed_steps.hpp). One thread at a time.
+// it from a hit on that lies an eighth further ahead. A rank that takes other branches there, as
+// even and odd ones do that send and receive in turn, chooses another call of the same function.
+// A rank that has hit none about as often refuses, now or when rank 0 asks again at four times as
+// many hits: it has other numbers of neighbours in a loop over them. The session carries proposals
+// and refusals by notes (session/agreed_steps.hpp). One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace perfield {
 struct StepProposal {
   uint64_t identity = 0;  // of the site; 0: none
   uint64_t first = 0;     // its hit that closes the first step; 0: none
+  uint64_t level = 0;     // of the site; see CallSite
 };
 
 class AgreedSite {
@@ -36,12 +38,19 @@ class AgreedSite {
   // --- by the session, where met() asks
   // What this rank wants to propose, once; none: {}.
   StepProposal take_wish() noexcept;
+  // Whether a site that this rank has hit so often may be the one that is proposed.
+  static bool fits(const StepProposal& proposal, uint64_t hits) noexcept;
   // A proposal, of a new site or of the same one again. site, hits: where this rank knows that
-  // site, and how often it has hit it so far. Returns whether it agrees.
+  // site, or one that fits in its place, and how often it has hit it so far. Returns whether it
+  // agrees.
   bool agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept;
   // This rank or another one refuses what was proposed.
   void refuse() noexcept;
   bool has_agreed() const noexcept { return site_ != kNone; }
+  // Whether that is about the newest proposal, made again.
+  bool is_about(const StepProposal& proposal) const noexcept {
+    return proposal.identity == identity_;
+  }
   // Rank 0 has looked for long enough.
   bool gives_up() const noexcept { return proposes_ && !has_agreed() && n_calls_ >= kMostCalls; }
   // Whether the hit that met() asks about closes a step, if nobody has refused.

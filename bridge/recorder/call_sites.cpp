@@ -84,6 +84,19 @@ struct CallSites::Backtrace {
     return hash;
   }
 
+  // Without the line or function that makes the call.
+  uint64_t level(uint16_t call) const noexcept {
+    uint64_t hash = mix(call, 2);
+    bool is_inner = true;
+    each_line([&](const PythonLine& line) {
+      if (!is_inner) hash = mix(hash, line.identity);
+      is_inner = false;
+    });
+    for (int i = first + 1; i < end && !script; ++i)
+      if (path[i]) hash = mix(mix(hash, hash_of(base_name(path[i]))), offset[i]);
+    return hash;
+  }
+
  private:
   static _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* data) noexcept {
     auto* self = static_cast<Backtrace*>(data);
@@ -198,12 +211,15 @@ void CallSites::add_key(const Backtrace& found, uint32_t site, uint16_t call, co
 // on another thread, or below an array of variable length.
 uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
   const uint64_t identity = found.identity(call);
+  if (const uint32_t known = number_of(identity); known != kNone) return known;
   const uint32_t n = size();
-  for (uint32_t i = 0; i < n; ++i)
-    if (tables_->sites[i].identity == identity) return i;
   if (n == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames) return kNoRoom;
   CallSite& site = tables_->sites[n];
-  site = {identity, n_frames_, 0, call, {StepFinder::kNone, StepFinder::kNone}, 0, false, 0, 0};
+  site = {identity,  found.level(call),
+          n_frames_, 0,
+          call,      {StepFinder::kNone, StepFinder::kNone},
+          0,         false,
+          0,         0};
   for (int i = found.first; i < found.end; ++i) {
     const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
     if (module == kNoModule) continue;
@@ -337,12 +353,36 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
          (answer & kHitCloses ? paced(hits) : kNothing);
 }
 
+uint32_t CallSites::number_of(uint64_t identity) const noexcept {
+  const uint32_t n = size();
+  for (uint32_t i = 0; i < n; ++i)
+    if (tables_->sites[i].identity == identity) return i;
+  return kNone;
+}
+
+uint64_t CallSites::hits_of(uint32_t site) const noexcept {
+  return site < size() ? hits_->at(0, site).beats.get() : 0;
+}
+
+StepProposal CallSites::take_wish() noexcept {
+  StepProposal wish = tables_->agreed.take_wish();
+  if (const uint32_t site = number_of(wish.identity); wish.identity && site != kNone)
+    wish.level = tables_->sites[site].level;
+  return wish;
+}
+
+// Where this rank does not hit that very site as often, the last such call of the same function
+// that it does: the last one of a loop closes steps best.
 bool CallSites::agree(const StepProposal& proposal) noexcept {
-  uint32_t site = AgreedSite::kNone;
-  for (uint32_t i = 0; i < size(); ++i)
-    if (tables_->sites[i].identity == proposal.identity) site = i;
-  const uint64_t hits = site == AgreedSite::kNone ? 0 : hits_->at(0, site).beats.get();
-  return tables_->agreed.agree(proposal, site, hits);
+  AgreedSite& agreed = tables_->agreed;
+  const bool has_chosen = agreed.has_agreed() && agreed.is_about(proposal);
+  uint32_t chosen = has_chosen ? agreed.site() : number_of(proposal.identity);
+  if (!has_chosen && !AgreedSite::fits(proposal, hits_of(chosen)))
+    for (uint32_t i = 0; i < size(); ++i) {
+      const CallSite& site = tables_->sites[i];
+      if (site.level == proposal.level && AgreedSite::fits(proposal, hits_of(i))) chosen = i;
+    }
+  return agreed.agree(proposal, chosen, hits_of(chosen));
 }
 
 // --- room

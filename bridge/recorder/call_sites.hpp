@@ -45,6 +45,7 @@ struct SiteFrame {
 
 struct CallSite {
   uint64_t identity;  // hash of the call and its callers, the same in all ranks
+  uint64_t level;     // and of the call and the callers of the function that calls
   uint32_t first_frame;
   uint16_t n_frames;  // innermost first
   uint16_t call;
@@ -140,6 +141,8 @@ class CallSites {
   uint64_t met_alone(ThreadProfile& s, uint32_t site, uint64_t hits) noexcept;
   AgreedSite& agreed() noexcept { return tables_->agreed; }
   StepPace& pace() noexcept { return tables_->pace; }
+  // What this rank wants to propose, once; none: {}.
+  StepProposal take_wish() noexcept;
   // A rank's proposal of a site. Returns whether this one agrees.
   bool agree(const StepProposal& proposal) noexcept;
   // Finds no more steps, and takes back those that were closed. Returns whether there are any.
@@ -231,6 +234,8 @@ class CallSites {
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint64_t paced(uint64_t hits) noexcept;
   bool is_check_of_steps(CallSite* site) noexcept;
+  uint32_t number_of(uint64_t identity) const noexcept;
+  uint64_t hits_of(uint32_t site) const noexcept;
   bool is_agreed() const noexcept { return tables_ && tables_->agreed.closes(); }
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
   bool is_full() const noexcept;

@@ -8,9 +8,10 @@
 
 namespace perfield {
 
-// From this step on, this factor or interval; 0, 0: nothing is agreed yet.
+// From this step on, this factor or interval; 0, 0: nothing is agreed yet. of: what it is about,
+// where that is not said by the note's name.
 struct Change {
-  unsigned long long from = 0, to = 0;
+  unsigned long long from = 0, to = 0, of = 0;
 };
 
 // What the note says.

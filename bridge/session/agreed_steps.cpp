@@ -25,18 +25,18 @@ void AgreedSteps::look(CallSites& sites, uint64_t now_ns) {
 void AgreedSteps::end(CallSites& sites, uint64_t now_ns) {
   if (!sites.following() || !sites.is_agreeing()) return;
   look(sites, now_ns);
-  if (!sites.agreed().has_agreed()) leave_note(note_ + kEnded, "refused");
+  if (!sites.has_found() || !sites.found_is_right()) leave_note(note_ + kEnded, "refused");
 }
 
 void AgreedSteps::look_for_site(CallSites& sites) {
   AgreedSite& agreed = sites.agreed();
   const auto refusal = [this] { return note(n_) + "-refused"; };
   const auto is_there = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
-  if (const StepProposal wish = agreed.take_wish(); wish.identity)
-    agree(note(n_ + 1), {wish.first, wish.identity});
+  if (const StepProposal wish = sites.take_wish(); wish.identity)
+    agree(note(n_ + 1), {wish.first, wish.identity, wish.level});
   for (Change found = agreed_change(note(n_ + 1)); found.to; found = agreed_change(note(n_ + 1))) {
     ++n_;
-    if (sites.agree({found.to, found.from})) continue;
+    if (sites.agree({found.to, found.from, found.of})) continue;
     leave_note(refusal(), "refused");
     agreed.refuse();
   }

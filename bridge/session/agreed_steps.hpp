@@ -20,7 +20,7 @@ class AgreedSteps {
   }
   // Reads what is new, and answers. now_ns: on this rank's clock. Throws std::bad_alloc.
   void look(CallSites& sites, uint64_t now_ns);
-  // The rank ends, and looks a last time. Without a site it refuses all that may still come.
+  // The rank ends, and looks a last time. If it has no steps, it refuses those of the others.
   void end(CallSites& sites, uint64_t now_ns);
 
  private:

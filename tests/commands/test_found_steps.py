@@ -198,6 +198,19 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
 
 
 @WITH_ONE_MPI
+def test_ranks_agree_where_each_takes_another_branch(first_run):
+    """Rank 0 has a neighbour above, rank 2 one below, the other one both."""
+    talk = "if ({when}) MPI_Sendrecv(&out, 1, MPI_INT, {to}, 0, &in, 1, MPI_INT, {to}, 0, MPI_COMM_WORLD, "
+    talk += "MPI_STATUS_IGNORE);\n"
+    body = talk.format(when="me > 0", to="me - 1") + talk.format(when="me + 1 < ranks", to="me + 1")
+    run, said = first_run(EXCHANGE.format(body=body))
+    assert run.steps_closed.tolist() == [30] * 3 and sent(run) == [[1, 2, 1]] * 30
+    assert re.search(
+        r"took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*; other calls there on some ranks\) as", said
+    )
+
+
+@WITH_ONE_MPI
 def test_ranks_agree_on_the_outer_one_of_two_such_loops(first_run):
     """A solver of 25 iterations ends with other exchanges, each at a line of its own."""
     body = f"for (int i = 0; i < 25; ++i) {{ {AROUND} }} {AROUND} {AROUND}\n{AROUND}"

@@ -66,9 +66,9 @@ def execute(arguments: argparse.Namespace) -> int:
         print(found_steps(run, found) or _who_closed(run))
         return 0
     shown = found[: max(arguments.most, 1)]
-    lines = _lines(shown)
-    named = _settings(run, shown, lines)
-    print_table([_row(each, named[each.site], lines, len(run.groups) > 1) for each in shown])
+    lines = _lines([each.site for each in shown])
+    named = _names(run, lines)
+    print_table([_row(each, _setting(each, named), lines, len(run.groups) > 1) for each in shown])
     if len(found) > len(shown):
         print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
     own_callers = {caller for each in shown for caller in own(each.site.callers)}
@@ -81,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
     elif run.steps_closed.any() and not run.has_windows:
         print(f"\n{_who_closed(run)}.")
     elif best.is_regular:
-        print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
+        print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={_setting(best, named)} perfield run ...")
     else:
         print(f"\nNone of them recurs regularly; {ELSE}.")
     return 0
@@ -97,25 +97,28 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         return ""
     if found is None:
         found = candidates.candidates(run)
-    ends = next((each for each in found if each.site.hash == body["found"]), None)
     closed = int(run.steps_closed.max())
-    if ends is None:
-        return f"took {counted(closed, 'time step')} from a loop whose call site not all ranks have in common"
+    n_found = body.get("found_steps", 0)
+    # Where ranks take other branches, no rank's call site is a candidate.
+    ends = next((each for each in found if each.site.hash == body["found"]), None)
+    site = ends.site if ends else next(each for each in candidates.sites(run) if each.hash == body["found"])
+    n_steps, hits = (ends.steps, ends.hits) if ends else (n_found, n_found)
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
-        if each.is_regular and each.steps != ends.steps and len(others) < MOST_OTHERS:
+        if each.is_regular and each.steps != n_steps and len(others) < MOST_OTHERS:
             others.setdefault(each.steps, each)
-    shown = [ends, *others.values()]
+    shown = [site, *(each.site for each in others.values())]
     lines = _lines(shown)
-    named = _settings(run, shown, lines)
+    named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
-    which = "each return" if 2 * body.get("found_steps", 0) > ends.hits else "the first return in each row"
-    said = f"took {which} of {named[ends.site]} ({where(ends.site, lines)}) as the end of a time step: "
-    said += f"{counted(closed, 'step')}, and {before} before them in setup"
+    which = "each return" if 2 * n_found > hits else "the first return in each row"
+    said = f"took {which} of {named[site]} ({where(site, lines)}"
+    said += "" if ends else "; other calls there on some ranks"
+    said += f") as the end of a time step: {counted(closed, 'step')}, and {before} before them in setup"
     if (every := body.get("found_every", 1)) > 1:
         said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
     if others:
-        choices = (f"{named[each.site]} ({each.closes})" for each in others.values())
+        choices = (f"{_setting(each, named)} ({each.closes})" for each in others.values())
         said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
     return said
 
@@ -133,8 +136,8 @@ def proposal(run: Run) -> str:
         return (
             f"{begin}, and no MPI call recurs regularly; {ELSE} (`perfield steps {run.path}` lists the calls)"
         )
-    lines = _lines([best])
-    setting = _settings(run, [best], lines)[best.site]
+    lines = _lines([best.site])
+    setting = _setting(best, _names(run, lines))
     part = f", in {best.share:.0%} of the run" if best.share < candidates.COVERS else ""
     times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
     every = f"one every {in_seconds(best.period_s)}{part}"
@@ -191,19 +194,23 @@ def way(site: Site, lines: Lines) -> str:
     return " > ".join(names)
 
 
-def _lines(shown: list[Candidate]) -> Lines:
+def _lines(shown: list[Site]) -> Lines:
     from perfield.symbols import source_lines
 
-    return source_lines.source_lines(caller for each in shown for caller in each.site.callers)
+    return source_lines.source_lines(caller for site in shown for caller in site.callers)
 
 
-def _settings(run: Run, shown: list[Candidate], lines: Lines) -> dict[Site, str]:
-    """What step_call would be for each."""
+def _names(run: Run, lines: Lines) -> dict[Site, str]:
+    """Of all sites of a run."""
     from perfield.call_sites import candidates
     from perfield.call_sites.names import names
 
-    named = names(candidates.sites(run), lines)
-    return {each.site: named[each.site] + (f"/{each.every}" if each.every > 1 else "") for each in shown}
+    return names(candidates.sites(run), lines)
+
+
+def _setting(each: Candidate, named: dict[Site, str]) -> str:
+    """What step_call would be."""
+    return named[each.site] + (f"/{each.every}" if each.every > 1 else "")
 
 
 def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> dict[str, object]:
