@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 TARGET = 0.95
 TIMEOUT_S = 300
 RANKS = 4
+COMPILERS = {".c": ["mpicc"], ".cpp": ["mpicxx"], ".f": ["mpif90"], ".f90": ["mpif90"]}
 OF_THE_MACHINE = {"shared cores", "taken PUs"}  # true of these runs, where ranks outnumber cores
 WITHOUT_STEPS = {"master", "farm"}  # their ranks have none in common, nor a slow rank: it is given less
 BY_WINDOWS = {"sweep"}  # its ranks call MPI at different places
@@ -65,9 +66,7 @@ class Answer:
 def programs() -> list[str]:
     """The names of the programs of this folder."""
     return sorted(
-        path.stem
-        for path in HERE.iterdir()
-        if path.suffix in (".c", ".f90", ".py") and path != Path(__file__)
+        path.stem for path in HERE.iterdir() if path.suffix in (*COMPILERS, ".py") and path != Path(__file__)
     )
 
 
@@ -83,13 +82,10 @@ def built(folder: Path) -> Path:
     """Compiles the programs into `folder`; returns it. Raises CalledProcessError."""
     folder.mkdir(parents=True, exist_ok=True)
     for source in HERE.iterdir():
-        compiler = {".c": "mpicc", ".f90": "mpif90"}.get(source.suffix)
-        if compiler:
-            words = [compiler, "-O1", "-g", "-J", folder, "-o", folder / source.stem, source]
-            words = (
-                words if source.suffix == ".f90" else [word for word in words if word not in ("-J", folder)]
-            )
-            subprocess.run([str(word) for word in words], check=True)
+        if source.suffix in COMPILERS:
+            words = [*COMPILERS[source.suffix], "-O1", "-g", "-o", folder / source.stem, source]
+            # in the folder, where Fortran's modules go
+            subprocess.run([str(word) for word in words], check=True, cwd=folder)
     return folder
 
 

@@ -2,42 +2,7 @@
 !
 ! ocean.f90 - a model of modules: halos of two fields, a solver for the surface of 12 iterations with a sum
 ! each, the stable time step, and diagnostics each sixth step.
-module ranks
-  use mpi
-  use iso_c_binding, only: c_int
-  implicit none
-  interface
-    integer(c_int) function usleep(microseconds) bind(c)
-      import c_int
-      integer(c_int), value :: microseconds
-    end function
-  end interface
-  integer :: rank, n_ranks, slow = -1, n_steps = 40, error
-  double precision :: times = 1
-contains
-  subroutine begin()
-    character(len=32) :: word
-    call MPI_Init(error)
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-    call MPI_Comm_size(MPI_COMM_WORLD, n_ranks, error)
-    if (command_argument_count() > 0) then
-      call get_command_argument(1, word)
-      read (word, *) n_steps
-    end if
-    if (command_argument_count() > 2) then
-      call get_command_argument(2, word)
-      read (word, *) slow
-      call get_command_argument(3, word)
-      read (word, *) times
-    end if
-  end subroutine
-
-  function work(units) result(x)
-    double precision, intent(in) :: units
-    double precision :: x
-    x = usleep(int(100 * units * merge(times, 1d0, rank == slow), c_int))
-  end function
-end module
+include "textbook.inc"
 
 module ocean_model
   use ranks

@@ -1,0 +1,60 @@
+C     SPDX-License-Identifier: BSD-3-Clause
+C
+C     sor.f - successive over-relaxation in FORTRAN 77 (but for the
+C     call that sleeps), with mpif.h, a common block and a check of
+C     convergence at each tenth sweep.
+      PROGRAM SOR
+      INCLUDE 'mpif.h'
+      INTEGER RANK, NRANKS, SLOW, NSTEPS, ISTEP, IERR
+      DOUBLE PRECISION U(2), TIMES, CHANGE
+      COMMON /GRID/ U, TIMES, RANK, NRANKS, SLOW
+      CHARACTER*32 WORD
+      CALL MPI_INIT(IERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, RANK, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, NRANKS, IERR)
+      NSTEPS = 40
+      SLOW = -1
+      TIMES = 1
+      IF (IARGC() .GT. 0) THEN
+        CALL GETARG(1, WORD)
+        READ (WORD, *) NSTEPS
+      END IF
+      IF (IARGC() .GT. 2) THEN
+        CALL GETARG(2, WORD)
+        READ (WORD, *) SLOW
+        CALL GETARG(3, WORD)
+        READ (WORD, *) TIMES
+      END IF
+      DO 10 ISTEP = 1, NSTEPS
+        CALL HALO
+        CALL SWEEP
+        IF (MOD(ISTEP, 10) .EQ. 0) CALL MPI_ALLREDUCE(U(1), CHANGE, 1,
+     &    MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, IERR)
+   10 CONTINUE
+      CALL MPI_FINALIZE(IERR)
+      END
+
+      SUBROUTINE HALO
+      INCLUDE 'mpif.h'
+      INTEGER RANK, NRANKS, SLOW, IERR
+      DOUBLE PRECISION U(2), TIMES
+      COMMON /GRID/ U, TIMES, RANK, NRANKS, SLOW
+      CALL MPI_SENDRECV(U(1), 1, MPI_DOUBLE_PRECISION,
+     &  MOD(RANK + 1, NRANKS), 0, U(2), 1, MPI_DOUBLE_PRECISION,
+     &  MOD(RANK + NRANKS - 1, NRANKS), 0, MPI_COMM_WORLD,
+     &  MPI_STATUS_IGNORE, IERR)
+      END
+
+      SUBROUTINE SWEEP
+      INTERFACE
+        INTEGER FUNCTION PAUSE_US(USEC) BIND(C, NAME='usleep')
+        INTEGER, VALUE :: USEC
+        END FUNCTION
+      END INTERFACE
+      INTEGER RANK, NRANKS, SLOW, USEC
+      DOUBLE PRECISION U(2), TIMES
+      COMMON /GRID/ U, TIMES, RANK, NRANKS, SLOW
+      USEC = 2000
+      IF (RANK .EQ. SLOW) USEC = INT(2000 * TIMES)
+      U(1) = PAUSE_US(USEC)
+      END
