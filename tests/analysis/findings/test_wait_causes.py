@@ -73,6 +73,25 @@ def test_lateness_that_moves_by_chance_is_no_late_rank(tmp_path):
     assert observed.waiting.explained > 0.9 and not found
 
 
+def test_root_that_passes_on_what_it_waits_for_is_no_late_rank(tmp_path):
+    """Rank 0 gets a number of each rank, the last of another one each time, and answers all."""
+    chance = np.random.default_rng(7)
+    programs = [[] for _ in range(4)]
+    for _ in range(60):
+        for rank, program in enumerate(programs):
+            program += [compute(int((5 + chance.uniform(0, 2) - 1.0 * (rank == 2)) * MS))]
+            if rank == 0:
+                for kind, way in ((irecv, "from"), (isend, "to")):
+                    program += [kind(other, f"{way} {other}") for other in (1, 2, 3)]
+                    program += [wait(*(f"{way} {other}" for other in (1, 2, 3)))]
+            else:
+                program += [isend(0, "s"), wait("s"), irecv(0, "r"), wait("r")]
+            program += [step()]
+    path = write_waiting_run(tmp_path / "run", simulate(programs), busy_in_mpi=range(4))
+    observed, found = told_of(path)
+    assert observed.waiting.caused_s.argmax() == 0 and not found
+
+
 def test_nothing_is_said_where_little_is_explained(tmp_path):
     path = write_waiting_run(tmp_path / "run", star(lambda number: 2), busy_in_mpi=[2])
     observed, found = told_of(path)

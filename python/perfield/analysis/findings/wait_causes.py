@@ -97,7 +97,8 @@ def late(observed: Observed) -> int | None:
     columns = np.flatnonzero(observed.ranks == rank)
     if idle is not None and longest_wait_for(sums, rank) == observed.ranks[idle]:
         return None
-    if sums.sure()["time_s"][sums.sure()["rank"] == rank].sum() >= cost_s / 2:  # it passes waiting on
+    passed_on_s = sums.sure()["time_s"][sums.sure()["rank"] == rank].sum()  # what it waits for itself
+    if passed_on_s >= _waits_of(sums, rank).mean() / 2:
         return None
     imbalance = imbalance_to_report(observed, WORTH_REPORTING)
     if imbalance is not None and np.isin(columns, imbalance[0].found.most).any():
@@ -117,6 +118,12 @@ def longest_wait_for(sums: WaitSums, rank: int) -> int:
 def saved_s(sums: WaitSums, rank: int) -> float:
     """How much shorter the steps would be without the lateness of a rank, at most: as long as the rank that
     waits longest for it does, and at least what all others wait on average."""
+    waits_s = _waits_of(sums, rank)
+    return float(max(waits_s.max(initial=0.0), sums.caused_s[rank] / max(1, sums.n_ranks - 1)))
+
+
+def _waits_of(sums: WaitSums, rank: int) -> np.ndarray:
+    """How long each rank that waits for another does, s."""
     of_rank = sums.sure()[sums.sure()["cause"] == rank]
     waits_s = np.bincount(of_rank["rank"], of_rank["time_s"], minlength=sums.n_ranks)
-    return float(max(waits_s.max(initial=0.0), sums.caused_s[rank] / max(1, sums.n_ranks - 1)))
+    return waits_s[waits_s > 0]
