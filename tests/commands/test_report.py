@@ -69,6 +69,12 @@ def test_text_has_the_sections_and_tables_of_the_page(tmp_path, capsys):
     assert not (run / "analysis").exists()
 
 
+def test_span_joins_steps_that_make_one_of_the_program(tmp_path, capsys):
+    run = twin.write_run(tmp_path / "run", steps=40)
+    assert main(["report", str(run), "--text", "--span", "4"]) == 0
+    assert ", 40 steps as 10 frames\n" in capsys.readouterr().out
+
+
 def test_efficiency_is_that_of_the_closing_lines(tmp_path, capsys):
     run = twin.write_run(tmp_path / "run", steps=40)
     assert main(["report", str(run), "--text"]) == 0

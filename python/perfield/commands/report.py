@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import perfield
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import CommandError
+from perfield.commands._chosen import add_span, opened
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="exit with 1 if a number of the report or a field is so: 'imbalance > 1.3'; any number of times",
     )
+    add_span(parser)
     add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need ParaView")
 
 
@@ -69,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
     conditions = [parsed(text) for text in arguments.fail_if]
     path = run_path(arguments.run)
     place = _place(path, arguments)
-    made = report(perfield.open(path))
+    made = report(opened(path, arguments.span))
     known = numbers(made) if conditions else {}
     known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
     unknown = not_proven(made) if conditions else {}

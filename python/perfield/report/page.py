@@ -69,7 +69,10 @@ def title(report: Report) -> str:
     """A run in a line: "heat3d: 8 ranks on 1 host, 40 steps"."""
     hosts = counted(len(report.placement.nodes), "host")
     ranks = counted(report.run.n_ranks, "rank")
-    steps = "no steps" if report.is_whole else counted(len(report.run), "step")
+    n_steps = int(report.run.spans.sum())
+    steps = "no steps" if report.is_whole else counted(n_steps, "step")
+    if n_steps > len(report.run) and not report.is_whole:
+        steps += f" as {counted(len(report.run), 'frame')}"
     injected = ", latencies injected" if is_injected(report.run) else ""
     return f"{printable(report.program)}: {ranks} on {hosts}, {steps}{injected}"
 
