@@ -110,13 +110,13 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     named = _settings(run, shown, lines)
     before = counted(body.get("found_in_setup", 0), "step")
     which = "each return" if 2 * body.get("found_steps", 0) > ends.hits else "the first return in each row"
-    said = f"took {which} of {named[ends.site]} ({where(ends.site, lines)}) as the end of a time step: "
+    said = f"a step ends at {which} of {named[ends.site]} ({where(ends.site, lines)}): "
     said += f"{counted(closed, 'step')}, and {before} before them in setup"
     if (every := body.get("found_every", 1)) > 1:
         said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
     if others:
-        choices = (f"{named[each.site]} ({each.closes})" for each in others.values())
-        said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
+        choices = (f"{named[each.site]} for {each.closes} steps" for each in others.values())
+        said += f". If that is not your time step: PERFIELD_STEP_CALL={' or '.join(choices)}"
     return said
 
 
