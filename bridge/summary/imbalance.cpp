@@ -27,15 +27,21 @@ std::string number(double value, int digits = 2) {
   return text;
 }
 
-// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 4 more"
+// "rank 2", "ranks 2 and 5", "ranks 40-47", "ranks 0, 1, 2 and 4 more"
 std::string names_of(const std::vector<size_t>& columns, const std::vector<int32_t>& ranks) {
-  std::string text = columns.size() == 1 ? "rank " : "ranks ";
-  const size_t shown = std::min(columns.size(), kMostNames);
-  for (size_t n = 0; n < shown; ++n) {
-    const bool is_last = n + 1 == columns.size();
-    text += (n == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[columns[n]]);
+  std::vector<int32_t> named;
+  for (const size_t column : columns) named.push_back(ranks[column]);
+  if (named.size() > kMostNames) {
+    std::string ranges = text_of_ranks(named);
+    if (ranges.compare(0, 6, "ranks ") == 0) return ranges;
   }
-  if (shown < columns.size()) text += " and " + std::to_string(columns.size() - shown) + " more";
+  std::string text = named.size() == 1 ? "rank " : "ranks ";
+  const size_t shown = std::min(named.size(), kMostNames);
+  for (size_t n = 0; n < shown; ++n) {
+    const bool is_last = n + 1 == named.size();
+    text += (n == 0 ? "" : is_last ? " and " : ", ") + std::to_string(named[n]);
+  }
+  if (shown < named.size()) text += " and " + std::to_string(named.size() - shown) + " more";
   return text;
 }
 
