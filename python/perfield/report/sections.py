@@ -102,8 +102,12 @@ def lacking(missing: Sequence[str]) -> str:
         "time steps": "time steps that could be compared",
         "messages": "messages between ranks",
         "explanations": "an explanation of half of its time in MPI",
+        "wait_states": "stamps that say for whom ranks waited",
+        "<region>_thread_count": "regions of several threads",
+        "<region>_time_s": "regions",
+        "<region>_count": "regions",
     }
-    return ", ".join(said.get(name, name) for name in missing)
+    return ", ".join(dict.fromkeys(said.get(name, name) for name in missing))
 
 
 def not_asked(report: Report) -> list[str]:
