@@ -37,7 +37,7 @@ def excesses(folders: Mapping[str, float]) -> list[str]:
     total = sum(folders.values())
     return [
         f"{folder} took {seconds / total:.0%} of the CPU time of all tests, and {allowed(folder):.0%} is the "
-        f"most it may: let its tests share runs (docs/testing.md), or raise its share in tests/budget.py"
+        f"most it may: let its tests share runs (tests/README.md), or raise its share in tests/budget.py"
         for folder, seconds in sorted(folders.items())
         if seconds > allowed(folder) * total
     ]

@@ -27,15 +27,21 @@ std::string number(double value, int digits = 2) {
   return text;
 }
 
-// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 4 more"
+// "rank 2", "ranks 2 and 5", "ranks 40-47", "ranks 0, 1, 2 and 4 more"
 std::string names_of(const std::vector<size_t>& columns, const std::vector<int32_t>& ranks) {
-  std::string text = columns.size() == 1 ? "rank " : "ranks ";
-  const size_t shown = std::min(columns.size(), kMostNames);
-  for (size_t n = 0; n < shown; ++n) {
-    const bool is_last = n + 1 == columns.size();
-    text += (n == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[columns[n]]);
+  std::vector<int32_t> named;
+  for (const size_t column : columns) named.push_back(ranks[column]);
+  if (named.size() > kMostNames) {
+    std::string ranges = text_of_ranks(named);
+    if (ranges.compare(0, 6, "ranks ") == 0) return ranges;
   }
-  if (shown < columns.size()) text += " and " + std::to_string(columns.size() - shown) + " more";
+  std::string text = named.size() == 1 ? "rank " : "ranks ";
+  const size_t shown = std::min(named.size(), kMostNames);
+  for (size_t n = 0; n < shown; ++n) {
+    const bool is_last = n + 1 == named.size();
+    text += (n == 0 ? "" : is_last ? " and " : ", ") + std::to_string(named[n]);
+  }
+  if (shown < named.size()) text += " and " + std::to_string(named.size() - shown) + " more";
   return text;
 }
 
@@ -62,13 +68,24 @@ std::string text_of_turns(const Tables& tables, const Differences& found) {
   return text;
 }
 
+// Where more than half of the ranks would be named as slowest: the others, which compute least.
+std::vector<size_t> with_least(const Computing& computing) {
+  const std::vector<size_t>& most = computing.found.most;
+  const size_t n_ranks = computing.time.n_ranks;
+  std::vector<size_t> others;
+  if (2 * most.size() <= n_ranks) return others;
+  for (size_t column = 0; column < n_ranks; ++column)
+    if (std::count(most.begin(), most.end(), column) == 0) others.push_back(column);
+  return others;
+}
+
 // What the cells of the slowest ranks cost, in words.
 std::string text_of(const CostOfCells& cost) {
   if (!cost.is_known) return "";
-  const std::string alone = ": " + text_of_share(std::abs(cost.alone - 1)) +
+  const std::string alone = text_of_share(std::abs(cost.alone - 1)) +
                             (cost.alone < 1 ? " fewer" : " more") + " cells than the mean";
   if (cost.may_explain) return alone + " (2 ranks are too few to test whether that is why)";
-  return (cost.are_alike ? ": as many cells as others" : alone) +
+  return (cost.are_alike ? "as many cells as others" : alone) +
          (cost.costs_more ? ", but each costs " + number(cost.relative, 1) + " times as much" : "");
 }
 
@@ -87,9 +104,27 @@ std::string explanation(const Tables& tables, const Computing& computing) {
   const Explanation explained = computing.followed.cause != kNone
                                     ? computing.followed
                                     : explanation_of(compute, found, causes);
-  if (explained.cause != kNone)
-    return std::string(", ") + words[explained.cause] + number(explained.imbalance);
-  return found.names_ranks() ? text_of(cost_of_cells(compute, found, causes[0])) : "";
+  if (explained.cause != kNone) return words[explained.cause] + number(explained.imbalance);
+  const bool names_slowest = found.names_ranks() && with_least(computing).empty();
+  return names_slowest ? text_of(cost_of_cells(compute, found, causes[0])) : "";
+}
+
+// ", on hosts a and b", where the run has several.
+std::string hosts_of(const RunTotals& run, const Tables& tables,
+                     const std::vector<size_t>& columns) {
+  std::set<std::string> all;
+  for (const auto& [rank, host] : run.host) all.insert(host);
+  std::vector<std::string> hosts;
+  for (const size_t column : columns) {
+    const auto host = run.host.find(tables.ranks()[column]);
+    if (host != run.host.end() && std::count(hosts.begin(), hosts.end(), host->second) == 0)
+      hosts.push_back(host->second);
+  }
+  if (all.size() < 2 || hosts.empty() || hosts.size() > kMostNames) return "";
+  std::string text = hosts.size() == 1 ? ", on host " : ", on hosts ";
+  for (size_t n = 0; n < hosts.size(); ++n)
+    text += (n == 0 ? "" : n + 1 == hosts.size() ? " and " : ", ") + text_of_name(hosts[n]);
+  return text;
 }
 
 // --- ranks that share PUs ------------------------------------------------------------------------
@@ -232,43 +267,40 @@ Computing::Computing(const RunTotals& run, const Tables& tables)
   has_delays = is_worth_reporting(delayed_ns(run.steps), run.steps);
 }
 
-std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known,
+std::string imbalance_line(const RunTotals& run, const Tables& tables, const Computing& computing,
                            bool is_whole) {
   const Table& compute = computing.time;
   const Differences& found = computing.found;
   if (compute.n_ranks < 2 || compute.sum() <= 0) return "";
-  const double elapsed = elapsed_ns(tables);
-  const std::string whose =
-      tables.ranks().size() < n_known
-          ? "; " + text_of_ranks(tables.ranks()) + ", " + plural(compute.n_steps, "step")
-          : "";
-  const std::string what =
-      computing.has_delays ? "compute time without waiting for a PU" : "compute time";
-  const std::string ratio = found.in_most_steps
-                                ? number(found.usual) + " (" + what +
-                                      ", slowest / mean, in most steps; " + number(found.ratio) +
-                                      " in all"
-                                : number(found.ratio) + " (" + what + ", slowest / mean";
-  std::string text = ratio + whose + "): ";
-  const std::string saving = "; balancing would save " + text_of_time(found.saved) + " (" +
-                             text_of_share(found.saved / std::max(elapsed, 1.0)) + ")";
+  const bool is_untested = found.pattern == Pattern::untested;
+  std::string text = number(found.in_most_steps ? found.usual : found.ratio);
+  if (tables.ranks().size() < run.group.size())
+    text +=
+        " among " + text_of_ranks(tables.ranks()) + " (" + plural(compute.n_steps, "step") + ")";
+  if (found.in_most_steps) text += " in most steps, " + number(found.ratio) + " in all";
+  if (found.pattern != Pattern::chance)
+    text += ", costs " + text_of_time(found.saved) + " (" +
+            text_of_share(found.saved / std::max(elapsed_ns(tables), 1.0)) + ")";
+  text += ": ";
+  const std::vector<size_t> least = with_least(computing);
   switch (found.pattern) {
+    case Pattern::moving:
+      text += "the slowest rank changes";
+      break;
     case Pattern::fixed:
-      text += names_of(found.most, tables.ranks()) +
-              (found.most.size() == 1 ? " is slowest" : " are slowest");
+    case Pattern::untested:
+      if (least.empty())
+        text += names_of(found.most, tables.ranks()) +
+                (found.most.size() == 1 ? " is slowest" : " are slowest");
+      else
+        text += names_of(least, tables.ranks()) + (least.size() == 1 ? " computes " : " compute ") +
+                text_of_share(compute.of_ranks(least) / double(least.size()) /
+                              (compute.of_ranks(found.most) / double(found.most.size()))) +
+                " of the others' mean";
       if (found.in_most_steps)
         text += " in " + text_of_count(found.n_most) + " of " + plural(compute.n_steps, "step");
-      text += explanation(tables, computing) + saving;
-      break;
-    case Pattern::moving:
-      text += "the slowest moves (" + text_of_turns(tables, found) + ")" +
-              explanation(tables, computing) + saving;
-      break;
-    case Pattern::untested:
-      text += names_of(found.most, tables.ranks()) +
-              (found.most.size() == 1 ? " is slowest" : " are slowest") +
-              explanation(tables, computing) + saving + "; not proven: one " +
-              (is_whole ? "frame" : "step");
+      text += hosts_of(run, tables, least.empty() ? found.most : least);
+      if (is_untested) text += std::string("; not proven: one ") + (is_whole ? "frame" : "step");
       break;
     case Pattern::chance:
       if (computing.idle != kNone) {
@@ -284,27 +316,12 @@ std::string imbalance_line(const Tables& tables, const Computing& computing, siz
   return line("imbalance", text);
 }
 
-std::string slowest_line(const RunTotals& run, const Tables& tables, const Computing& computing) {
-  const Table& compute = computing.time;
-  const Differences& found = computing.found;
-  if (found.pattern != Pattern::fixed) return "";
-  std::vector<std::string> hosts;
-  for (const size_t column : found.most) {
-    const auto host = run.host.find(tables.ranks()[column]);
-    if (host != run.host.end() && std::count(hosts.begin(), hosts.end(), host->second) == 0)
-      hosts.push_back(host->second);
-  }
-  std::string text = names_of(found.most, tables.ranks());
-  for (size_t n = 0; n < std::min(hosts.size(), kMostNames); ++n)
-    text += (n ? ", " : hosts.size() == 1 ? " on host " : " on hosts ") + text_of_name(hosts[n]);
-  const double mean = compute.sum() / double(compute.n_ranks);
-  size_t slowest = 0;
-  for (size_t step = 0; step < compute.n_steps; ++step)
-    slowest += size_t(std::count(found.most.begin(), found.most.end(), compute.largest(step)));
-  text += ": " + number(compute.of_ranks(found.most) / double(found.most.size()) / mean) +
-          " times the mean compute time, slowest in " +
-          text_of_share(double(slowest) / double(compute.n_steps)) + " of the steps";
-  return line("slowest", text);
+std::string why_line(const Tables& tables, const Computing& computing) {
+  if (computing.time.n_ranks < 2 || computing.time.sum() <= 0) return "";
+  std::string text = explanation(tables, computing);
+  if (computing.found.pattern == Pattern::moving)
+    text = text_of_turns(tables, computing.found) + (text.empty() ? "" : "; ") + text;
+  return text.empty() ? "" : line("why", text);
 }
 
 std::string efficiency_line(const Tables& tables) {
@@ -363,8 +380,9 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
   return text.empty() ? "" : line("where", text);
 }
 
-// How long ranks waited for a PU while they computed, on which most, and who took it.
-std::string delays_in_words(const Totals& totals) {
+// How long ranks waited for a PU while they computed, who took it, and, unless ranks share PUs, on
+// which most.
+std::string delays_in_words(const Totals& totals, bool are_shared) {
   const double delayed = delayed_ns(totals);
   if (!is_worth_reporting(delayed, totals)) return "";
   double compute = 0, most = 0;
@@ -377,14 +395,15 @@ std::string delays_in_words(const Totals& totals) {
       rank = number;
     }
   }
-  std::string text = text_of_time(delayed) + " of computing (" + text_of_share(delayed / compute) +
+  std::string text = text_of_share(delayed / compute) + " of computing (" + text_of_time(delayed) +
                      ") was waiting for a PU";
-  if (totals.ranks.size() > 1)
+  if (totals.ranks.size() > 1 && !are_shared)
     text += ", most on rank " + std::to_string(rank) + " (" + text_of_share(most) + ")";
   const RankSums& worst = totals.ranks.at(rank);
   const double throttled = worst.without_pu(KnownQuantity::throttled_time);
   if (throttled >= worst.delayed_ns() / 2)
-    text += "; a CPU quota stopped its control group for " + text_of_time(throttled);
+    text +=
+        "; a CPU quota stopped rank " + std::to_string(rank) + " for " + text_of_time(throttled);
   return text;
 }
 
@@ -400,26 +419,23 @@ std::string stolen_in_words(const Totals& totals) {
 std::string cores_line(const RunTotals& run, const Totals& totals) {
   size_t n_ranks = 0, n_threads = 0, n_pus = 0;
   bool bound = true;
-  double switches = 0;
   for (const Sharing& sharing : sharings(run)) {
     n_ranks += sharing.ranks.size();
     n_threads += sharing.n_threads;
     n_pus += sharing.pus.size();
     bound &= sharing.bound;
-    for (const int32_t rank : sharing.ranks) {
-      const auto own = totals.ranks.find(rank);
-      if (own != totals.ranks.end()) switches += own->second.involuntary_switches;
-    }
   }
+  const std::string delays = delays_in_words(totals, n_ranks > 0);
   std::string text;
   if (n_ranks)
     text = plural(n_ranks, "rank") +
            (n_threads > n_ranks ? " with " + plural(n_threads, "thread") : "") + " on " +
-           plural(n_pus, "PU") + (bound ? ", bound" : ", unbound") +
-           ": times contain the scheduler (" +
-           plural(uint64_t(switches), "involuntary switch", "involuntary switches") + ")";
-  for (const std::string& more : {delays_in_words(totals), stolen_in_words(totals)})
-    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+           plural(n_pus, "PU") + (bound ? ", bound: " : ", unbound: ") +
+           (delays.empty() ? "times contain the scheduler" : delays);
+  else
+    text = delays;
+  const std::string stolen = stolen_in_words(totals);
+  if (!stolen.empty()) text += (text.empty() ? "" : "; ") + stolen;
   return text.empty() ? "" : line("cores", text);
 }
 

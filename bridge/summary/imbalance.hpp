@@ -29,14 +29,14 @@ struct Computing {
   double work_of_idle = 0, others = 1;
 };
 
-// The slowest rank's compute time relative to the mean, the slowest ranks, what explains it, and
-// what balancing would save. n_known: ranks of the run; if the tables hold fewer, it names them.
-// is_whole: the tables hold the whole run, as no step was closed.
-std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known,
+// The slowest rank's compute time relative to the mean, what that costs, and the slowest ranks, or,
+// where these are most of the ranks, those that compute least. Names the ranks of the tables if the
+// run has more. is_whole: the tables hold the whole run, as no step was closed.
+std::string imbalance_line(const RunTotals& run, const Tables& tables, const Computing& computing,
                            bool is_whole);
 
-// The slowest ranks and their hosts.
-std::string slowest_line(const RunTotals& run, const Tables& tables, const Computing& computing);
+// What explains that, and which rank is slowest when.
+std::string why_line(const Tables& tables, const Computing& computing);
 
 // Parallel efficiency, load balance and communication efficiency, as POP defines them.
 std::string efficiency_line(const Tables& tables);

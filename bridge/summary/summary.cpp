@@ -96,8 +96,6 @@ std::string messages_line(const Totals& totals) {
     text += "; emptiest " + pair_text(emptiest.first) + ": " +
             text_of_count(emptiest.second.empty) + " of " + text_of_count(emptiest.second.count) +
             " empty";
-  else if (pairs.size() > 1)
-    text += "; lightest " + pair_text(emptiest.first) + ": " + load(emptiest);
   return line("messages", text);
 }
 
@@ -197,36 +195,34 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
     const Computing computing(run, tables);
     const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
-    const std::string imbalance =
-        imbalance_line(tables, computing, run.group.size(), run.steps.n_steps == 0);
-    for (const std::string& text :
-         {not_believed_line(run),
-          missing_ranks_line(run),
-          injected_line(run),
-          uneven.line(!imbalance.empty()),
-          uneven.advice_line(),
-          outside_first ? parts_text : std::string(),
-          output.comes_first() ? output_text : std::string(),
-          imbalance,
-          slowest_line(run, tables, computing),
-          cores_line(run, totals),
-          steps_line(run, uneven),
-          outside_first ? std::string() : parts_text,
-          output.comes_first() ? std::string() : output_text,
-          efficiency_line(tables),
-          regions_line(run, totals, tables, computing),
-          waiting_line(totals, tables, run.n_blind() > 0),
-          waited_for_line(totals, tables, run.waiting, computing.idle),
-          delay_line(run, totals, tables, computing.idle),
-          explained_line(totals, run.waiting),
-          waiting_region_line(run, totals),
-          messages_line(totals),
-          files_line(totals, tables),
-          written_line(run),
-          own_line(run),
-          unmatched_line(run),
-          notice_line(run),
-          line("next", "perfield report " + path + "    (serve: in a browser, open: in ParaView)")})
+    const std::string imbalance = imbalance_line(run, tables, computing, run.steps.n_steps == 0);
+    for (const std::string& text : {not_believed_line(run),
+                                    missing_ranks_line(run),
+                                    injected_line(run),
+                                    uneven.line(!imbalance.empty()),
+                                    uneven.advice_line(),
+                                    outside_first ? parts_text : std::string(),
+                                    output.comes_first() ? output_text : std::string(),
+                                    imbalance,
+                                    why_line(tables, computing),
+                                    regions_line(run, totals, tables, computing),
+                                    cores_line(run, totals),
+                                    steps_line(run, uneven),
+                                    outside_first ? std::string() : parts_text,
+                                    output.comes_first() ? std::string() : output_text,
+                                    efficiency_line(tables),
+                                    waiting_line(totals, tables, run.n_blind() > 0),
+                                    waited_for_line(totals, tables, run.waiting, computing),
+                                    delay_line(run, totals, tables, computing),
+                                    explained_line(totals, run.waiting),
+                                    waiting_region_line(run, totals),
+                                    messages_line(totals),
+                                    files_line(totals, tables),
+                                    written_line(run),
+                                    own_line(run),
+                                    unmatched_line(run),
+                                    notice_line(run),
+                                    line("next", "perfield report " + path + "  (serve: browser)")})
       if (!text.empty()) lines.push_back(text);
   } catch (...) {  // out of memory: the run matters more than its summary
     summary = {};

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "summary/explanation.hpp"
-#include "summary/imbalance.hpp"
 #include "summary/text.hpp"
 #include "waits/wait_states.hpp"
 
@@ -39,12 +38,6 @@ Victim victim_of(int32_t cause, const FoundWaiting& found) {
     for (const auto& [pair, ns] : found.by_pair[kind])
       if (pair.first == cause && ns > victim.ns) victim = {pair.second, kind, ns};
   return victim;
-}
-
-std::string in_words(const Victim& victim) {
-  if (victim.rank < 0) return "";
-  return "; rank " + std::to_string(victim.rank) + " waits " + text_of_time(victim.ns) +
-         " for it (" + kKinds[victim.why] + ")";
 }
 
 std::string by_kind(const FoundWaiting& found) {
@@ -80,39 +73,47 @@ double cost_of(int32_t rank, const FoundWaiting& found) {
   return ns;
 }
 
-// Whether the rank waited so long for a PU while it computed that this alone may have cost the
-// others most of that.
-bool is_late_for_a_pu(int32_t rank, const Totals& totals, const FoundWaiting& found) {
+// Whether the rank waited so long for a PU that this alone may have cost the others most of that:
+// while it computed, or, if it computes no longer than others, in MPI, too, where a rank without a
+// PU answers late.
+bool is_late_for_a_pu(int32_t rank, bool is_slowest, const Totals& totals,
+                      const FoundWaiting& found) {
   const auto own = totals.ranks.find(rank);
   const double all = totals.of_all_ranks().measured_ns;
   if (own == totals.ranks.end() || !(all > 0)) return false;
   const double looked_at = std::min(found.measured_ns / all, 1.0);
-  return own->second.delayed_ns() * looked_at * double(totals.ranks.size() - 1) >=
-         kMostly * cost_of(rank, found);
+  const double without_ns =
+      is_slowest ? own->second.delayed_ns() : own->second.without_pu(KnownQuantity::run_delay);
+  return without_ns * looked_at * double(totals.ranks.size() - 1) >= kMostly * cost_of(rank, found);
 }
 
 // The rank on which so much of the waiting begins that it stands out; -1: none, or one that was
 // late for a PU.
 int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables& tables,
-                  size_t idle) {
+                  const Computing& computing) {
   if (!names_causes(totals, found)) return -1;
   if (!(found.waiting_ns > 0) || found.caused_ns < kWorthReporting * found.measured_ns) return -1;
   const double perhaps = found.waiting_ns + found.hidden_ns;
   const size_t column = rank_waited_for(tables.waited_for(), found.caused_ns, perhaps);
   if (column == kNone) return -1;
   const int32_t rank = tables.ranks()[column];
+  const size_t idle = computing.idle;
   if (idle != kNone && victim_of(rank, found).rank == tables.ranks()[idle]) return -1;
-  return is_late_for_a_pu(rank, totals, found) ? -1 : rank;
+  const std::vector<size_t>& most = computing.found.most;
+  const bool is_slowest =
+      2 * most.size() <= tables.ranks().size() && std::count(most.begin(), most.end(), column) > 0;
+  return is_late_for_a_pu(rank, is_slowest, totals, found) ? -1 : rank;
 }
 
 std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables,
-                        size_t idle) {
-  const int32_t rank = most_late(totals, found, tables, idle);
+                        const Computing& computing) {
+  const int32_t rank = most_late(totals, found, tables, computing);
   if (rank < 0) return "";
   const double ns = cost_of(rank, found);
+  const Victim victim = victim_of(rank, found);
   return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
-                           " of waiting, " + text_of_share(ns / found.waiting_ns) +
-                           " of all that is known" + in_words(victim_of(rank, found)));
+                           ", " + text_of_share(ns / found.waiting_ns) + " of all known waiting" +
+                           (victim.rank < 0 ? "" : std::string(" (") + kKinds[victim.why] + ")"));
 }
 
 }  // namespace
@@ -126,22 +127,27 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
         "MPI_Init");
   if (all.measured_ns <= 0 || all.mpi_ns() <= 0) return "";
   const auto share = [&](double ns) { return text_of_share(ns / all.measured_ns); };
-  std::string parts;
-  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
-                                               {PERFIELD_CLASS_wait, "wait "},
-                                               {PERFIELD_CLASS_collective, "collective "},
-                                               {PERFIELD_CLASS_onesided, "one-sided "}};
-  for (const auto& [time_class, name] : kinds)
-    if (all.class_ns[time_class] > 0)
-      parts += (parts.empty() ? " (" : ", ") + (name + share(all.class_ns[time_class]));
-  return line("waiting", share(all.waiting_ns()) + " of the time" + parts +
-                             (parts.empty() ? "" : ")") + "; all MPI " + share(all.mpi_ns()) +
-                             most_on(tables, &RankStep::waiting_ns));
+  std::string text = share(all.waiting_ns()) + " of the time";
+  const std::string most = most_on(tables, &RankStep::waiting_ns);
+  if (most.empty()) {
+    std::string parts;
+    const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
+                                                 {PERFIELD_CLASS_wait, "wait "},
+                                                 {PERFIELD_CLASS_collective, "collective "},
+                                                 {PERFIELD_CLASS_onesided, "one-sided "}};
+    for (const auto& [time_class, name] : kinds)
+      if (all.class_ns[time_class] > 0)
+        parts += (parts.empty() ? " (" : ", ") + (name + share(all.class_ns[time_class]));
+    text += parts + (parts.empty() ? "" : ")");
+  }
+  const std::string mpi = share(all.mpi_ns());
+  if (mpi != share(all.waiting_ns())) text += "; all MPI " + mpi;
+  return line("waiting", text + most);
 }
 
 std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found,
-                            size_t idle) {
-  if (found.waiting_ns > 0) return caused_line(totals, found, tables, idle);
+                            const Computing& computing) {
+  if (found.waiting_ns > 0) return caused_line(totals, found, tables, computing);
   struct WaitedFor {
     double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
@@ -163,7 +169,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
   const size_t column = rank_waited_for(tables.waited_for(), known, all_ns);
   if (column == kNone) return "";
   const int32_t rank = tables.ranks()[column];
-  if (idle != kNone && longest[rank].second == tables.ranks()[idle]) return "";
+  if (computing.idle != kNone && longest[rank].second == tables.ranks()[computing.idle]) return "";
   const WaitedFor& most = by_peer[rank];
   const double of_those = all.measured_ns / double(totals.ranks.size()) * double(most.ranks);
   if (most.ns < kWorthReporting * of_those) return "";
@@ -176,16 +182,16 @@ std::string waited_for_line(const Totals& totals, const Tables& tables, const Fo
 }
 
 std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables,
-                       size_t idle) {
-  const int32_t rank = most_late(totals, run.waiting, tables, idle);
+                       const Computing& computing) {
+  const int32_t rank = most_late(totals, run.waiting, tables, computing);
   const DelayRegions::value_type* most = nullptr;
   for (auto at = run.delays.lower_bound({rank, ""});
        rank >= 0 && at != run.delays.end() && at->first.first == rank; ++at)
     if (!most || at->second > most->second) most = &*at;
   if (!most || most->second < kMostly * cost_of(rank, run.waiting)) return "";
   const std::string& name = most->first.second;
-  return line("delay", text_of_time(most->second) + " of that waiting by the time of rank " +
-                           std::to_string(rank) + " in " +
+  return line("delay", text_of_time(most->second) + " of it by what rank " + std::to_string(rank) +
+                           " does in " +
                            (name.empty() ? "no region" : "region " + text_of_name(name)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "summary/imbalance.hpp"
 #include "summary/tables.hpp"
 #include "summary/totals.hpp"
 
@@ -16,13 +17,13 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 
 // The rank whose lateness costs the others most, if one stands out. Without stamps: the rank that
 // calls wait for most, where their status names it.
-// idle: the one rank without work, kNone: a master waits for workers as they wait for it.
+// Not the one rank without work: a master waits for workers as they wait for it.
 std::string waited_for_line(const Totals& totals, const Tables& tables, const FoundWaiting& found,
-                            size_t idle);
+                            const Computing& computing);
 
 // The region in which most of what that rank costs begins; only with stamps.
 std::string delay_line(const RunTotals& run, const Totals& totals, const Tables& tables,
-                       size_t idle);
+                       const Computing& computing);
 
 // How much of the time in MPI stamps explain, and how long ranks waited by kinds of waiting.
 std::string explained_line(const Totals& totals, const FoundWaiting& found);

@@ -9,9 +9,9 @@ import sys
 from perfield.commands._first_screen import MOST, first_screen, fitted
 
 WARNINGS = ["missing    rank 3 of 4 left nothing here", "uneven     ranks did different steps"]
-FACTS = [f"{label:<11}said" for label in ("imbalance", "slowest", "cores", "steps", "waiting", "waits")]
+FACTS = [f"{label:<11}said" for label in ("imbalance", "why", "cores", "steps", "waiting", "waits")]
 LESS = [f"{label:<11}said" for label in ("run", "efficiency", "where", "explained", "messages", "written")]
-NEXT = ["next       perfield report run"]
+NEXT = ["next       perfield report run  (serve: browser)"]
 
 
 def test_short_summaries_are_printed_whole():
@@ -21,7 +21,10 @@ def test_short_summaries_are_printed_whole():
 def test_what_costs_time_stays_in_eight_lines():
     shown = first_screen(FACTS + LESS + NEXT)
     assert len(shown) == MOST and shown[:6] == FACTS
-    assert shown[6].startswith("where ") and shown[7] == f"{NEXT[0]}; perfield info prints all 13 lines"
+    assert (
+        shown[6].startswith("where ")
+        and shown[7] == "next       perfield report run  (serve: browser; info: all 13 lines)"
+    )
 
 
 def test_warnings_are_never_left_out():

@@ -67,11 +67,13 @@ def test_first_run_has_the_time_steps_of_the_outer_loop(first_run, perfield_cli)
     assert sent(run) == [[0, 3, 3]] * 17
     assert run.setup.values["sent_count"].tolist() == [0, 9, 9]
     assert re.search(r"(?m)^steps +17 on 3 ranks", said), said
-    found = re.search(r"perfield: took each return of (Allreduce@sum-[0-9a-f]{4}) \(.*?: 17 steps,", said)
+    found = re.search(
+        r"perfield: a step ends at each return of (Allreduce@sum-[0-9a-f]{4}) \(.*?\): 17 steps,", said
+    )
     assert found and ", and 3 steps before them in setup" in said, said
-    assert "would close others" not in said  # the exchanges come three to a step
+    assert "If that is not your time step" not in said  # the exchanges come three to a step
     table = perfield_cli("steps", run.path).stdout
-    assert f"Took each return of {found[1]}" in table
+    assert f"A step ends at each return of {found[1]}" in table
 
 
 def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
@@ -89,7 +91,9 @@ def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
     result = perfield_cli("run", "--set", "find_steps=true", "-n", 2, "--", *python, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert perfield.open(tmp_path / "perfield-run").steps_closed.tolist() == [17] * 2
-    assert re.search(r"took each return of \w+@total-\w{4} \(flow.py:4\) .*?: 17 steps,", result.stderr)
+    assert re.search(
+        r"a step ends at each return of \w+@total-\w{4} \(flow.py:4\).*?: 17 steps,", result.stderr
+    )
     table = perfield_cli("steps", tmp_path / "perfield-run").stdout
     assert "flow > total" in table, table
 
@@ -105,7 +109,7 @@ def test_steps_of_an_inner_loop_are_taken_back(first_run):
     parts = [run.setup, *run.frames(), run.teardown]
     assert sum(part.values["sent_count"][1] for part in parts) == 60  # nothing is lost
     assert re.search(rf"(?m)^steps +{len(run)} on 3 ranks", said), said
-    assert "took each return of Allreduce@sum-" in said and f": {len(run)} steps," in said, said
+    assert "a step ends at each return of Allreduce@sum-" in said and f": {len(run)} steps," in said, said
 
 
 @WITH_ONE_MPI
@@ -178,7 +182,8 @@ def test_ranks_agree_on_a_loop_without_collective_operations(first_run):
     assert sent(run) == [[1, 1, 1]] * 30
     assert run.setup.values["sent_count"].tolist() == [10] * 3
     assert re.search(
-        r"perfield: took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?: 30 steps, and 10 steps", said
+        r"perfield: a step ends at each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?\): 30 steps, and 10 steps",
+        said,
     )
 
 
@@ -194,7 +199,7 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
     run, said = first_run(EXCHANGE.format(body=NEIGHBOURS + "MPI_Waitall(n, sends, MPI_STATUSES_IGNORE);"))
     assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 10
     assert sent(run) == [[1, 2, 1]] * len(run)
-    assert "took each return of Waitall@" in said
+    assert "a step ends at each return of Waitall@" in said
 
 
 @WITH_ONE_MPI
@@ -206,7 +211,7 @@ def test_ranks_agree_where_each_takes_another_branch(first_run):
     run, said = first_run(EXCHANGE.format(body=body))
     assert run.steps_closed.tolist() == [30] * 3 and sent(run) == [[1, 2, 1]] * 30
     assert re.search(
-        r"took each return of Sendrecv@\w+-[0-9a-f]{4} \(.*; other calls there on some ranks\) as", said
+        r"ends at each return of Sendrecv@\w+-[0-9a-f]{4} \(.*; other calls there on some ranks\):", said
     )
 
 
@@ -224,7 +229,7 @@ def test_a_check_at_each_tenth_iteration_ends_no_step(first_run):
     check = "if (step % 10 == 9) sum();"
     run, said = first_run(EXCHANGE.format(body=AROUND + check).replace("step < 40", "step < 80"))
     assert run.steps_closed.tolist() == [70] * 3 and sent(run) == [[1, 1, 1]] * 70
-    assert "took each return of Sendrecv@" in said
+    assert "a step ends at each return of Sendrecv@" in said
 
 
 @WITH_ONE_MPI
@@ -247,4 +252,4 @@ def test_a_loop_of_collective_operations_takes_steps_of_messages_back(first_run)
     )
     run, said = first_run(body)
     assert run.steps_closed.tolist() == [7] * 3 and sent(run) == [[60, 60, 60]] * 7
-    assert "took each return of Allreduce@sum-" in said
+    assert "a step ends at each return of Allreduce@sum-" in said

@@ -124,7 +124,7 @@ def test_logged_steps_that_are_unlike_all_steps_stand_for_themselves_alone(tmp_p
     ):
         path = write_waiting_run(tmp_path / name, alternating(), logged)
         text = " ".join(printed(path, "--waits").split())
-        assert ("logged steps below do not represent all 12 steps: on average they take" in text) != is_like
+        assert ("logged steps, which do not represent all 12 steps: on average they take" in text) != is_like
         assert ("If all 12 steps are like these" in text) == is_like
         reported = json.loads(printed(path, "--waits", "--json"))
         assert reported["critical_path"]["is_like_run"] == is_like

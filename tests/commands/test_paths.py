@@ -92,7 +92,7 @@ def test_commands_linked_into_a_folder_of_their_own_measure(bin_dir, perfield_fl
     run("perfield-exec", "./program", cwd=tmp_path, env=env)
     for name in ("perfield-run", "perfield-run-2"):
         assert run("perfield", "info", name, cwd=tmp_path, env=env).endswith(
-            f"perfield report {name}    (serve: in a browser, open: in ParaView)\n"
+            f"perfield report {name}  (serve: browser)\n"
         )
 
 

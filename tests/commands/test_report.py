@@ -77,7 +77,7 @@ def test_span_joins_steps_that_make_one_of_the_program(tmp_path, capsys):
 
 def test_efficiency_is_that_of_the_closing_lines(tmp_path, capsys):
     run = twin.write_run(tmp_path / "run", steps=40)
-    assert main(["report", str(run), "--text"]) == 0
+    assert main(["report", str(run), "--text"]) == main(["info", str(run)]) == 0
     text = capsys.readouterr().out
     reported = re.search(r"parallel (\d+ %) = load balance (\d+ %) x communication (\d+ %)", text)
     for name, share in zip(("parallel efficiency", "load balance", "communication"), reported.groups()):

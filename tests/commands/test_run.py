@@ -200,7 +200,7 @@ def test_ranks_that_never_checked_in_are_named(perfield_cli, ranks, tmp_path):
 def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
     result = perfield_cli("run", "-n", "2", "--oversubscribe", "true", cwd=tmp_path)
     assert result.returncode == 0
-    assert "perfield: none of the ranks started (2) checked in: " in result.stderr
+    assert "perfield: none of the ranks (2) was measured: " in result.stderr
 
 
 def test_start_script_that_clears_the_environment_is_reported_where_to_put_perfield(
@@ -211,7 +211,7 @@ def test_start_script_that_clears_the_environment_is_reported_where_to_put_perfi
     script.write_text(f'#!/bin/sh\nexec env -i PATH="$PATH" {ranks}\n')
     script.chmod(0o755)
     result = perfield_cli("run", "--launcher", "", "--", script, cwd=tmp_path)
-    said = [line for line in result.stderr.splitlines() if "none of the ranks started (1) checked in" in line]
+    said = [line for line in result.stderr.splitlines() if "none of the ranks (1) was measured" in line]
     assert len(said) == 1 and f"{ranks} (process " in said[0], result.stderr
     assert f"{script} or a program that it starts removes LD_PRELOAD and the variables PERFIELD_*" in said[0]
     assert "or put perfield-exec into it, right before the program" in said[0]
@@ -225,7 +225,7 @@ def test_program_that_starts_itself_again_without_ld_preload_is_named(perfield_c
     )
     result = perfield_cli("run", "-n", 2, "--oversubscribe", "--", program, cwd=tmp_path)
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-    assert line.startswith(f"perfield: none of the ranks started (2) checked in: {program} (process ")
+    assert line.startswith(f"perfield: none of the ranks (2) was measured: {program} (process ")
     assert line.endswith(
         "has loaded MPI but not perfield: it started itself again without LD_PRELOAD; keep LD_PRELOAD and "
         "the variables PERFIELD_* there"

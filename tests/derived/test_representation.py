@@ -37,11 +37,20 @@ def test_notebook_shows_a_table_with_a_line_of_imbalance(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=4, regions=("a<b", "c"), change_rank=hot)
     table = ET.fromstring(perfield.open(path)._repr_html_().replace("<br>", "<br/>"))
     rows = {row.find("th").text: row.find("td") for row in table}
-    assert list(rows) == ["run", "command", "ranks", "steps", "regions", "imbalance"]
+    named = ["run", "command", "ranks", "steps", "regions", "imbalance", "computing", "findings"]
+    assert list(rows) == named
     assert rows["regions"].text == "a<b, c"
     assert rows["imbalance"].text.startswith("median 1.31, largest 1.31")
     points = rows["imbalance"].find(".//polyline").get("points").split()
     assert len(points) == 4
+    assert len(rows["computing"].findall(".//rect")) == 4 * 2
+    assert "Rank 1 computes 1.31 times as long" in rows["findings"].text
+
+
+def test_notebook_leaves_findings_of_a_large_run_to_the_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(representation, "MOST_VALUES", 3)
+    shown = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=2))._repr_html_()
+    assert "perfield report" in shown and "Rank 1 computes" not in shown
 
 
 @pytest.mark.parametrize("options", [{"steps": 0, "ended": False}, {"change_step": twin.without_calls}])

@@ -20,7 +20,7 @@ from perfield.symbols.functions import (
     is_changed,
 )
 from perfield.symbols.names import made_function, short
-from perfield.symbols.source_lines import source_lines
+from perfield.symbols.source_lines import inlined_functions, source_lines
 
 SOURCE = """
 #include <algorithm>
@@ -185,3 +185,4 @@ def test_lines_of_fortran_name_procedure_and_module(tmp_path):
     subprocess.run(words, input=source.encode(), check=True)
     address = (str(tmp_path / "f.so"), inside(tmp_path / "f.so", "__flow_MOD_advance")[4])
     assert source_lines([address])[address].function == "flow::advance"
+    assert inlined_functions(address[0], [address[1] - 1]) == [["flow::advance"]]

@@ -19,9 +19,9 @@ LESS = (
     "region",
     "run",
     "files",
-    "where",
-    "delay",
     "perfield",
+    "delay",
+    "where",
 )
 
 
@@ -33,7 +33,7 @@ def first_screen(lines: Sequence[str]) -> list[str]:
         if len(kept) > MOST:
             kept = [line for line in kept if line[:INDENT].strip() != label]
     if len(kept) < len(lines):
-        kept[-1] += f"; perfield info prints all {len(lines)} lines"
+        kept[-1] = kept[-1].removesuffix(")") + f"; info: all {len(lines)} lines)"
     return kept
 
 

@@ -196,7 +196,7 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
     except RunError:  # no rank has written a stream
         pass
     facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
-    none = f"none of the ranks started ({facts['size'] or 1}) checked in"
+    none = f"none of the ranks ({facts['size'] or 1}) was measured"
     if any(any((path / "stream").glob(f".told-*-{topic}")) for topic in WHY_UNMEASURED):
         return ""
     if seen:
@@ -208,19 +208,24 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
             "perfield-exec into it, right before the program"
         )
     return (
-        f"{none}: if no sentence above says why, the program ended before MPI_Init, or is no MPI program, or "
-        "uses an MPI for which perfield was not built, or starts another program without LD_PRELOAD, or is "
-        "linked with Score-P statically (then say `perfield run --scorep`)"
+        f"{none}: the program ended before MPI_Init, or is no MPI program, or uses an MPI for which perfield "
+        "was not built (`perfield doctor` lists them), or starts another program without LD_PRELOAD, or is "
+        "linked with Score-P statically (`perfield run --scorep`)"
     )
 
 
 def close(
-    wanted: Path, run_id: str, summary: bool, why_refused: str = "", seen: Unmeasured | None = None
+    wanted: Path,
+    run_id: str,
+    summary: bool,
+    why_refused: str = "",
+    seen: Unmeasured | None = None,
+    failed: bool = False,
 ) -> list[str]:
     """The lines to print once the run is over.
 
     why_refused : a possible reason why the launcher started no rank, "" if none is known. seen : a process
-    that ran without perfield, if one was found.
+    that ran without perfield, if one was found. failed : the program did; then no advice on steps is given.
     """
     from perfield.run.directory import staged
 
@@ -234,7 +239,7 @@ def close(
     sentence = no_ranks(path, seen)
     lines = [f"perfield: {sentence}"] if sentence else []
     if found:
-        sentence = step_proposal(path) if summary else ""
+        sentence = step_proposal(path, failed) if summary else ""
         # Without a summary, what is wrong is printed all the same: ranks that are missing, and a typo.
         wrong = [line for line in found if line.startswith(("missing ", "regions "))]
         lines += first_screen(found) if summary else wrong
@@ -242,14 +247,14 @@ def close(
     return lines
 
 
-def step_proposal(path: Path) -> str:
+def step_proposal(path: Path, failed: bool = False) -> str:
     """A sentence on the steps that perfield found, or on how to get some; "" if the program closed steps, or
-    if a setting says how to."""
+    failed before it did, or if a setting says how to."""
     run = perfield.open(path)
     if said := found_steps(run):
         return said
     was_set = any(body.get("step_call") for body in run.sites.values())
-    if (run.steps_closed.any() and not run.has_windows) or was_set or run.state == "running":
+    if (run.steps_closed.any() and not run.has_windows) or was_set or failed or run.state == "running":
         return ""
     return proposal(run)
 
@@ -292,7 +297,8 @@ def execute(arguments: argparse.Namespace) -> int:
         refused = ended.code and not ended.sent
         try:
             why_refused = launcher.why_refused(contexts) if refused else ""
-            lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused, watch.found)
+            wanted, failed = Path(value["run_directory"]), bool(ended.code)
+            lines = close(wanted, run_id, value["summary"], why_refused, watch.found, failed)
         except KeyboardInterrupt:
             lines = ["perfield: interrupted before the summary was made; `perfield info` prints it"]
         except Exception as error:  # still return the program's exit code

@@ -112,14 +112,14 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
     which = "each return" if 2 * n_found > hits else "the first return in each row"
-    said = f"took {which} of {named[site]} ({where(site, lines)}"
+    said = f"a step ends at {which} of {named[site]} ({where(site, lines)}"
     said += "" if ends else "; other calls there on some ranks"
-    said += f") as the end of a time step: {counted(closed, 'step')}, and {before} before them in setup"
+    said += f"): {counted(closed, 'step')}, and {before} before them in setup"
     if (every := body.get("found_every", 1)) > 1:
         said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
     if others:
-        choices = (f"{_setting(each, named)} ({each.closes})" for each in others.values())
-        said += f"; PERFIELD_STEP_CALL={' or '.join(choices)} would close others"
+        choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
+        said += f". If that is not your time step: PERFIELD_STEP_CALL={' or '.join(choices)}"
     return said
 
 

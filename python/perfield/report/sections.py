@@ -29,6 +29,7 @@ from perfield.topology import ranges
 MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
 WIDEST = 60  # characters of a name in a table
 UNKNOWN = "-"
+BY_RUN = ("summary",)  # settings that `perfield run` makes, whatever the user chose
 KINDS_OF_TIME = {  # of Report.shares -> words
     "computing": "computing",
     "waiting for a PU": "waiting for a PU, outside of MPI",
@@ -101,8 +102,12 @@ def lacking(missing: Sequence[str]) -> str:
         "time steps": "time steps that could be compared",
         "messages": "messages between ranks",
         "explanations": "an explanation of half of its time in MPI",
+        "wait_states": "stamps that say for whom ranks waited",
+        "<region>_thread_count": "regions of several threads",
+        "<region>_time_s": "regions",
+        "<region>_count": "regions",
     }
-    return ", ".join(said.get(name, name) for name in missing)
+    return ", ".join(dict.fromkeys(said.get(name, name) for name in missing))
 
 
 def not_asked(report: Report) -> list[str]:
@@ -377,7 +382,7 @@ def _settings(report: Report) -> Section:
     def row(setting: Setting) -> tuple[str, ...]:
         return printable(setting.key), short(setting.value), short(setting.default)
 
-    changed = tuple(row(s) for s in report.settings if s.value != s.default)
+    changed = tuple(row(s) for s in report.settings if s.value != s.default and s.key not in BY_RUN)
     same = tuple(row(s)[:2] for s in report.settings if s.value == s.default)
     lines = dict(report.lines)
     words = [f"perfield itself: {lines['perfield']}." if "perfield" in lines else ""]
@@ -391,9 +396,9 @@ def _settings(report: Report) -> Section:
 
 def _how(report: Report) -> Section:
     words = (
-        "Findings hold against chance: the tests are those of the summary, and a run without "
-        "findings may still have problems that perfield does not look for. Findings are ordered by the time "
-        "that could be saved at most; what two findings save does not always add up.",
+        "Each finding has passed a test against chance. A run without findings may still have problems that "
+        "perfield does not look for. Findings are ordered by the time that could be saved at most; what two "
+        "findings save does not always add up.",
         "Computing is all time of a step outside MPI and files, without waiting for a PU. Waiting is the "
         "time in MPI calls that may wait for other ranks, with what these calls transfer. What balancing "
         "saves is the largest compute time of a rank minus the mean, added up over the steps. Findings "
@@ -404,8 +409,8 @@ def _how(report: Report) -> Section:
         "together, which is less where the slowest rank changes. The plot's median is that of single steps.",
         "The whole run was one step, with its setup and teardown."
         if report.is_whole
-        else f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
-        "Setup before the first step and teardown after the last are in the table of both alone.",
+        else f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared, without "
+        "setup and teardown.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
     table = Table(("line", "text"), lines, folded="The summary of the run, as `perfield info` prints them")

@@ -43,11 +43,10 @@ def as_text(report: Report) -> str:
     lines += ["", "Findings", "--------", findings_as_text(report)]
     if any(view_of(finding, report) for finding in report.findings):
         lines += [f"See them in the browser: {command(report)}"]
-    lines += [""] if asked(report) else []
-    for words in asked(report):
-        lines += _wrapped("", words)
-    for words in not_asked(report):
-        lines += _wrapped("", words)
+    answers = [*asked(report), *not_asked(report)]
+    lines += ["", "Looked for, without a finding:"] if answers else []
+    for words in answers:
+        lines += _wrapped("- ", words)
     for section in sections(report):
         if section.words or section.tables:
             lines += ["", *_section(section)]
@@ -63,7 +62,8 @@ def _section(section: Section) -> Iterator[str]:
         if number or section.words:
             yield ""
         if table.folded:
-            yield f"{table.folded}:"
+            yield f"{table.folded}: on the page that perfield report writes."
+            continue
         yield from table.lines
         if table.note:
             yield from _wrapped("", f"({table.note})")

@@ -108,5 +108,5 @@ def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
         place = next(lines, "")
         # Without a place it is the nearest symbol before the address, wherever that ends: see _symbols.
         if 0 <= number < len(found) and not line.startswith("??") and not place.startswith("??"):
-            found[number].append(line)
+            found[number].append(of_fortran(line))
     return found

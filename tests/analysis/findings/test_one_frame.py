@@ -93,7 +93,7 @@ def test_summary_and_report_of_a_run_without_steps_name_one_rank(tmp_path):
     path = twin.write_run(tmp_path / "run", steps=0, outside=computing)
     made = report(perfield.open(path))
     line = dict(made.lines)["imbalance"]
-    assert ": rank 2 is slowest; balancing would save " in line and line.endswith("; not proven: one frame")
+    assert ", costs " in line and line.endswith(": rank 2 is slowest; not proven: one frame")
     text = as_text(made)
     assert "Rank 2 computes 2.29 times as long as the mean of all ranks" in text
     assert "Not proven: one number per rank allows no test against chance." in text

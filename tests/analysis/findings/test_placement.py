@@ -75,7 +75,7 @@ def test_ranks_on_a_core_are_reported_with_what_the_kernel_says_of_their_wait():
     finding = only(in_report(run), "shared cores")
     assert finding.words == (
         "Ranks 0-2 share one core, 0 of n; cores there without a rank: 6. A PU was taken from them 12 times, "
-        "and they waited for one for 30 s (50 %) of their steps, waiting in MPI included; at least 15 s of "
+        "and they waited 30 s for one, 50 % of their steps, waiting in MPI included; at least 15 s of "
         "this delayed computing."
     )
     assert finding.ranks.tolist() == [0, 1, 2]
@@ -132,7 +132,7 @@ def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
     finding = only(placement_findings(run), "shared cores")
     assert finding.saved_s is None
     assert finding.words.endswith(
-        "A PU was taken from them 3 times, and they waited for one for 12 s (20 %) of their steps, waiting "
+        "A PU was taken from them 3 times, and they waited 12 s for one, 20 % of their steps, waiting "
         "in MPI included; whether this delayed computing is not known."
     )
 
@@ -140,7 +140,7 @@ def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
 def test_a_wait_that_the_kernel_books_late_is_no_longer_than_the_steps():
     run = on_places(*CROWD, run_delay_time_s=20.0, delayed_compute_time_s=0)
     assert (
-        "they waited for one for 60 s (100 %) of their steps"
+        "they waited 60 s for one, 100 % of their steps"
         in only(placement_findings(run), "shared cores").words.lower()
     )
 

@@ -30,7 +30,7 @@ def findings_of(observed) -> list[Finding]:
 def test_quota_is_named_and_the_slow_rank_is_not_reported_as_imbalance():
     (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
     assert found.words == (
-        "Rank 1 waited for a PU for 3.6 s, 38 % of the time outside of calls there: a CPU quota kept its "
+        "Rank 1 waited 3.6 s for a PU, 38 % of its time outside MPI and files: a CPU quota kept its "
         "control group from running for 3.48 s."
     )
     assert found.kind == "taken PUs"
@@ -51,7 +51,7 @@ def test_quota_is_not_said_of_ranks_that_others_delay():
 
 def test_wait_that_a_quota_does_not_explain_is_that_of_others():
     (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
-    assert "although no other rank has to share it: other processes used the PUs" in found.words
+    assert "No other rank shares these PUs: other processes used them" in found.words
     assert "quota" not in found.words + found.remedy
 
 
@@ -68,9 +68,7 @@ def test_wait_of_all_ranks_names_all():
     fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1}
     (found,) = findings_of(rank_without_pu(**fields))
     assert found.ranks.tolist() == [0, 1, 2, 3]
-    assert found.words.startswith(
-        "Ranks 0-3 waited for a PU for 12 s, 33 % of the time outside of calls there"
-    )
+    assert found.words.startswith("Ranks 0-3 waited 12 s for a PU, 33 % of their time outside MPI and files")
 
 
 def test_short_waits_are_reported_by_the_placement_only():
@@ -93,10 +91,7 @@ def test_ranks_that_share_pus_and_sleep_wait_for_others():
     }
     (found,) = (each for each in findings_of(rank_without_pu(**fields)) if each.kind != "packed ranks")
     assert found.kind == "taken PUs"
-    assert (
-        "although these ranks used less than half of the CPU time of their PUs: other processes"
-        in found.words
-    )
+    assert "It used less than half of the CPU time of its PUs: other processes" in found.words
 
 
 def test_hypervisor_is_named():
@@ -104,7 +99,7 @@ def test_hypervisor_is_named():
         rank_without_pu(0, stolen_time_s=[0, 0, 0.03, 0], compute_time_s=[0.1, 0.1, 0.13, 0.1])
     )
     assert found.words == (
-        "The hypervisor took PUs of rank 2 for 1.8 s, 23 % of the time outside of calls there, to run "
+        "The hypervisor took PUs of rank 2 for 1.8 s, 23 % of its time outside MPI and files, to run "
         "something else."
     )
     assert found.saved_s == pytest.approx(1.8)

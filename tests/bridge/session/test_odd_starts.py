@@ -168,7 +168,7 @@ def test_library_missing_in_a_container_warns_and_the_program_runs(build_c, perf
     result = perfield_cli(*words, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     assert "cannot be preloaded" in result.stderr
-    assert "perfield: none of the ranks started (2) checked in: " in result.stderr
+    assert "perfield: none of the ranks (2) was measured: " in result.stderr
     assert "which does not exist where it runs; make that folder visible in its container" in result.stderr
 
 

@@ -71,7 +71,7 @@ def test_late_rank_is_named_with_what_it_costs(tmp_path, logged):
     path = write_waiting_run(tmp_path / "run", ring(), lambda step: logged)
     lines = lines_of(path)
     assert lines["waits"].startswith("rank 2 costs the others ")
-    assert re.search(r"; rank \d waits .* for it \((late sender|n-to-n)\)$", lines["waits"])
+    assert re.search(r" of all known waiting \((late sender|n-to-n)\)$", lines["waits"])
     sums = waits.wait_sums(perfield.open(path))
     assert in_ms(lines["waits"]) == pytest.approx(sums.caused_s[2] * 1e3, rel=0.01)
     assert lines["explained"].startswith("100 % of the time in MPI exactly; ranks wait ")
@@ -94,7 +94,7 @@ def regions_of_a_ring(n_steps=12):
 def test_region_in_which_the_waiting_begins_is_named(tmp_path):
     path = write_waiting_run(tmp_path / "run", regions_of_a_ring())
     lines = lines_of(path)
-    assert lines["delay"].endswith(" of that waiting by the time of rank 2 in region solve")
+    assert lines["delay"].endswith(" of it by what rank 2 does in region solve")
     sums = waits.wait_sums(perfield.open(path))
     reported = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
     assert in_ms(lines["delay"]) == pytest.approx(reported["solve"] * 1e3, rel=0.01)
@@ -108,7 +108,7 @@ def test_time_in_no_region_is_said_to_be_none(tmp_path):
             program += [compute(MS, "flux"), compute((20 if rank == 2 else 1) * MS)]
             program += [collective("allreduce"), step()]
     path = write_waiting_run(tmp_path / "run", simulate(programs))
-    assert lines_of(path)["delay"].endswith("by the time of rank 2 in no region")
+    assert lines_of(path)["delay"].endswith(" by what rank 2 does in no region")
 
 
 def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):
@@ -122,7 +122,7 @@ def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):
 
 def test_rank_at_which_a_chain_begins_is_named_and_not_its_neighbours(tmp_path):
     text = lines_of(write_waiting_run(tmp_path / "run", chain()))["waits"]
-    assert text.startswith("rank 3 costs the others ") and "100 % of all that is known" in text
+    assert text.startswith("rank 3 costs the others ") and "100 % of all known waiting" in text
 
 
 @pytest.mark.parametrize("logged", [True, False])

@@ -37,15 +37,15 @@ def test_ranks_of_different_numbers_are_reported_and_not_compared(tmp_path):
         'if ranks 6-7 do other work, set PERFIELD_GROUP="group2=6-7"; else let every rank close each step'
     )
     # Ranks 0 to 5 compute 1.1 to 6.1 ms; ranks 6 and 7 would be costlier.
-    assert lines["imbalance"].startswith("1.69 (compute time, slowest / mean; ranks 0-5, 20 steps): rank 5 ")
-    assert lines["slowest"].startswith("rank 5 ")
+    assert lines["imbalance"].startswith("1.69 among ranks 0-5 (20 steps), costs ")
+    assert lines["imbalance"].endswith(": rank 5 is slowest")
 
 
 def test_rank_that_closed_no_step_is_reported(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [20] * 7 + [0]))
     assert lines["uneven"] == "ranks 0-6 closed 20 steps, rank 7 closed none: no frame shows these"
     assert lines["advice"].startswith('if rank 7 does other work, set PERFIELD_GROUP="group2=7"; else')
-    assert "; ranks 0-6, 20 steps): " in lines["imbalance"]
+    assert " among ranks 0-6 (20 steps), costs " in lines["imbalance"]
 
 
 def test_ranks_without_equals_have_no_imbalance_and_no_groups(tmp_path):
@@ -70,7 +70,7 @@ def test_ranks_that_stop_earlier_are_compared_where_number_and_time_agree(tmp_pa
     lines = lines_of(path)
     assert "uneven" not in lines and "advice" not in lines
     assert lines["steps"].endswith("; rank 2 closed 19")
-    assert lines["imbalance"].startswith("1.47 (compute time, slowest / mean): rank 2 ")
+    assert lines["imbalance"].startswith("1.47, costs ") and ": rank 2 " in lines["imbalance"]
 
 
 def test_number_alone_does_not_show_that_steps_are_the_same(tmp_path):
@@ -88,7 +88,7 @@ def test_steps_of_different_numbers_are_reported_and_left_out(tmp_path):
     assert lines["uneven"] == (
         "ranks closed different steps in 10 of 20 frames, first in frame 5: rank 0 number 5, rank 1 number 4"
     )
-    assert lines["imbalance"].startswith("1.47 (")
+    assert lines["imbalance"].startswith("1.47, costs ")
     path = uneven_run(tmp_path / "all", [20] * 3, label=lambda rank, step: step + rank)
     assert "imbalance" not in lines_of(path)
 

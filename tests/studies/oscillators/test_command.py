@@ -17,7 +17,7 @@ from perfield import commands
 from perfield.studies.oscillators.model.configured import KEYS
 from perfield.studies.oscillators.model.presets import PRESETS
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = Path(__file__).resolve().parents[3] / "python/perfield/studies/oscillators/README.md"
 MODEL = """
 [topology]
 kind = "chain"
@@ -191,7 +191,7 @@ def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
 def test_keys_in_the_docs_are_those_of_the_command(capsys):
     assert oscillate("--keys") == 0
     table = capsys.readouterr().out
-    assert table in (DOCS / "oscillators.md").read_text(), "copy the output of: perfield oscillate --keys"
+    assert table in PAGE.read_text(), "copy the output of: perfield oscillate --keys"
     assert all(f"| `{key}` |" in table for keys in KEYS.values() for key in keys)
 
 

@@ -82,8 +82,12 @@ BY_COUNT = (
     "boundaries), iterations until convergence, work that others do not get; divide by that work."
 )
 UNEXPLAINED = (
-    "Compare what these ranks do with what others do, region by region; describe the mesh to perfield, and "
-    "it says whether cells explain the difference."
+    "See in which functions these ranks take longer (perfield run --sample); describe the mesh to perfield, "
+    "and it says whether cells explain the difference."
+)
+UNEXPLAINED_IN_FUNCTIONS = (
+    "Look at what these ranks do in the functions in which they take longer (perfield info --functions); "
+    "describe the mesh to perfield, and it says whether cells explain the difference."
 )
 MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
@@ -96,6 +100,10 @@ GROWING = (
 COMING_BACK = (
     "Look for what the program does again after so many steps, and on which rank: work that is dealt out in "
     "turn, output, a solver that changes its direction. Give each of these steps to all ranks."
+)
+LIGHT = (
+    "Give these ranks as much work as the others have. If one only hands out work, nothing is wrong: start "
+    "one rank more than there are cores, or let it compute, too."
 )
 ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
@@ -187,12 +195,14 @@ def _again(imbalance: Imbalance) -> str:
 
 def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion], reason: Why) -> Finding:
     """The finding about an imbalance whose ranks stay the same."""
+    if 2 * len(imbalance.columns) > len(observed.ranks) and imbalance.group is None:
+        return _light(observed, imbalance, regions)
     ranks = observed.ranks[imbalance.columns]
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
     (region, by_counts), grows = _counted(observed, imbalance, regions), _grows(imbalance)
-    remedy = GROWING if grows and reason.remedy == UNEXPLAINED else reason.remedy
+    remedy = GROWING if grows and reason.remedy in (UNEXPLAINED, UNEXPLAINED_IN_FUNCTIONS) else reason.remedy
     return Finding(
         kind=reason.kind,
         words=f"{_who(observed, imbalance, where)}{_in_most_steps(observed, imbalance)}"
@@ -205,6 +215,30 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegi
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
+        **proof(imbalance.found),
+    )
+
+
+def _light(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:
+    """The finding where most ranks would be named as slowest: it names the others, which compute least."""
+    columns = np.setdiff1d(np.arange(len(observed.ranks)), imbalance.columns)
+    ranks, of_rank = observed.ranks[columns], imbalance.compute.sum(axis=0)
+    share = of_rank[columns].mean() / of_rank[imbalance.columns].mean()
+    cause = imbalance.explained.cause
+    one = len(ranks) == 1
+    return Finding(
+        kind="imbalance by cells" if cause in OF_THE_MESH else "imbalance",
+        words=f"{start(in_ranks(ranks))} {'computes' if one else 'compute'} {in_percent(share)} of what the "
+        f"other ranks do on average{_inside(imbalance)}{_apart_from_waits(observed)}"
+        f"{_explained(observed, imbalance) if cause else ''}.{_where(imbalance, regions)}",
+        saved_s=imbalance.found.saved,
+        remedy=BY_CELLS if cause in OF_THE_MESH else LIGHT,
+        picture=Picture(
+            "mesh" if observed.has("cells") else "heat_map", _field(observed, imbalance, regions)
+        ),
+        ranks=ranks,
+        regions=tuple(region.name for region in regions),
+        hosts=_hosts(observed, ranks),
         **proof(imbalance.found),
     )
 
@@ -251,7 +285,8 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
         return Why("imbalance", words, BY_COUNT.format(region=_counted_region(observed, cause)))
     if cost is None:
         files = _calls_on_files(observed, imbalance)
-        return Why("imbalance", files, BY_FILES if files else UNEXPLAINED)
+        unexplained = UNEXPLAINED if observed.functions is None else UNEXPLAINED_IN_FUNCTIONS
+        return Why("imbalance", files, BY_FILES if files else unexplained)
     others = "fewer" if cost.alone < 1 else "more"
     alone = f": {has} {in_percent(abs(cost.alone - 1))} {others} cells than the mean"
     if cost.may_explain:

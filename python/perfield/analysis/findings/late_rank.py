@@ -17,7 +17,7 @@ from perfield.analysis.observed import Observed, once
 from perfield.text import in_percent, in_seconds
 
 NEEDS = ("waited_for_time_s", "waiting_time_s")
-LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
+LIKES = (*FIELDS, *OF_REGIONS, "io_time_s", "run_delay_time_s")
 STANDS_OUT = 1.5  # times an even share of all waiting
 MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
 MOST = 0.5  # of the messages that it sends and receives: if more are needless, they make it late; or of its
@@ -90,9 +90,9 @@ def sight(observed: Observed, waited: np.ndarray) -> Sight:
 
 
 def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:
-    """Whether a rank waited for a PU for half of the time that the others wait for it."""
-    delayed_s = np.nansum(observed.of("delayed_compute_time_s")[:, column], dtype=float)
-    return bool(delayed_s >= MOST * cost_s)
+    """Whether a rank waited for a PU for half of the time that the others wait for it; in MPI, too, where a
+    rank without a PU answers late."""
+    return bool(np.nansum(observed.ready_s[:, column]) >= MOST * cost_s)
 
 
 def made_late_by(observed: Observed, rows: np.ndarray, needless: np.ndarray) -> LateRank | None:

@@ -127,8 +127,8 @@ def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, st
     waited = float(np.nansum(waited_s))
     if waited <= 0:
         return None, f"{words}." if words else ""
-    words += f"{', and they' if words else ' They'} waited for one for {in_seconds(waited)} "
-    words += f"({in_percent(waited / float(np.nansum(step_s)))}) of their steps, waiting in MPI included"
+    words += f"{', and they' if words else ' They'} waited {in_seconds(waited)} for one, "
+    words += f"{in_percent(waited / float(np.nansum(step_s)))} of their steps, waiting in MPI included"
     extra = np.zeros(observed.of("step_time_s").shape)
     extra[:, here] = np.nan_to_num(delayed_s)
     least = float(extra.sum())

@@ -126,9 +126,8 @@ def _ready(observed: Observed, is_asked: np.ndarray) -> Iterator[Finding]:
 
 
 def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
-    words = (
-        f"{{ranks}} waited for a PU for {in_seconds(lost_s)}, {{share}} of the time outside of calls there"
-    )
+    of_their = f"of {_whose(columns)} time outside MPI and files"
+    words = f"{{ranks}} waited {in_seconds(lost_s)} for a PU, {{share}} {of_their}"
     waited_s, throttled_s = (
         float(np.nansum(observed.of(name)[:, columns], dtype=float))
         for name in ("run_delay_time_s", "throttled_time_s")
@@ -142,19 +141,26 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
         )
     placement = observed.placement
     if placement is not None and crowded(placement)[observed.ranks[columns]].any():
-        why = "these ranks used less than half of the CPU time of their PUs: other processes had the rest"
+        who = "it" if len(columns) == 1 else "they"
+        used = f"{who} used less than half of the CPU time of {_whose(columns)} PUs"
+        why = f"{used}: other processes had the rest"
     else:
-        why = "no other rank has to share it: other processes used the PUs, or more threads than PUs"
+        why = "no other rank shares these PUs: other processes used them, or more threads than PUs"
     return (
-        f"{words}, although {why}.",
+        f"{words}. {start(why)}.",
         OTHERS,
         "run_delay_time_s",
     )
 
 
+def _whose(columns: np.ndarray) -> str:
+    """The possessive of one rank or of several."""
+    return "its" if len(columns) == 1 else "their"
+
+
 def _stolen(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
     words = (
-        f"The hypervisor took PUs of {{ranks}} for {in_seconds(lost_s)}, {{share}} of the time outside of "
-        "calls there, to run something else."
+        f"The hypervisor took PUs of {{ranks}} for {in_seconds(lost_s)}, {{share}} of {_whose(columns)} time "
+        "outside MPI and files, to run something else."
     )
     return words, HYPERVISOR, "stolen_time_s"

@@ -248,10 +248,10 @@ def _unlike(path: PathSums) -> str:
     """How the logged steps differ from all."""
     own, of_run = path.means, path.means_of_run
     return (
-        f"The {counted(path.n_steps, 'logged step')} below do not represent all "
-        f"{counted(path.n_of_run, 'step')}: on average they take {in_seconds(own.step_s)} with "
-        f"{in_percent(own.outside_mpi)} of the time outside MPI, all take {in_seconds(of_run.step_s)} with "
-        f"{in_percent(of_run.outside_mpi)}; PERFIELD_ARRIVALS_EVERY=1 logs all."
+        f"The critical path is that of {counted(path.n_steps, 'logged step')}, which do not represent all "
+        f"{counted(path.n_of_run, 'step')}: on average they take {in_seconds(own.step_s)}, "
+        f"{in_percent(own.outside_mpi)} of it outside MPI; all take {in_seconds(of_run.step_s)}, "
+        f"{in_percent(of_run.outside_mpi)} of it outside. PERFIELD_ARRIVALS_EVERY=1 logs all."
     )
 
 

@@ -80,7 +80,7 @@ def test_controls_gain_nothing(results, name, share):
 
 @pytest.mark.parametrize(("owner", "loses"), [("upper", True), ("both", False)])
 def test_dynamic_alpha_loses_where_a_rank_only_receives_input(owner, loses):
-    # Nothing moves its alpha back. Measured on two ranks of the solver: -15 %, docs/hiding.md.
+    # Nothing moves its alpha back. Measured on two ranks of the solver: -15 %, studies/hiding/README.md.
     latency = Latency(40e-6, 0.1)
     congested = Drawn(latency, latency, Congestion(0.05, 0.3, factor=10, sigma=0.3))
     pair = Program(congested, 0.18e-3, Splitting(9e-6, theta=0.1), 5e-6, (2, 1, 1), owner=owner)
