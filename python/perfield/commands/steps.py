@@ -101,7 +101,9 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     n_found = body.get("found_steps", 0)
     # Where ranks take other branches, no rank's call site is a candidate.
     ends = next((each for each in found if each.site.hash == body["found"]), None)
-    site = ends.site if ends else next(each for each in candidates.sites(run) if each.hash == body["found"])
+    site = next((each for each in candidates.sites(run) if each.hash == body["found"]), None)
+    if site is None:  # a damaged entry
+        return ""
     n_steps, hits = (ends.steps, ends.hits) if ends else (n_found, n_found)
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
