@@ -75,7 +75,8 @@ def middle(tab: Tab, picture: str, rank: int) -> tuple[float, float]:
     """Where the middle of a rank's piece, or of its cell in the machine, is on the page."""
     x, y = tab.value(
         f"(() => {{ const p = perfield.pictures.{picture}, b = p.view.stage.getBoundingClientRect();"
-        f"const [x, y] = p.view.lens.pixel(...p.middle({rank})); return [b.left + x, b.top + y] }})()"
+        f"const [x, y] = (p.view.lens ?? p.view).pixel(...p.middle({rank}));"
+        "return [b.left + x, b.top + y] })()"
     )
     return x, y
 
@@ -150,6 +151,22 @@ def test_pick_says_the_rank_and_marks_it_everywhere(tab, client, run, picture, r
     )
     for card in (other, "heat", "matrix"):
         assert is_marked(tab, f"#{card} .stage"), card
+    assert not tab.complaints
+
+
+def test_machine_zooms_where_the_pointer_is_and_shows_all_again(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.pictures.machine.size.join() === perfield.pictures.machine.wanted.join()")
+    before = middle(tab, "machine", 5)
+    wheel = {"type": "mouseWheel", "x": before[0], "y": before[1], "deltaX": 0, "deltaY": -300}
+    tab.call("Input.dispatchMouseEvent", **wheel)
+    tab.until("perfield.pictures.machine.view.zoom > 1.5")
+    assert middle(tab, "machine", 5) == pytest.approx(before, abs=1)
+    tab.click(*before)
+    tab.until("perfield.chosen === 5")
+    tab.value("document.querySelector('#machine .stage canvas').focus()")
+    tab.press("0")
+    tab.until("perfield.pictures.machine.view.zoom === 1")
     assert not tab.complaints
 
 
@@ -250,7 +267,8 @@ def test_running_run_grows_on_the_page(tab, tmp_path):
 
 
 def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
-    monkeypatch.setattr(about, "MANY_RANKS", N_RANKS - 1)
+    for name in ("MANY_RANKS", "MOST_CELLS"):
+        monkeypatch.setattr(about, name, N_RANKS - 1)
     with served(run) as client:
         show(tab, client, "frame=3")
         assert tab.value("perfield.pictures.machine.machine.overview && perfield.pictures.mesh === null")
@@ -262,7 +280,7 @@ def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
 
 
 def test_device_shows_the_sum_of_its_ranks_and_says_so(tab, tmp_path):
-    hit = "{part: perfield.pictures.machine.layers.get('devices').cells, cell: 0}"
+    hit = "{layer: perfield.pictures.machine.layers.get('devices'), cell: 0}"
     with served(write_device_run(tmp_path / "run")) as client:
         show(tab, client, "frame=1&field=device_kernel_time_s")
         reported = tab.value(f"perfield.pictures.machine.partAt({hit})")

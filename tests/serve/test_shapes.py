@@ -13,6 +13,7 @@ from known_runs.device_runs import GB, kernel_s, write_device_run
 from known_runs.foam_cases import write_case
 from known_runs.mesh_file_writers import turned_triangles
 
+from perfield.serve import about
 from perfield.serve.surface import edges_of, looking
 from twins import twin
 
@@ -147,7 +148,7 @@ def test_flat_meshes_are_looked_at_across(bounds, flat, direction):
 def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
     arrays, header = client.packed("/api/machine")
     layers = {layer["name"]: layer for layer in header["layers"]}
-    assert not header["overview"] and {"planes", "machine", "ranks", "measurements", "labels"} <= set(layers)
+    assert not header["overview"] and set(layers) == {"planes", "machine", "ranks", "measurements"}
     assert arrays["ranks/rank"].tolist() == arrays["measurements/rank"].tolist() == list(range(RANKS))
     machine = layers["machine"]
     begin, below = arrays["machine/below_begin"], arrays["machine/below"]
@@ -157,13 +158,27 @@ def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
     assert reported["pu 6 of b"] == [6] and set(machine["types"]) >= {"node", "pu"}
     assert set(arrays["machine/rank"]) == {-1}
     for name in layers:
-        n_cells = len(cells(arrays[f"{name}/lines"])) + len(cells(arrays[f"{name}/polys"]))
+        n_cells = len(cells(arrays[f"{name}/polys"]))
         assert len(arrays[f"{name}/part"]) == len(arrays[f"{name}/rank"]) == n_cells
         assert arrays[f"{name}/polys"].max(initial=0) < len(arrays[f"{name}/points"])
-    # messages run from below the sender's column to below the receiver's
-    middles = arrays["ranks/points"].reshape(RANKS, 4, 3).mean(axis=1)
-    assert arrays["line_from"][:, [0, 2]] == pytest.approx(middles[:, [0, 2]], abs=1e-5)
+    # each part is above the ranks that it holds, and messages run below them
+    middles = arrays["ranks/points"].reshape(RANKS, 4, 2).mean(axis=1)
+    assert arrays["line_from"][:, 0] == pytest.approx(middles[:, 0], abs=1e-5)
     assert (arrays["line_to"][:, 1] < arrays["line_from"][:, 1]).all()
+    assert arrays["machine/points"][:, 1].min() > arrays["ranks/points"][:, 1].max()
+    places = arrays["machine/points"].reshape(machine["n_parts"], 4, 2)
+    for place, ranks in zip(places, of_part):
+        inside = (middles[:, 0] > place[:, 0].min()) & (middles[:, 0] < place[:, 0].max())
+        assert np.flatnonzero(inside).tolist() == ranks
+    assert {"a", "b", *map(str, range(RANKS))} <= {text for text, *_ in header["texts"]}
+
+
+def test_machine_fills_the_size_that_is_asked_for(client):
+    for wide, high in ((1200, 300), (300, 600)):
+        _, header = client.packed(f"/api/machine?wide={wide}&high={high}")
+        left, right, low, top = header["box"]
+        assert (right - left) / (top - low) == pytest.approx(wide / high, rel=0.1)
+    assert client.refusal("/api/machine?wide=9000000")[0] == 404
 
 
 def test_overview_has_a_cell_for_each_node(client):
@@ -172,17 +187,26 @@ def test_overview_has_a_cell_for_each_node(client):
     assert header["overview"] and layers["measurements"]["names"] == ["a", "b"]
     begin, below = arrays["measurements/below_begin"], arrays["measurements/below"]
     assert begin.tolist() == [0, 4, 8] and below.tolist() == list(range(RANKS))
-    assert "largest value" in header["explained"]
+    assert "largest value" in header["notes"][-1]
     assert len(np.unique(arrays["line_from"], axis=0)) == 2
 
 
-def test_many_nodes_are_an_overview_first(tmp_path):
-    hosts = tuple(f"n{number}" for number in range(65))
+def test_many_ranks_are_an_overview_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(about, "MOST_CELLS", 64)
+    hosts = tuple(f"n{number:03}" for number in range(1, 66))
     path = twin.write_run(tmp_path / "perfield-run", 65, 1, hosts=hosts, mesh=False)
+    leaves = [f"SwitchName=leaf{n} Nodes=n[{13 * n + 1:03}-{13 * n + 13:03}]\n" for n in range(5)]
+    (path / "machine" / "network.txt").write_text("".join(leaves) + "SwitchName=spine Switches=leaf[0-4]\n")
     with served(path) as client:
         assert client.json("/api/run")["machine"] == {"overview": True}
-        assert client.packed("/api/machine")[1]["overview"]
+        arrays, header = client.packed("/api/machine")
         assert not client.packed("/api/machine?overview=0")[1]["overview"]
+    assert header["overview"]
+    layers = {layer["name"]: layer for layer in header["layers"]}
+    assert layers["measurements"]["names"] == list(hosts)
+    below, begin = arrays["switches/below"], arrays["switches/below_begin"]
+    named = dict(zip(layers["switches"]["names"], np.split(below, begin[1:-1])))
+    assert named["leaf3"].tolist() == list(range(39, 52))
 
 
 def test_switches_are_cells_with_the_ranks_below(tmp_path):
@@ -198,10 +222,8 @@ def test_switches_are_cells_with_the_ranks_below(tmp_path):
         name: sorted(below[begin[n] : begin[n + 1]].tolist()) for n, name in enumerate(switches["names"])
     }
     assert reported == {"leaf0": [0, 1], "leaf1": [2, 3], "spine": [0, 1, 2, 3]}
-    assert arrays["switches/part"].max() == 2 and {len(cell) for cell in cells(arrays["switches/polys"])} == {
-        4
-    }
-    assert "links" in [layer["name"] for layer in header["layers"]]
+    assert {len(cell) for cell in cells(arrays["switches/polys"])} == {4}
+    assert sorted(set(arrays["switches/part"].tolist())) == [0, 1, 2]
 
 
 def test_devices_are_cells_that_add_up_what_the_ranks_on_them_do(tmp_path):

@@ -33,9 +33,10 @@ from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.serve.followed import View, has_vtk, without_vtk
 from perfield.serve.ranges import range_of
-from perfield.topology import MOST_PLANES, ranges, used_devices
+from perfield.topology import ranges, used_devices
 
-MANY_RANKS = 10_000  # above, the machine's overview comes first
+MANY_RANKS = 10_000  # above, the mesh is loaded on request
+MOST_CELLS = 4096  # more ranks are too narrow to see, so the machine has a cell per node
 OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
 
 WAITING = ("wait_", "waiting_", "waited_", "caused_wait_", "mpi_")  # begins of times that are no computing
@@ -91,7 +92,7 @@ def scale(view: View, field: str, peaks: np.ndarray, low: float) -> dict[str, An
 
 def is_overview(view: View) -> bool:
     """Whether the machine is shown with one cell per node first."""
-    return len(view.placement.nodes) > MOST_PLANES or view.run.n_ranks > MANY_RANKS
+    return view.run.n_ranks > MOST_CELLS
 
 
 def _fields(view: View) -> list[dict[str, Any]]:

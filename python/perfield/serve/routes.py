@@ -157,10 +157,11 @@ def _own(view: View, query: Query) -> Answer:
 
 def _machine(view: View, query: Query) -> Answer:
     _need_vtk("The picture of the machine")
-    from perfield.serve.machine import machine
+    from perfield.serve.machine import LEAST, MOST, USUAL, machine
 
     wanted = query.number("overview", 0, 1, 2)
-    return Answer(machine(view, None if wanted == 2 else bool(wanted)), BINARY)
+    size = tuple(query.number(side, LEAST, MOST, usual) for side, usual in zip(("wide", "high"), USUAL))
+    return Answer(machine(view, None if wanted == 2 else bool(wanted), size), BINARY)
 
 
 def _messages(view: View, query: Query) -> Answer:
@@ -197,7 +198,7 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "heat": _row(_heat, "field"),
     "mesh": _row(_mesh, "version"),
     "own": _row(_own, "field", "frame"),
-    "machine": _row(_machine, "overview"),
+    "machine": _row(_machine, "overview", "wide", "high"),
     "messages": _row(_messages, "frame", "top"),
     "matrix": _row(_matrix, "from", "to"),
     "rank": _row(_rank, "rank"),

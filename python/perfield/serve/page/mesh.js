@@ -3,7 +3,7 @@
 
 import { packed } from './api.js';
 import { Cells, Lines, View3d } from './view3d.js';
-import { drawMessages, drawOutline, drawWords } from './marks.js';
+import { drawMessages, drawOutline } from './marks.js';
 
 const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
 const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
@@ -94,11 +94,11 @@ export class MeshPicture {
     if (app.layers.messages) drawMessages(context, lens, ends(app.messages), SIDEWAYS);
     if (app.chosen === null) return;
     drawMessages(context, lens, ends(app.partners), SIDEWAYS);
-    drawOutline(context, lens, this.#outline(app.chosen));
-    const middle = this.middle(app.chosen);
-    if (Number.isNaN(middle[0])) return;
-    const { width, height } = this.view;
-    drawWords(context, lens, `rank ${app.chosen}`, middle, { width, height, bold: true });
+    const seen = this.#outline(app.chosen).map((ends) => ends.map((end) => lens.pixel(...end)));
+    drawOutline(
+      context,
+      seen.filter(([a, b]) => a && b),
+    );
   }
 
   #outline(rank) {

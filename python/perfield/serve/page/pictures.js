@@ -26,12 +26,11 @@ export class Pictures {
   /** Loads what the run has: the machine first, as it is small. */
   async load() {
     const { run } = this.app;
-    this.vtk ??= await this.#library();
-    const reason = this.vtk.reason;
-    await Promise.all([
-      this.#loadMachine(reason ?? run.machine.reason),
-      this.#loadMesh(reason ?? run.mesh.reason),
-    ]);
+    const mesh = async () => {
+      this.vtk ??= await this.#library();
+      await this.#loadMesh(this.vtk.reason ?? run.mesh.reason);
+    };
+    await Promise.all([this.#loadMachine(), mesh()]);
   }
 
   async #library() {
@@ -47,11 +46,12 @@ export class Pictures {
     }
   }
 
-  async #loadMachine(reason) {
+  async #loadMachine() {
     if (this.machine) return;
     const card = new Card('machine');
+    const { reason } = this.app.run.machine;
     if (reason) return card.instead(reason);
-    const picture = new MachinePicture(this.vtk, card.stage(), this.app);
+    const picture = new MachinePicture(card.stage(), this.app);
     try {
       await picture.load();
     } catch (error) {
@@ -59,14 +59,15 @@ export class Pictures {
       return card.instead(error.message);
     }
     this.machine = picture;
-    const shown = [...picture.layers.keys()];
-    const layers = shown
-      .filter((name) => name !== 'messages')
-      .map((name) => [name, LAYERS[name] ?? name, true]);
+    const layers = [...picture.layers.keys()].map((name) => [name, LAYERS[name] ?? name, true]);
     card.tools(picture, layersMenu(this.app, [...layers, ['messages', 'messages of the step', false]]));
-    picture.view.onPick = (hit) => this.app.set({ rank: picture.rankAt(hit) });
-    picture.view.onHover = (hit, event) => this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
-    card.notes([...(picture.machine.notes ?? []), picture.machine.explained]);
+    const { view } = picture;
+    view.onPick = (x, y) => this.app.set({ rank: picture.rankAt(picture.at(x, y)) });
+    view.onHover = (x, y, event) => {
+      const hit = x === null ? null : picture.at(x, y);
+      this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
+    };
+    card.notes(picture.machine.notes ?? []);
   }
 
   #machineWords(hit) {
@@ -253,7 +254,8 @@ class Card {
   notes(sentences) {
     const known = sentences.filter(Boolean);
     const box =
-      this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
+      this.element.querySelector('.picture-notes') ?? this.element.appendChild(make('div', 'picture-notes'));
+    box.hidden = !known.length;
     box.replaceChildren(...known.map((sentence) => make('p', '', sentence)));
   }
 
