@@ -7,7 +7,7 @@ import contextlib
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,11 @@ class Client:
 
 
 @contextlib.contextmanager
-def served(path: Path, mesh: Path | None = None, **options: Any) -> Iterator[Client]:
-    """A server of a run, at a free port. options : of `Server`."""
-    with Server(followed.Followed(path, mesh), **options) as server:
+def served(
+    path: Path, mesh: Path | None = None, agrees: Callable[[str], bool] = lambda place: False, **options: Any
+) -> Iterator[Client]:
+    """A server of a run, at a free port. mesh, agrees : of `Followed`. options : of `Server`."""
+    with Server(followed.Followed(path, mesh, agrees=agrees), **options) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

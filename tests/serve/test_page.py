@@ -11,6 +11,7 @@ import pytest
 from drivers.driven_chromium import Tab, opened_tab
 from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
+from known_runs.foam_cases import write_case, write_mesh
 from matplotlib import colormaps
 from matplotlib.image import imread
 
@@ -238,6 +239,26 @@ def test_reload_keeps_what_was_chosen(tab, client):
     tab.until("document.getElementById('panel').innerText.startsWith('Rank 6')")
 
 
+def test_page_shows_fields_versions_and_cells_of_a_mesh_on_disk(tab, tmp_path):
+    path = twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=timed, started_in=".")
+    write_case(path, ranks=2)
+    for rank in range(2):
+        write_mesh(path / f"processor{rank}/0.5/polyMesh", rank + 10)
+    with served(path) as client:
+        show(tab, client, "frame=0&own=p")
+        assert tab.value("[...document.getElementById('own').options].map((one) => one.value)") == ["", "p"]
+        assert tab.value("perfield.own") == "p" and "mesh from" in text(tab, "#mesh .picture-notes").lower()
+        assert tab.value("perfield.pictures.mesh.surface.actor.getProperty().getEdgeVisibility()")
+        tab.press("ArrowRight")
+        tab.until("perfield.pictures.mesh.version === 1 && perfield.pictures.mesh.mesh.bounds[0] === 10")
+    assert not tab.complaints
+
+
+def timed(rank, step, values):
+    """The program's time: 0, 0.5, 1."""
+    values["time"] = 0.5 * step
+
+
 def test_two_browsers_choose_apart(tab, client, tmp_path):
     show(tab, client, "frame=1&rank=1")
     with opened_tab(address(client, "frame=8&rank=4"), tmp_path, "1280,800", webgl=True) as second:
@@ -260,9 +281,7 @@ def test_running_run_grows_on_the_page(tab, tmp_path):
         tab.until("perfield.run.n_frames === 6 && perfield.run.state === 'finished'")
         tab.until("perfield.shown && perfield.frame === 5")  # it followed
         assert "step 6" in text(tab, "#step-words")
-        assert (
-            "no rank described a mesh" in text(tab, "#mesh .stage").lower()
-        )  # and the rest goes on without it
+        tab.until("perfield.pictures.mesh?.mesh.way.startsWith('boxes')")
         assert tab.value("perfield.pictures.machine !== null") and not tab.complaints
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 
 from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
-from known_runs.foam_cases import write_case
+from known_runs.foam_cases import write_case, write_mesh
 from known_runs.mesh_file_writers import turned_triangles
 
 from perfield.serve import about
@@ -107,28 +107,50 @@ def test_each_version_of_the_mesh_is_reported(tmp_path):
         assert client.packed("/api/mesh?version=1")[1]["bounds"][1] == 2
 
 
-def test_mesh_on_disk_needs_its_name(tmp_path):
-    case = tmp_path / "case"
+def timed(rank, step, values):
+    """The program's time: 0, 0.5, 1, ..."""
+    values["time"] = 0.5 * step
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_mesh_of_the_working_directory_or_with_its_name_is_shown_in_each_version(tmp_path, is_named):
+    path = twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=timed, started_in="../case")
+    case = tmp_path / "other" if is_named else tmp_path / "case"
     write_case(case, ranks=2)
+    for rank in range(2):
+        write_mesh(case / f"processor{rank}/0.5/polyMesh", rank + 10)
+    with served(path, mesh=case if is_named else None) as client:
+        about = client.json("/api/run")
+        assert about["mesh"]["versions"] == [0, 1, 2] and about["frames"]["mesh_version"] == [0, 1, 2]
+        assert client.refusal("/api/mesh?version=3")[0] == 404
+        arrays, header = client.packed("/api/mesh?version=0")
+        assert set(arrays["rank"]) == {0, 1} and header["bounds"][:2] == [0, 2]
+        assert [field["name"] for field in header["own_fields"]] == ["p"]
+        assert client.packed("/api/mesh?version=1")[1]["bounds"][:2] == [10, 12]
+        values, field = client.packed("/api/own?field=p&frame=1")
+    assert field["association"] == "cell" and values["values"].tolist() == [0.5] * 6 + [10.5] * 6
 
-    def no_mesh(rank, step, values):
-        values["time"] = 0.5 * step
 
-    path = twin.write_run(tmp_path / "perfield-run", 2, 2, mesh=False, change_step=no_mesh)
+def test_mesh_that_a_run_leads_to_outside_is_shown_only_with_consent(tmp_path):
+    leads = {"started_in": ".", "config": {"mesh_path": "../case"}}
+    path = twin.write_run(tmp_path / "perfield-run", 2, 2, mesh=False, **leads)
+    write_case(tmp_path / "case", ranks=2)
+    asked = []
     with served(path) as client:
-        reason = client.json("/api/run")["mesh"]["reason"]
-        assert "No rank described a mesh" in reason and "--mesh PATH" in reason
-        assert client.refusal("/api/mesh")[0] == 404
-        assert "lines" not in client.json("/api/run")["own_fields"]
-    with served(path, mesh=case) as client:
-        assert client.json("/api/run")["mesh"] == {"versions": [0]}
-        assert client.refusal("/api/mesh?version=1")[0] == 404
+        _, header = client.packed("/api/mesh")
+        assert header["way"].startswith("boxes") and f"{tmp_path}/case is outside" in header["notes"][0]
+    with served(path, agrees=lambda place: not asked.append(place)) as client:
+        assert [client.packed("/api/mesh")[1]["own_fields"][0]["name"] for _ in range(2)] == ["p", "p"]
+    assert asked == [str(tmp_path / "case")]
+
+
+def test_ranks_without_a_mesh_are_boxes_by_their_messages(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 4, 2, mesh=False)
+    with served(path) as client:
+        assert client.json("/api/run")["mesh"] == {"versions": [0], "late": True}
         arrays, header = client.packed("/api/mesh")
-        assert set(arrays["rank"]) == {0, 1}
-        own = [field["name"] for field in header["own_fields"]]
-        assert own
-        values, about = client.packed(f"/api/own?field={own[0]}&frame=1")
-        assert len(values["values"]) == len(arrays["points" if about["association"] == "point" else "rank"])
+    assert np.bincount(arrays["rank"]).tolist() == [6] * 4
+    assert header["way"].startswith("boxes placed by messages") and "ranks are boxes" in header["notes"][0]
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,12 @@ export class MachinePicture {
 
   /** Fetches the picture for the size of its card. */
   async load() {
-    const [wide, high] = (this.size = this.wanted);
+    const size = this.wanted;
     const machine = await this.latest.run((signal) =>
-      packed(`api/machine?wide=${wide}&high=${high}`, signal),
+      packed(`api/machine?wide=${size[0]}&high=${size[1]}`, signal),
     );
     if (!machine) return;
-    this.machine = machine;
+    [this.machine, this.size] = [machine, size];
     const { arrays, layers } = machine;
     this.layers.clear();
     for (const { name, names, types, added_up: addedUp } of layers) {

@@ -45,7 +45,7 @@ class App {
   async start() {
     const wanted = fromAddress();
     const { run } = this;
-    this.own = run.own_fields.some(({ name }) => name === wanted.own) ? wanted.own : null;
+    this.own = wanted.own ?? null;
     this.about = this.field(wanted.field) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     const byStep = run.frames.step.indexOf(wanted.step);
     const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
@@ -57,7 +57,7 @@ class App {
     this.controls.fill();
     this.panel.showRun();
     await Promise.all([
-      this.try(this.pictures.load()),
+      this.try(this.pictures.load()).then(() => this.#checkOwn()),
       this.about && run.n_frames ? this.try(this.values.at(this.about.name, this.frame)) : null,
     ]);
     await this.try(this.#showField());
@@ -66,6 +66,13 @@ class App {
     performance.mark('usable');
     this.#showAll();
     this.#poll();
+  }
+
+  /** Forgets an own field of the address that the mesh has not. */
+  #checkOwn() {
+    if (this.pictures.ownFields.some(({ name }) => name === this.own)) return;
+    this.own = null;
+    this.controls.update();
   }
 
   /** Changes any of frame, field, own, rank, follow; unknown values are ignored. */
@@ -271,7 +278,9 @@ class App {
     if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));
     if (this.chosen === null && run.notes.join() !== before.notes.join()) this.panel.showRun();
     if (run.n_frames !== before.n_frames) this.try(this.matrix.show());
-    if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
+    const isOther = ({ reason, late }) => reason !== before.mesh.reason || late !== before.mesh.late;
+    if (isOther(run.mesh)) this.pictures.mesh = null; // boxes became a mesh
+    if (run.machine.reason !== before.machine.reason || isOther(run.mesh)) {
       await this.try(this.pictures.load());
     }
     // While the server reads a long run, most updates are words.

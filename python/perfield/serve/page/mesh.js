@@ -2,11 +2,13 @@
 // The picture of the mesh: each rank's piece in the colour of its value, or the simulation's own field.
 
 import { packed } from './api.js';
-import { Cells, Lines, View3d } from './view3d.js';
+import { Cells, Lines, View3d, count } from './view3d.js';
 import { drawMessages, drawOutline } from './marks.js';
 
 const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
 const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
+const CELL_EDGE = [0.35, 0.35, 0.35];
+const MOST_CELLS = 20000; // on the surface whose edges show at first, as in images
 const SIDEWAYS = 3; // pixels between the lines of both directions, each way
 
 export class MeshPicture {
@@ -31,10 +33,12 @@ export class MeshPicture {
     this.centres = centres;
     const cells = new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks);
     this.surface = this.view.add(cells, true);
+    this.surface.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: 1 });
     this.edges = this.view.add(new Lines(this.vtk, ends, lines, EDGE, 0.8, whose));
     const isFirst = this.version === null;
     this.version = version;
-    this.setLayer('edges', this.app.layers.edges);
+    const cellEdges = (this.app.layers.cells ??= count(polys) <= MOST_CELLS);
+    for (const name of ['edges', 'cells']) this.setLayer(name, { ...this.app.layers, cells: cellEdges }[name]);
     this.explode(this.apart ?? (mesh.flat || this.app.run.n_ranks === 1 ? 0 : APART));
     if (isFirst) this.look();
   }
@@ -73,6 +77,7 @@ export class MeshPicture {
 
   setLayer(name, isOn) {
     if (name === 'edges') this.edges?.actor.setVisibility(isOn);
+    if (name === 'cells') this.surface?.actor.getProperty().setEdgeVisibility(isOn);
   }
 
   /** The rank at a hit of the view. */

@@ -30,7 +30,8 @@ export class Pictures {
       this.vtk ??= await this.#library();
       await this.#loadMesh(this.vtk.reason ?? run.mesh.reason);
     };
-    await Promise.all([this.#loadMachine(), mesh()]);
+    if (run.mesh.late) this.app.try(mesh().then(() => this.app.set({ own: this.app.own })));
+    await Promise.all([this.#loadMachine(), run.mesh.late ? null : mesh()]);
   }
 
   async #library() {
@@ -98,6 +99,7 @@ export class Pictures {
       return card.instead(`The mesh of ${app.run.n_ranks.toLocaleString('en')} ranks may be large.`, button);
     }
     const picture = new MeshPicture(this.vtk, card.stage(), app);
+    if (app.run.mesh.late) card.notes(['Ranks are being placed by their messages ...']);
     try {
       await picture.load(app.run.frames.mesh_version[app.frame] ?? app.run.mesh.versions[0]);
     } catch (error) {
@@ -105,6 +107,7 @@ export class Pictures {
       return card.instead(error.message);
     }
     this.mesh = picture;
+    card.notes([picture.mesh.way, ...picture.mesh.notes]);
     card.tools(picture, ...this.#meshTools());
     picture.view.onPick = (hit) => app.set({ rank: picture.rankAt(hit) });
     picture.view.onHover = (hit, event) =>
@@ -133,17 +136,24 @@ export class Pictures {
     }
     tools.push(
       layersMenu(app, [
-        ['edges', 'edges of pieces', true],
+        ['edges', 'edges of pieces', app.layers.edges],
+        ['cells', 'edges of cells', app.layers.cells],
         ['messages', 'messages of the step', false],
       ]),
     );
     return tools;
   }
 
+  /** The simulation's own fields: those that ranks stored, or those of files. */
+  get ownFields() {
+    const { own_fields: stored } = this.app.run;
+    return stored.length ? stored : (this.mesh?.mesh.own_fields ?? []);
+  }
+
   /** Offers the simulation's own fields, some of which may appear late. */
   offerOwn() {
     const { app, own } = this;
-    const { own_fields: fields } = app.run;
+    const fields = this.ownFields;
     if (!own || own.options.length === fields.length + 1) return;
     own.replaceChildren(
       new Option('field above', ''),
@@ -185,7 +195,7 @@ export class Pictures {
       } else if (this.ownValues) {
         const own = {
           unit: '',
-          ...app.run.own_fields.find(({ name }) => name === app.own),
+          ...this.ownFields.find(({ name }) => name === app.own),
           ...this.ownValues,
         };
         const ownColours = new Colours(own, app.run.palette);
