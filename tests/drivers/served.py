@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from perfield.commands._reporter import RunReporter
 from perfield.serve import followed
 from perfield.serve.packed import unpacked
 from perfield.serve.server import Server
@@ -65,7 +66,7 @@ def served(
     path: Path, mesh: Path | None = None, agrees: Callable[[str], bool] = lambda place: False, **options: Any
 ) -> Iterator[Client]:
     """A server of a run, at a free port. mesh, agrees : of `Followed`. options : of `Server`."""
-    with Server(followed.Followed(path, mesh, agrees=agrees), **options) as server:
+    with Server(followed.Followed(path, mesh, agrees=agrees, reporter=RunReporter()), **options) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

@@ -171,6 +171,79 @@ def test_machine_zooms_where_the_pointer_is_and_shows_all_again(tab, client):
     assert not tab.complaints
 
 
+def test_mark_leaves_the_colours_of_what_it_marks(tab, client, run):
+    show(tab, client, "frame=2&field=compute_time_s&rank=3")
+    tab.until("perfield.heat.heat?.complete && perfield.pictures.machine.values")
+    field = next(one for one in client.json("/api/run")["fields"] if one["name"] == "compute_time_s")
+    left, top = box(tab, "#heat .stage")[:2]
+    x, y, wide, high = tab.value("perfield.heat.grid.box")
+    seen, steps = pixels(tab), perfield.open(run)
+
+    def cell(rank, step):
+        here = seen[
+            round(top + y + (rank + 0.5) / N_RANKS * high), round(left + x + (step + 0.5) / 10 * wide)
+        ]
+        return np.abs(here - colour_of(steps.frame(step).values[field["name"]][rank], field)).max()
+
+    assert max(cell(3, step) for step in range(N_STEPS)) <= 6
+    assert min(cell(5, step) for step in range(N_STEPS)) > 20  # it fades
+    for rank, is_chosen in ((3, True), (5, False)):
+        at = middle(tab, "machine", rank)
+        wanted = colour_of(steps.frame(2).values[field["name"]][rank], field)
+        assert (np.abs(seen[round(at[1]), round(at[0])] - wanted).max() <= 6) == is_chosen
+
+
+def test_newest_step_is_one_that_all_ranks_have_delivered(tab, client):
+    show(tab, client, "frame=2")
+    tab.value("perfield.run.frames.n_present = [8, 8, 8, 8, 8, 8, 8, 8, 7, 5]; perfield.set({follow: true})")
+    assert tab.value("[perfield.frame, perfield.follow]") == [7, True]
+
+
+@pytest.mark.parametrize("width", [360, 800, 1024, 1280, 2560])
+def test_nothing_overlaps_or_is_cut_at_any_width(tab, client, width):
+    tab.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    show(tab, client, "frame=2&rank=3")
+    assert tab.value("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.value(BROKEN) == []
+    tab.call("Emulation.clearDeviceMetricsOverride")
+
+
+BROKEN = """(() => {
+  const seen = (one) => one.getClientRects().length > 0 && one.getBoundingClientRect().width > 0;
+  const found = [];
+  for (const row of document.querySelectorAll('.bar, .card-head, .tools, .steps, .legend')) {
+    const parts = [...row.children].filter(seen).map((one) => [one, one.getBoundingClientRect()]);
+    for (const [one, a] of parts) {
+      if (a.right > window.innerWidth + 1 || a.left < -1) found.push(['out', one.outerHTML.slice(0, 80)]);
+      for (const [other, b] of parts) {
+        const [x, y] = [
+          Math.min(a.right, b.right) - Math.max(a.left, b.left),
+          Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top),
+        ];
+        if (one !== other && x > 1 && y > 1) found.push(['over', one.outerHTML.slice(0, 80)]);
+      }
+    }
+  }
+  return found;
+})()"""
+
+
+def test_finding_shows_its_field_step_and_rank(tab, client):
+    show(tab, client, "frame=0&field=resident_bytes")
+    cards = client.json("/api/findings")["findings"]
+    number, card = next((n, card) for n, card in enumerate(cards) if card["rank"] is not None)
+    tab.until("document.querySelectorAll('#panel .finding').length > 0")
+    printed = text(tab, f"#panel .finding:nth-child({number + 1})")
+    assert card["words"] in printed and card["remedy"] in printed and card["cost"] in printed
+    tab.value(f"document.querySelectorAll('#panel .finding-title')[{number}].click()")
+    wanted = [card["frame"], card["field"], card["rank"]]
+    assert tab.value("[perfield.frame, perfield.about.name, perfield.chosen]") == wanted
+    tab.until("document.getElementById('panel').innerText.includes('PUs')")
+    tab.value("window.open = () => (window.opened = {}); document.getElementById('report').click()")
+    tab.until("window.opened?.location?.startsWith('blob:')")
+    assert not tab.complaints
+
+
 def test_panel_asks_once_and_says_what_is_left_out(tab, client, monkeypatch):
     monkeypatch.setattr(one_rank, "MOST_PARTNERS", 1)
     monkeypatch.setattr(one_rank, "MOST_REGIONS", 1)

@@ -15,6 +15,7 @@ from perfield.commands import CommandError
 from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._mesh import add_mesh_options, check_path
 from perfield.commands._newest import add_run, run_path
+from perfield.commands._reporter import RunReporter
 from perfield.serve import PORT
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         token = new_token() if path is None or arguments.token else ""
     else:
         token = read_token(Path(arguments.token)) if arguments.token != "none" else ""
-    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, _agrees)
+    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, _agrees, RunReporter())
     followed.view()  # a question about the mesh comes before the page
     try:
         server = Server(followed, arguments.address, arguments.port, token, socket_path=path)

@@ -29,6 +29,7 @@ from perfield.topology import Placement, placement_of, sharing
 
 if TYPE_CHECKING:
     from perfield.pictures.pieces import Pieces
+    from perfield.serve.reporter import Reporter
 
 AT_MOST_EVERY_S = 0.5  # the run is read anew
 KEPT_BYTES = 1 << 28  # of answers
@@ -41,7 +42,7 @@ class View:
 
     version : grows with everything that /api/run gives. run : a snapshot. frames : its columns as the page
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. pieces : where
-    the mesh comes from; None where there is none. mesh_notes : on it. ranges : of fields, as `Ranges.ranges`
+    the mesh comes from; None where there is none. mesh_notes : on it. reporter : makes findings. ranges : of fields, as `Ranges.ranges`
     gives them. surveyed : how many frames these are of. typical : position of a frame that is neither set-up
     nor output. placement : of the ranks. answers, shapes : costly answers, and the costliest, of mesh and
     machine; shared by all views.
@@ -53,6 +54,7 @@ class View:
     first_of_mesh: dict[int, int]
     pieces: Pieces | None
     mesh_notes: tuple[str, ...]
+    reporter: Reporter | None
     ranges: dict[str, dict[str, Any]]
     surveyed: int
     typical: int | None
@@ -77,12 +79,13 @@ class Followed:
         mesh: Path | None = None,
         rank_array: str | None = None,
         agrees: Callable[[str], bool] = lambda place: False,
+        reporter: Reporter | None = None,
     ):
         """mesh, rank_array : a mesh on disk, as for `choose_pieces`. agrees : whether the user wants a mesh
-        shown that the run leads to, at a place outside. Raises RunError if `path` is no run, or leads out of
+        shown that the run leads to, at a place outside. reporter : makes findings. Raises RunError if `path` is no run, or leads out of
         its directory."""
         inside.check(path)
-        self._path, self._mesh = path, None
+        self._path, self._mesh, self._reporter = path, None, reporter
         if has_vtk():
             from perfield.serve.mesh_on_disk import MeshOnDisk
 
@@ -145,6 +148,7 @@ class Followed:
             first_of_mesh={int(number): int(at) for number, at in zip(*first)},
             pieces=pieces,
             mesh_notes=mesh_notes,
+            reporter=self._reporter,
             ranges=self._ranges.ranges(),
             surveyed=self._ranges.n_read(len(run)),
             typical=kinds.typical if kinds else None,

@@ -11,14 +11,14 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from perfield.run.errors import RunError
-from perfield.serve import messages, one_rank
+from perfield.serve import messages, one_rank, reporter
 from perfield.serve import values as of_values
 from perfield.serve.about import about
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
 from perfield.serve.inside import OutsideError
 from perfield.serve.packed import as_json
 
-JSON, BINARY = "application/json", "application/octet-stream"
+JSON, BINARY, PAGE = "application/json", "application/octet-stream", "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,14 @@ def _rank(view: View, query: Query) -> Answer:
     return Answer(as_json(one_rank.one_rank(view, query.number("rank", 0, view.run.n_ranks - 1))))
 
 
+def _findings(view: View, query: Query) -> Answer:
+    return Answer(reporter.findings(view))
+
+
+def _report(view: View, query: Query) -> Answer:
+    return Answer(reporter.report(view), PAGE)
+
+
 def _need_vtk(what: str) -> None:
     if not has_vtk():
         raise RequestError(without_vtk(what), HTTPStatus.NOT_FOUND)
@@ -202,4 +210,6 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "messages": _row(_messages, "frame", "top"),
     "matrix": _row(_matrix, "from", "to"),
     "rank": _row(_rank, "rank"),
+    "findings": _row(_findings),
+    "report": _row(_report),
 }

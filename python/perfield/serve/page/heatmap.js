@@ -65,6 +65,7 @@ export class HeatMap {
     this.grid.mark({
       row: chosen === null ? null : Math.floor(chosen / ranks),
       column: Math.floor(frame / frames),
+      bright: ['row'],
     });
   }
 

@@ -5,6 +5,7 @@
 import { Latest, ServerError, enter, json, onProgress, packed } from './api.js';
 import { Colours } from './colours.js';
 import { Controls } from './controls.js';
+import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
 import { drawLegend, make } from './legend.js';
 import { CHOSEN, RECEIVED } from './marks.js';
@@ -35,10 +36,17 @@ class App {
     this.layers = { messages: false, edges: true };
     this.latest = { frame: new Latest(), messages: new Latest(), rank: new Latest() };
     this.controls = new Controls(this);
+    this.findings = new Findings(this);
     this.panel = new Panel(get('panel'), this);
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
+  }
+
+  /** The newest frame that all ranks have delivered, as far as any frame has. */
+  get newest() {
+    const { n_present: present } = this.run.frames;
+    return Math.max(0, present.lastIndexOf(Math.max(...present)));
   }
 
   /** Shows what the address asks for, or what the run offers first. */
@@ -50,10 +58,11 @@ class App {
     const byStep = run.frames.step.indexOf(wanted.step);
     const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
     this.follow = run.live && frame === null;
-    const first = run.live ? run.n_frames - 1 : run.first_frame;
+    const first = run.live ? this.newest : run.first_frame;
     this.frame = Math.max(0, Math.min(frame ?? first, run.n_frames - 1));
     if (wanted.rank < run.n_ranks) this.chosen = wanted.rank;
     this.#head();
+    get('report').addEventListener('click', () => openReport(this));
     this.controls.fill();
     this.panel.showRun();
     await Promise.all([
@@ -61,10 +70,11 @@ class App {
       this.about && run.n_frames ? this.try(this.values.at(this.about.name, this.frame)) : null,
     ]);
     await this.try(this.#showField());
-    if (this.chosen !== null) this.try(this.refreshRank(this.chosen));
+    if (this.chosen !== null) this.#choose(this.chosen);
     document.body.dataset.ready = 'true';
     performance.mark('usable');
     this.#showAll();
+    this.findings.load();
     this.#poll();
   }
 
@@ -79,8 +89,8 @@ class App {
   set({ frame, field, own, rank, follow }) {
     if (follow !== undefined) {
       this.follow = follow;
-      if (follow) frame = this.run.n_frames - 1;
-    } else if (frame !== undefined && frame !== this.run.n_frames - 1) this.follow = false;
+      if (follow) frame = this.newest;
+    } else if (frame !== undefined && frame < this.newest) this.follow = false;
     const about = field === undefined ? this.about : (this.field(field) ?? this.about);
     const wasField = this.about;
     this.about = about;
@@ -186,7 +196,7 @@ class App {
     this.partners = [];
     this.heat.mark();
     this.matrix.mark();
-    this.pictures.drawOverlays();
+    this.pictures.mark();
     if (rank === null) this.panel.clear();
     else this.try(this.refreshRank(rank));
   }
@@ -219,6 +229,7 @@ class App {
 
   async #showMessages() {
     this.messages = [];
+    get('line-words').textContent = '';
     if (this.layers.messages && this.run.n_frames) {
       const { frame } = this;
       const found = await this.latest.messages.run((signal) =>
@@ -226,6 +237,7 @@ class App {
       );
       if (!found) return;
       const { source, target, bytes } = found.arrays;
+      get('line-words').textContent = found.in_words;
       const colour = `${this.run.palette.outline}cc`;
       this.messages = [...source].map((from, n) => ({ from, to: target[n], bytes: bytes[n], colour }));
     }
@@ -273,7 +285,7 @@ class App {
     this.#head();
     this.controls.fill();
     this.pictures.offerOwn();
-    if (this.follow || wasEmpty) this.frame = Math.max(0, run.n_frames - 1);
+    if (this.follow || wasEmpty) this.frame = this.newest;
     this.controls.update();
     if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));
     if (this.chosen === null && run.notes.join() !== before.notes.join()) this.panel.showRun();

@@ -40,12 +40,13 @@ export function drawMessages(context, lens, ends, sideways = 0) {
   });
 }
 
-/** Draws paths of pixels, [[[x, y], ..]], black, white and black, which is seen on every colour by everyone. */
-export function drawOutline(context, paths) {
+/** Draws paths of pixels, [[[x, y], ..]], black, white and black, which is seen on every colour by everyone.
+ * thick : 1 for 5 pixels. */
+export function drawOutline(context, paths, thick = 1) {
   context.lineJoin = context.lineCap = 'round';
   for (const [colour, width] of OUTLINE) {
     context.strokeStyle = colour;
-    context.lineWidth = width;
+    context.lineWidth = width * thick;
     context.beginPath();
     for (const path of paths) path.forEach((at, n) => (n ? context.lineTo(...at) : context.moveTo(...at)));
     context.stroke();

@@ -4,11 +4,13 @@
 import { packed } from './api.js';
 import { Cells, Lines, View3d, count } from './view3d.js';
 import { drawMessages, drawOutline } from './marks.js';
+import { ink } from './theme.js';
 
 const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
 const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
 const CELL_EDGE = [0.35, 0.35, 0.35];
 const MOST_CELLS = 20000; // on the surface whose edges show at first, as in images
+const DIM = 0.5; // how far pieces of others fade
 const SIDEWAYS = 3; // pixels between the lines of both directions, each way
 
 export class MeshPicture {
@@ -52,12 +54,31 @@ export class MeshPicture {
   /** Gives each rank's piece its colour; rgba : of each rank. */
   paint(rgba) {
     this.surface?.paintEach(this.vtk, null);
-    this.surface?.paint(rgba);
+    this.surface?.paint(this.#faded(rgba, (rank) => rank));
   }
 
   /** Shows values of the simulation's own field. */
   paintOwn(values, association, colours) {
-    this.surface.paintEach(this.vtk, colours.of(values), association);
+    const owners = association === 'point' ? this.surface.pointOwners : this.surface.owners;
+    this.surface.paintEach(
+      this.vtk,
+      this.#faded(colours.of(values), (at) => owners[at]),
+      association,
+    );
+  }
+
+  /** Colours of which all fade but those of the chosen rank, if there is one. owner(n) : the rank of each. */
+  #faded(rgba, owner) {
+    const { chosen } = this.app;
+    if (chosen === null) return rgba;
+    const card = ink('--card').match(/\d+/g).map(Number);
+    for (let n = 0; n < rgba.length / 4; n += 1) {
+      if (owner(n) === chosen) continue;
+      for (let part = 0; part < 3; part += 1) {
+        rgba[4 * n + part] += Math.round(DIM * (card[part] - rgba[4 * n + part]));
+      }
+    }
+    return rgba;
   }
 
   /** Moves the pieces apart: 1 doubles the distances between their middles. */
@@ -103,6 +124,7 @@ export class MeshPicture {
     drawOutline(
       context,
       seen.filter(([a, b]) => a && b),
+      0.6,
     );
   }
 

@@ -186,6 +186,7 @@ export class Pictures {
   /** Colours both pictures. values : of all ranks. */
   paint(values, colours) {
     const { app } = this;
+    this.painted = [values, colours];
     this.machine?.paint(values, colours);
     if (this.mesh) {
       const card = new Card('mesh');
@@ -217,6 +218,14 @@ export class Pictures {
   draw() {
     this.mesh?.view.draw();
     this.machine?.view.draw();
+  }
+
+  /** Shows which rank is chosen. */
+  mark() {
+    const { chosen } = this.app;
+    const words = chosen === null ? '' : this.app.rankWords(chosen).slice(0, 2).filter(Boolean).join(' on ');
+    for (const name of document.querySelectorAll('.chosen-name')) name.textContent = words;
+    if (this.painted) this.paint(...this.painted);
   }
 
   drawOverlays() {
