@@ -285,11 +285,43 @@ def test_click_into_heat_map_chooses_rank_and_step(tab, client):
     assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
 
 
+def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    usual = tab.value("[perfield.colours.low, perfield.colours.high]")
+    assert tab.value("document.querySelectorAll('#legend input.legend-end').length") == 2
+    tab.value(
+        "(() => { const end = document.querySelectorAll('#legend input')[1]; end.value = '1.5';"
+        "end.dispatchEvent(new Event('change')) })()"
+    )
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[text(tab, "#legend .legend-unit")]
+    assert tab.value("perfield.colours.high") == pytest.approx(1.5 * unit)
+    assert "ends=" in tab.value("location.hash")
+    show(tab, client, tab.value("location.hash").removeprefix("#"))
+    assert tab.value("perfield.colours.high") == pytest.approx(1.5 * unit)
+    tab.value("document.querySelector('#legend .legend-bar').dispatchEvent(new MouseEvent('dblclick'))")
+    assert tab.value("[perfield.colours.low, perfield.colours.high]") == pytest.approx(
+        [values.min(), values.max()], rel=1e-6
+    )
+    left, top, right, bottom = box(tab, "#legend .legend-bar")
+    grip = box(tab, "#legend .legend-grip:last-child")
+    at = {"x": (grip[0] + grip[2]) / 2, "y": (top + bottom) / 2, "button": "left", "clickCount": 1}
+    tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
+    for x in ((left + right) / 2 + 20, (left + right) / 2):
+        tab.call("Input.dispatchMouseEvent", **{**at, "x": x}, type="mouseMoved")
+    tab.call("Input.dispatchMouseEvent", **{**at, "x": x}, type="mouseReleased")
+    whole = [min(usual[0], values.min()), max(usual[1], values.max())]
+    assert tab.value("perfield.colours.high") == pytest.approx(sum(whole) / 2, rel=0.05)
+    tab.value("document.querySelector('#legend button').click()")
+    assert tab.value("[perfield.colours.low, perfield.colours.high]") == usual
+    assert "ends=" not in tab.value("location.hash") and not tab.complaints
+
+
 def test_legend_of_the_matrix_says_the_ends_of_its_colours(tab, client):
     show(tab, client)
     tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")
     # Rank 0 sends 20 kB, rank 7 sends 160 kB; the colours span a decade.
-    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "logarithmic", "160 kB"]
+    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "160 kB"]
 
 
 def test_long_title_of_a_step_is_whole(tab, client):

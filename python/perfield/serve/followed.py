@@ -42,10 +42,10 @@ class View:
 
     version : grows with everything that /api/run gives. run : a snapshot. frames : its columns as the page
     gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. pieces : where
-    the mesh comes from; None where there is none. mesh_notes : on it. reporter : makes findings. ranges : of fields, as `Ranges.ranges`
-    gives them. surveyed : how many frames these are of. typical : position of a frame that is neither set-up
-    nor output. placement : of the ranks. answers, shapes : costly answers, and the costliest, of mesh and
-    machine; shared by all views.
+    the mesh comes from; None where there is none. mesh_notes : on it. reporter : makes findings. ranges : of
+    fields, as `Ranges.ranges` gives them. surveyed : how many frames these are of. typical : position of a
+    frame that is neither set-up nor output. placement : of the ranks. answers, shapes : costly answers, and
+    the costliest, of mesh and machine; shared by all views.
     """
 
     version: int
@@ -82,8 +82,10 @@ class Followed:
         reporter: Reporter | None = None,
     ):
         """mesh, rank_array : a mesh on disk, as for `choose_pieces`. agrees : whether the user wants a mesh
-        shown that the run leads to, at a place outside. reporter : makes findings. Raises RunError if `path` is no run, or leads out of
-        its directory."""
+        shown that the run leads to, at a place outside. reporter : makes findings.
+
+        Raises RunError if `path` is no run, or leads out of its directory.
+        """
         inside.check(path)
         self._path, self._mesh, self._reporter = path, None, reporter
         if has_vtk():

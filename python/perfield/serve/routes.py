@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from perfield.run.errors import RunError
-from perfield.serve import messages, one_rank, reporter
+from perfield.serve import findings, messages, one_rank
 from perfield.serve import values as of_values
 from perfield.serve.about import about
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
@@ -178,11 +178,11 @@ def _rank(view: View, query: Query) -> Answer:
 
 
 def _findings(view: View, query: Query) -> Answer:
-    return Answer(reporter.findings(view))
+    return Answer(findings.findings(view))
 
 
 def _report(view: View, query: Query) -> Answer:
-    return Answer(reporter.report(view), PAGE)
+    return Answer(findings.report(view), PAGE)
 
 
 def _need_vtk(what: str) -> None:

@@ -27,6 +27,7 @@ class App {
     this.frame = 0;
     this.about = null; // the field
     this.learned = new Map(); // range and scale of computed fields, by name
+    this.ends = new Map(); // of colours that the reader chose, by name of the field
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
     this.shown = null; // values of all ranks, as drawn
@@ -56,6 +57,7 @@ class App {
     this.own = wanted.own ?? null;
     this.about = this.field(wanted.field) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     const byStep = run.frames.step.indexOf(wanted.step);
+    if (wanted.ends && wanted.field === this.about?.name) this.ends.set(wanted.field, wanted.ends);
     const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
     this.follow = run.live && frame === null;
     const first = run.live ? this.newest : run.first_frame;
@@ -102,7 +104,7 @@ class App {
       this.#showHeat();
     } else if (frame !== undefined || own !== undefined) this.drawn = this.try(this.#showFrame());
     this.controls.update();
-    toAddress({ frame: this.frame, field: this.about?.name, own: this.own, rank: this.chosen });
+    this.#remember();
   }
 
   /** Switches a layer of a picture on or off. */
@@ -203,9 +205,50 @@ class App {
 
   async #showField() {
     if (!this.about) return;
-    this.colours = new Colours(this.about, this.run.palette);
-    drawLegend(get('legend'), this.about, this.colours);
+    this.#colour();
     await this.#showFrame();
+  }
+
+  #colour() {
+    const { about } = this;
+    const ends = this.ends.get(about.name);
+    this.colours = new Colours(ends ? { ...about, scale: ends } : about, this.run.palette);
+    const usual = about.scale ?? about.range ?? [0, 1];
+    const whole = [usual, ends ?? usual].reduce((a, b) => [Math.min(a[0], b[0]), Math.max(a[1], b[1])]);
+    const change = {
+      whole,
+      isChanged: Boolean(ends),
+      set: (wanted) => this.setEnds(wanted),
+      ofStep: () => this.setEnds(this.#rangeOfStep()),
+    };
+    drawLegend(get('legend'), about, this.colours, change);
+  }
+
+  /** Chooses both ends of the colours; null for those of all steps. */
+  setEnds(ends) {
+    if (!this.about || !this.shown) return;
+    if (ends) this.ends.set(this.about.name, ends);
+    else this.ends.delete(this.about.name);
+    this.#colour();
+    this.pictures.paint(this.shown, this.colours);
+    this.heat.recolour();
+    this.#remember();
+  }
+
+  /** The least and the largest value of the step that is shown; null if they are the same. */
+  #rangeOfStep() {
+    const known = this.shown.filter((value) => !Number.isNaN(value));
+    const range = known.reduce(
+      ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+      [Infinity, -Infinity],
+    );
+    return range[0] < range[1] ? range : null;
+  }
+
+  #remember() {
+    const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
+    const { frame, about, own, chosen: rank } = this;
+    toAddress({ frame, field: about?.name, own, rank, ends: ends?.join(' ') });
   }
 
   async #showFrame() {
