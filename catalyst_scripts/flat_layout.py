@@ -126,14 +126,16 @@ class Flat:
         return np.stack([across, self.base[node] + up, z], axis=1)
 
 
-def plan(given: Machine) -> Flat:
+def plan(given: Machine, area: tuple[float, float] = (WIDE, HIGH), names: bool = True) -> Flat:
     """Places a machine so that it fills an image, and ranks are as wide as NARROWEST asks for.
 
     Ranks are narrower where so many lines would make rows too low.
+
+    area : width and height to fill, in pixels. names : whether lines have room for names of ranks.
     """
     x = [_columns(given.ranks[given.rank_node == node, :2]) for node in range(len(given.hosts))]
-    for (wanted, apart), narrowest in itertools.product(QUALITIES, NARROWEST):
-        lines = _Lines(given, x, narrowest, wanted, apart)
+    for (wanted, apart), narrowest in itertools.product(QUALITIES[not names :], NARROWEST):
+        lines = _Lines(given, x, narrowest, wanted, apart, area)
         if lines.row >= LOWEST:
             break
     return lines.placed()
@@ -143,7 +145,7 @@ class _Lines:
     """Nodes on lines, in pixels, for ranks of a width or a little more. row : height of a row.
 
     x : of each node, knots from places in its plane to 0 ... 1. wanted : whether nodes and switches carry
-    names, where these fit in their widths. apart : pixels between lines.
+    names, where these fit in their widths. apart : pixels between lines. area : as for `plan`.
     """
 
     def __init__(
@@ -153,7 +155,9 @@ class _Lines:
         narrowest: float,
         wanted: bool,
         apart: float,
+        area: tuple[float, float],
     ):
+        self.wide, self.high = area
         self.given, self.x, self.wanted, self.apart = given, x, wanted, apart
         self.count = np.maximum(np.bincount(given.rank_node, minlength=len(given.hosts)), 1).astype(float)
         is_shared = given.below.all(axis=1)
@@ -162,7 +166,7 @@ class _Lines:
         self.y = _heights(given)
         order, block = self._in_order()
         for self.room in (ROW_NAMES_ROOM, 0.0):
-            self.lines = _on_lines(order, block, self.count * narrowest, WIDE - self.room)
+            self.lines = _on_lines(order, block, self.count * narrowest, self.wide - self.room)
             self.left, self.right = self._across(block)
             self.bars = [self._bars(one, self.lines) for one in self.levels]
             self.top = self._bars(self.shared, [np.arange(len(given.hosts))])
@@ -184,9 +188,8 @@ class _Lines:
             np.where(np.diff(block[line]), BETWEEN_SWITCHES, BETWEEN_NODES) * (len(line) > 1)
             for line in self.lines
         ]
-        column = min(
-            (WIDE - self.room - gap.sum()) / self.count[line].sum() for line, gap in zip(self.lines, gaps)
-        )
+        room = self.wide - self.room
+        column = min((room - gap.sum()) / self.count[line].sum() for line, gap in zip(self.lines, gaps))
         left, right = np.zeros(len(block)), np.zeros(len(block))
         for line, gap in zip(self.lines, gaps):
             ends = np.cumsum(self.count[line] * column + np.append(0.0, gap))
@@ -222,7 +225,7 @@ class _Lines:
             self.hosts, self.names = min(hosts, most), min(switches, most)
             named = len(self.lines) * (self.hosts + len(self.levels) * self.names)
             named += self.names * (len(self.shared) == 1)
-            free = HIGH - (len(self.lines) - 1) * self.apart
+            free = self.high - (len(self.lines) - 1) * self.apart
             self.row = max((free - NAME_ROW * named) / rows, 1.0)
             if self.row >= max(LOWEST, self.hosts):
                 break
@@ -268,13 +271,13 @@ class _Lines:
             [_width_of(box, *self.x[n]) for n, box in zip(given.rank_node.tolist(), given.ranks)]
         )
         cells *= (self.right - self.left)[given.rank_node]
-        narrowest = float(cells.min(initial=WIDE))
+        narrowest = float(cells.min(initial=self.wide))
         flat = Flat(
             left=left,
             right=right,
             base=base - high,
             bars=np.array(bars).reshape(-1, 5) - np.array([0, 0, 0, high, high]),
-            box=(-self.room * unit, (WIDE - self.room) * unit, 0.0, -high),
+            box=(-self.room * unit, (self.wide - self.room) * unit, 0.0, -high),
             deepest=-given.depth * below,
             lines=np.array(boxes) - np.array([0, 0, high, high]),
             texts=tuple(replace(text, y=text.y - high) for text in texts),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from flat_layout import SOLID, SPACE, Flat, Machine, Text, common, plan
+from flat_layout import HIGH, SOLID, SPACE, WIDE, Flat, Machine, Text, common, plan
 from layouts import LAYOUTS, LETTERS, ROUND, WITHOUT_SWITCHES, Sizes, has_letters, moved
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkPoints, vtkStringArray
@@ -42,8 +42,16 @@ IN_FRONT = 0.2  # of cells, in rows: letters
 LINES, PIXEL, ROWS = "flat_lines", "flat_pixel", "flat_rows"
 
 
-def sizes_of(layers: Mapping[str, Any], layout: str = "") -> Sizes | None:
-    """The sizes of a picture, from its layer of ranks; None without planes, as in an overview."""
+def sizes_of(
+    layers: Mapping[str, Any],
+    layout: str = "",
+    area: tuple[float, float] = (WIDE, HIGH),
+    names: bool = True,
+) -> Sizes | None:
+    """The sizes of a picture, from its layer of ranks; None without planes, as in an overview.
+
+    area, names : as for `plan` of the flat layout.
+    """
     if "ranks" not in layers:  # a process of ParaView without the machine
         return None
     field_data = layers["ranks"].GetFieldData()
@@ -51,7 +59,7 @@ def sizes_of(layers: Mapping[str, Any], layout: str = "") -> Sizes | None:
     if any(array is None for array in arrays) or not arrays[0].GetNumberOfTuples():
         return None
     z, switch, sizes = map(vtk_to_numpy, arrays)
-    flat = plan(_machine(layers, len(z), float(sizes[2]))) if layout == "flat" else None
+    flat = plan(_machine(layers, len(z), float(sizes[2])), area, names) if layout == "flat" else None
     return Sizes(z, *sizes.tolist(), np.unique(switch, return_inverse=True)[1], flat)
 
 
@@ -174,18 +182,9 @@ def arranged(pictures: Any, result: Any, layout: str) -> None:
 
 
 def _flatten(layers: Mapping[str, Any], sizes: Sizes, flat: Flat) -> None:
-    for name, data in layers.items():
-        if name == "switches" and data.GetNumberOfCells():
-            data.ShallowCopy(_bars(data, flat))
-        elif name == "labels":
-            data.ShallowCopy(_letters([*flat.texts, *_names_of_devices(layers.get("devices"), flat)]))
-        elif name in ("switches", "links"):
-            data.Initialize()
-        elif data.GetNumberOfPoints():
-            places = _places(data, flat, name) if name in ("machine", "ranks", "measurements") else None
-            _move(data, "flat", sizes, name)
-            if places is not None:
-                _fill(data, places, flat.pixel)
+    texts = flatten(layers, sizes, flat)
+    if "labels" in layers:
+        layers["labels"].ShallowCopy(_letters(texts))
     about = layers["ranks"].GetFieldData()
     for name, values in ((LINES, flat.lines.astype(float)), (PIXEL, np.array([flat.pixel]))):
         array = numpy_to_vtk(values, deep=True)
@@ -196,6 +195,24 @@ def _flatten(layers: Mapping[str, Any], sizes: Sizes, flat: Flat) -> None:
     for row in flat.rows:
         rows.InsertNextValue(row)
     about.AddArray(rows)
+
+
+def flatten(layers: Mapping[str, Any], sizes: Sizes, flat: Flat) -> list[Text]:
+    """Moves all layers but the labels into the flat layout, in place; returns what is written there."""
+    texts = [*flat.texts, *_names_of_devices(layers.get("devices"), flat)]
+    for name, data in layers.items():
+        if name == "labels":
+            continue
+        if name == "switches" and data.GetNumberOfCells():
+            data.ShallowCopy(_bars(data, flat))
+        elif name in ("switches", "links"):
+            data.Initialize()
+        elif data.GetNumberOfPoints():
+            places = _places(data, flat, name) if name in ("machine", "ranks", "measurements") else None
+            _move(data, "flat", sizes, name)
+            if places is not None:
+                _fill(data, places, flat.pixel)
+    return texts
 
 
 def _places(data: Any, flat: Flat, layer: str) -> np.ndarray:

@@ -93,7 +93,7 @@ class Tab:
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
 
-_CODES = {"ArrowRight": 39, "ArrowLeft": 37}
+_CODES = {"ArrowRight": 39, "ArrowLeft": 37, "0": 48}
 
 
 @contextlib.contextmanager

@@ -7,12 +7,13 @@ import contextlib
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from perfield.commands._reporter import RunReporter
 from perfield.serve import followed
 from perfield.serve.packed import unpacked
 from perfield.serve.server import Server
@@ -61,9 +62,11 @@ class Client:
 
 
 @contextlib.contextmanager
-def served(path: Path, mesh: Path | None = None, **options: Any) -> Iterator[Client]:
-    """A server of a run, at a free port. options : of `Server`."""
-    with Server(followed.Followed(path, mesh), **options) as server:
+def served(
+    path: Path, mesh: Path | None = None, agrees: Callable[[str], bool] = lambda place: False, **options: Any
+) -> Iterator[Client]:
+    """A server of a run, at a free port. mesh, agrees : of `Followed`. options : of `Server`."""
+    with Server(followed.Followed(path, mesh, agrees=agrees, reporter=RunReporter()), **options) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

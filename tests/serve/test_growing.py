@@ -83,7 +83,7 @@ def test_field_that_appears_late_is_reported_with_its_range(tmp_path):
 def test_mesh_that_appears_late_is_reported(tmp_path):
     path = live(tmp_path / "perfield-run", mesh=False)
     with served(path) as client:
-        assert "No rank described a mesh" in client.json("/api/run")["mesh"]["reason"]
+        assert client.json("/api/run")["mesh"] == {"versions": [0], "late": True}
         for rank in range(4):
             writer(path, rank, 0, "stream")
             made = twin.Writer(path / "mesh" / next((path / "stream").glob("*.pf")).name, rank)
@@ -108,7 +108,7 @@ def test_run_without_a_step_waits_for_its_first(tmp_path):
         assert client.packed("/api/matrix")[0]["bytes"].sum() == 0
         add_step(path, 0)
         about = client.json("/api/run")
-        assert about["n_frames"] == 1 and about["mesh"] == {"versions": [0]}
+        assert about["n_frames"] == 1 and about["mesh"] == {"versions": [0], "late": False}
 
 
 def test_run_of_one_step_and_run_of_none_are_shown(tmp_path):

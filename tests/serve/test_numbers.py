@@ -47,7 +47,7 @@ def test_run_is_reported_in_columns(about):
     assert about["ranks"]["host"] == ["a"] * 4 + ["b"] * 4
     assert about["ranks"]["pus"] == [str(rank) for rank in range(RANKS)]
     assert [(own["name"], own["title"]) for own in about["own_fields"]] == [("temperature", "temperature")]
-    assert about["mesh"] == {"versions": [0]} and about["machine"] == {"overview": False}
+    assert about["mesh"]["versions"] == [0] and about["machine"] == {"overview": False}
 
 
 def test_fields_have_titles_groups_and_the_scales_of_images(about):
@@ -149,6 +149,27 @@ def test_messages_of_a_frame_come_heaviest_first(client):
     assert arrays["bytes"].tolist() == [16000, 14000, 12000] and set(arrays["count"]) == {3}
     assert header["left_out"] == {"pairs": 5, "count": 15.0, "bytes": 30000.0}
     assert header["total"]["pairs"] == RANKS and header["unknown"]["pairs"] == 0
+    assert header["in_words"] == "3 of 8 lines drawn; the rest carry 42 % of the bytes"
+
+
+def test_messages_that_weigh_the_same_are_chosen_from_the_whole_run(tmp_path):
+    def same(rank, step, values):
+        for message in values["messages"]:
+            message |= {"count": 1, "bytes": 8}
+
+    path = twin.write_run(tmp_path / "perfield-run", 64, 1, change_step=same, mesh=False)
+    with served(path) as client:
+        source = client.packed("/api/messages?frame=0&top=8")[0]["source"]
+    assert len(source) == 8 and source.min() < 16 and source.max() >= 48
+
+
+def test_findings_and_report_are_served(client):
+    cards = client.json("/api/findings")["findings"]
+    assert cards and all(card["words"] and card["remedy"] for card in cards)
+    assert {"kind", "cost", "chance", "frame", "field", "rank"} <= set(cards[0])
+    status, page, headers = client.ask("/api/report")
+    assert status == 200 and headers["Content-Type"].startswith("text/html")
+    assert b"<!doctype html>" in page[:200].lower() and cards[0]["kind"].encode() in page.lower()
 
 
 def test_messages_with_unknown_peers_are_distinguished(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from drivers.driven_chromium import Tab, opened_tab
 from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
+from known_runs.foam_cases import write_case, write_mesh
 from matplotlib import colormaps
 from matplotlib.image import imread
 
@@ -75,7 +76,8 @@ def middle(tab: Tab, picture: str, rank: int) -> tuple[float, float]:
     """Where the middle of a rank's piece, or of its cell in the machine, is on the page."""
     x, y = tab.value(
         f"(() => {{ const p = perfield.pictures.{picture}, b = p.view.stage.getBoundingClientRect();"
-        f"const [x, y] = p.view.lens.pixel(...p.middle({rank})); return [b.left + x, b.top + y] }})()"
+        f"const [x, y] = (p.view.lens ?? p.view).pixel(...p.middle({rank}));"
+        "return [b.left + x, b.top + y] })()"
     )
     return x, y
 
@@ -153,6 +155,95 @@ def test_pick_says_the_rank_and_marks_it_everywhere(tab, client, run, picture, r
     assert not tab.complaints
 
 
+def test_machine_zooms_where_the_pointer_is_and_shows_all_again(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.pictures.machine.size.join() === perfield.pictures.machine.wanted.join()")
+    before = middle(tab, "machine", 5)
+    wheel = {"type": "mouseWheel", "x": before[0], "y": before[1], "deltaX": 0, "deltaY": -300}
+    tab.call("Input.dispatchMouseEvent", **wheel)
+    tab.until("perfield.pictures.machine.view.zoom > 1.5")
+    assert middle(tab, "machine", 5) == pytest.approx(before, abs=1)
+    tab.click(*before)
+    tab.until("perfield.chosen === 5")
+    tab.value("document.querySelector('#machine .stage canvas').focus()")
+    tab.press("0")
+    tab.until("perfield.pictures.machine.view.zoom === 1")
+    assert not tab.complaints
+
+
+def test_mark_leaves_the_colours_of_what_it_marks(tab, client, run):
+    show(tab, client, "frame=2&field=compute_time_s&rank=3")
+    tab.until("perfield.heat.heat?.complete && perfield.pictures.machine.values")
+    field = next(one for one in client.json("/api/run")["fields"] if one["name"] == "compute_time_s")
+    left, top = box(tab, "#heat .stage")[:2]
+    x, y, wide, high = tab.value("perfield.heat.grid.box")
+    seen, steps = pixels(tab), perfield.open(run)
+
+    def cell(rank, step):
+        here = seen[
+            round(top + y + (rank + 0.5) / N_RANKS * high), round(left + x + (step + 0.5) / 10 * wide)
+        ]
+        return np.abs(here - colour_of(steps.frame(step).values[field["name"]][rank], field)).max()
+
+    assert max(cell(3, step) for step in range(N_STEPS)) <= 6
+    assert min(cell(5, step) for step in range(N_STEPS)) > 20  # it fades
+    for rank, is_chosen in ((3, True), (5, False)):
+        at = middle(tab, "machine", rank)
+        wanted = colour_of(steps.frame(2).values[field["name"]][rank], field)
+        assert (np.abs(seen[round(at[1]), round(at[0])] - wanted).max() <= 6) == is_chosen
+
+
+def test_newest_step_is_one_that_all_ranks_have_delivered(tab, client):
+    show(tab, client, "frame=2")
+    tab.value("perfield.run.frames.n_present = [8, 8, 8, 8, 8, 8, 8, 8, 7, 5]; perfield.set({follow: true})")
+    assert tab.value("[perfield.frame, perfield.follow]") == [7, True]
+
+
+@pytest.mark.parametrize("width", [360, 800, 1024, 1280, 2560])
+def test_nothing_overlaps_or_is_cut_at_any_width(tab, client, width):
+    tab.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    show(tab, client, "frame=2&rank=3")
+    assert tab.value("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.value(BROKEN) == []
+    tab.call("Emulation.clearDeviceMetricsOverride")
+
+
+BROKEN = """(() => {
+  const seen = (one) => one.getClientRects().length > 0 && one.getBoundingClientRect().width > 0;
+  const found = [];
+  for (const row of document.querySelectorAll('.bar, .card-head, .tools, .steps, .legend')) {
+    const parts = [...row.children].filter(seen).map((one) => [one, one.getBoundingClientRect()]);
+    for (const [one, a] of parts) {
+      if (a.right > window.innerWidth + 1 || a.left < -1) found.push(['out', one.outerHTML.slice(0, 80)]);
+      for (const [other, b] of parts) {
+        const [x, y] = [
+          Math.min(a.right, b.right) - Math.max(a.left, b.left),
+          Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top),
+        ];
+        if (one !== other && x > 1 && y > 1) found.push(['over', one.outerHTML.slice(0, 80)]);
+      }
+    }
+  }
+  return found;
+})()"""
+
+
+def test_finding_shows_its_field_step_and_rank(tab, client):
+    show(tab, client, "frame=0&field=resident_bytes")
+    cards = client.json("/api/findings")["findings"]
+    number, card = next((n, card) for n, card in enumerate(cards) if card["rank"] is not None)
+    tab.until("document.querySelectorAll('#panel .finding').length > 0")
+    printed = text(tab, f"#panel .finding:nth-child({number + 1})")
+    assert card["words"] in printed and card["remedy"] in printed and card["cost"] in printed
+    tab.value(f"document.querySelectorAll('#panel .finding-title')[{number}].click()")
+    wanted = [card["frame"], card["field"], card["rank"]]
+    assert tab.value("[perfield.frame, perfield.about.name, perfield.chosen]") == wanted
+    tab.until("document.getElementById('panel').innerText.includes('PUs')")
+    tab.value("window.open = () => (window.opened = {}); document.getElementById('report').click()")
+    tab.until("window.opened?.location?.startsWith('blob:')")
+    assert not tab.complaints
+
+
 def test_panel_asks_once_and_says_what_is_left_out(tab, client, monkeypatch):
     monkeypatch.setattr(one_rank, "MOST_PARTNERS", 1)
     monkeypatch.setattr(one_rank, "MOST_REGIONS", 1)
@@ -194,11 +285,43 @@ def test_click_into_heat_map_chooses_rank_and_step(tab, client):
     assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
 
 
+def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    usual = tab.value("[perfield.colours.low, perfield.colours.high]")
+    assert tab.value("document.querySelectorAll('#legend input.legend-end').length") == 2
+    tab.value(
+        "(() => { const end = document.querySelectorAll('#legend input')[1]; end.value = '1.5';"
+        "end.dispatchEvent(new Event('change')) })()"
+    )
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[text(tab, "#legend .legend-unit")]
+    assert tab.value("perfield.colours.high") == pytest.approx(1.5 * unit)
+    assert "ends=" in tab.value("location.hash")
+    show(tab, client, tab.value("location.hash").removeprefix("#"))
+    assert tab.value("perfield.colours.high") == pytest.approx(1.5 * unit)
+    tab.value("document.querySelector('#legend .legend-bar').dispatchEvent(new MouseEvent('dblclick'))")
+    assert tab.value("[perfield.colours.low, perfield.colours.high]") == pytest.approx(
+        [values.min(), values.max()], rel=1e-6
+    )
+    left, top, right, bottom = box(tab, "#legend .legend-bar")
+    grip = box(tab, "#legend .legend-grip:last-child")
+    at = {"x": (grip[0] + grip[2]) / 2, "y": (top + bottom) / 2, "button": "left", "clickCount": 1}
+    tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
+    for x in ((left + right) / 2 + 20, (left + right) / 2):
+        tab.call("Input.dispatchMouseEvent", **{**at, "x": x}, type="mouseMoved")
+    tab.call("Input.dispatchMouseEvent", **{**at, "x": x}, type="mouseReleased")
+    whole = [min(usual[0], values.min()), max(usual[1], values.max())]
+    assert tab.value("perfield.colours.high") == pytest.approx(sum(whole) / 2, rel=0.05)
+    tab.value("document.querySelector('#legend button').click()")
+    assert tab.value("[perfield.colours.low, perfield.colours.high]") == usual
+    assert "ends=" not in tab.value("location.hash") and not tab.complaints
+
+
 def test_legend_of_the_matrix_says_the_ends_of_its_colours(tab, client):
     show(tab, client)
     tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")
     # Rank 0 sends 20 kB, rank 7 sends 160 kB; the colours span a decade.
-    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "logarithmic", "160 kB"]
+    assert text(tab, "#matrix .matrix-ends").split("\n") == ["16 kB", "160 kB"]
 
 
 def test_long_title_of_a_step_is_whole(tab, client):
@@ -219,6 +342,26 @@ def test_reload_keeps_what_was_chosen(tab, client):
     assert tab.value("document.getElementById('field').value") == "waiting_time_s"
     assert "step 6" in text(tab, "#step-words")
     tab.until("document.getElementById('panel').innerText.startsWith('Rank 6')")
+
+
+def test_page_shows_fields_versions_and_cells_of_a_mesh_on_disk(tab, tmp_path):
+    path = twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=timed, started_in=".")
+    write_case(path, ranks=2)
+    for rank in range(2):
+        write_mesh(path / f"processor{rank}/0.5/polyMesh", rank + 10)
+    with served(path) as client:
+        show(tab, client, "frame=0&own=p")
+        assert tab.value("[...document.getElementById('own').options].map((one) => one.value)") == ["", "p"]
+        assert tab.value("perfield.own") == "p" and "mesh from" in text(tab, "#mesh .picture-notes").lower()
+        assert tab.value("perfield.pictures.mesh.surface.actor.getProperty().getEdgeVisibility()")
+        tab.press("ArrowRight")
+        tab.until("perfield.pictures.mesh.version === 1 && perfield.pictures.mesh.mesh.bounds[0] === 10")
+    assert not tab.complaints
+
+
+def timed(rank, step, values):
+    """The program's time: 0, 0.5, 1."""
+    values["time"] = 0.5 * step
 
 
 def test_two_browsers_choose_apart(tab, client, tmp_path):
@@ -243,14 +386,13 @@ def test_running_run_grows_on_the_page(tab, tmp_path):
         tab.until("perfield.run.n_frames === 6 && perfield.run.state === 'finished'")
         tab.until("perfield.shown && perfield.frame === 5")  # it followed
         assert "step 6" in text(tab, "#step-words")
-        assert (
-            "no rank described a mesh" in text(tab, "#mesh .stage").lower()
-        )  # and the rest goes on without it
+        tab.until("perfield.pictures.mesh?.mesh.way.startsWith('boxes')")
         assert tab.value("perfield.pictures.machine !== null") and not tab.complaints
 
 
 def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
-    monkeypatch.setattr(about, "MANY_RANKS", N_RANKS - 1)
+    for name in ("MANY_RANKS", "MOST_CELLS"):
+        monkeypatch.setattr(about, name, N_RANKS - 1)
     with served(run) as client:
         show(tab, client, "frame=3")
         assert tab.value("perfield.pictures.machine.machine.overview && perfield.pictures.mesh === null")
@@ -262,7 +404,7 @@ def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
 
 
 def test_device_shows_the_sum_of_its_ranks_and_says_so(tab, tmp_path):
-    hit = "{part: perfield.pictures.machine.layers.get('devices').cells, cell: 0}"
+    hit = "{layer: perfield.pictures.machine.layers.get('devices'), cell: 0}"
     with served(write_device_run(tmp_path / "run")) as client:
         show(tab, client, "frame=1&field=device_kernel_time_s")
         reported = tab.value(f"perfield.pictures.machine.partAt({hit})")

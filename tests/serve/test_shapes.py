@@ -10,9 +10,10 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 
 from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
-from known_runs.foam_cases import write_case
+from known_runs.foam_cases import write_case, write_mesh
 from known_runs.mesh_file_writers import turned_triangles
 
+from perfield.serve import about
 from perfield.serve.surface import edges_of, looking
 from twins import twin
 
@@ -106,28 +107,50 @@ def test_each_version_of_the_mesh_is_reported(tmp_path):
         assert client.packed("/api/mesh?version=1")[1]["bounds"][1] == 2
 
 
-def test_mesh_on_disk_needs_its_name(tmp_path):
-    case = tmp_path / "case"
+def timed(rank, step, values):
+    """The program's time: 0, 0.5, 1, ..."""
+    values["time"] = 0.5 * step
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_mesh_of_the_working_directory_or_with_its_name_is_shown_in_each_version(tmp_path, is_named):
+    path = twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=timed, started_in="../case")
+    case = tmp_path / "other" if is_named else tmp_path / "case"
     write_case(case, ranks=2)
+    for rank in range(2):
+        write_mesh(case / f"processor{rank}/0.5/polyMesh", rank + 10)
+    with served(path, mesh=case if is_named else None) as client:
+        about = client.json("/api/run")
+        assert about["mesh"]["versions"] == [0, 1, 2] and about["frames"]["mesh_version"] == [0, 1, 2]
+        assert client.refusal("/api/mesh?version=3")[0] == 404
+        arrays, header = client.packed("/api/mesh?version=0")
+        assert set(arrays["rank"]) == {0, 1} and header["bounds"][:2] == [0, 2]
+        assert [field["name"] for field in header["own_fields"]] == ["p"]
+        assert client.packed("/api/mesh?version=1")[1]["bounds"][:2] == [10, 12]
+        values, field = client.packed("/api/own?field=p&frame=1")
+    assert field["association"] == "cell" and values["values"].tolist() == [0.5] * 6 + [10.5] * 6
 
-    def no_mesh(rank, step, values):
-        values["time"] = 0.5 * step
 
-    path = twin.write_run(tmp_path / "perfield-run", 2, 2, mesh=False, change_step=no_mesh)
+def test_mesh_that_a_run_leads_to_outside_is_shown_only_with_consent(tmp_path):
+    leads = {"started_in": ".", "config": {"mesh_path": "../case"}}
+    path = twin.write_run(tmp_path / "perfield-run", 2, 2, mesh=False, **leads)
+    write_case(tmp_path / "case", ranks=2)
+    asked = []
     with served(path) as client:
-        reason = client.json("/api/run")["mesh"]["reason"]
-        assert "No rank described a mesh" in reason and "--mesh PATH" in reason
-        assert client.refusal("/api/mesh")[0] == 404
-        assert "lines" not in client.json("/api/run")["own_fields"]
-    with served(path, mesh=case) as client:
-        assert client.json("/api/run")["mesh"] == {"versions": [0]}
-        assert client.refusal("/api/mesh?version=1")[0] == 404
+        _, header = client.packed("/api/mesh")
+        assert header["way"].startswith("boxes") and f"{tmp_path}/case is outside" in header["notes"][0]
+    with served(path, agrees=lambda place: not asked.append(place)) as client:
+        assert [client.packed("/api/mesh")[1]["own_fields"][0]["name"] for _ in range(2)] == ["p", "p"]
+    assert asked == [str(tmp_path / "case")]
+
+
+def test_ranks_without_a_mesh_are_boxes_by_their_messages(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", 4, 2, mesh=False)
+    with served(path) as client:
+        assert client.json("/api/run")["mesh"] == {"versions": [0], "late": True}
         arrays, header = client.packed("/api/mesh")
-        assert set(arrays["rank"]) == {0, 1}
-        own = [field["name"] for field in header["own_fields"]]
-        assert own
-        values, about = client.packed(f"/api/own?field={own[0]}&frame=1")
-        assert len(values["values"]) == len(arrays["points" if about["association"] == "point" else "rank"])
+    assert np.bincount(arrays["rank"]).tolist() == [6] * 4
+    assert header["way"].startswith("boxes placed by messages") and "ranks are boxes" in header["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +170,7 @@ def test_flat_meshes_are_looked_at_across(bounds, flat, direction):
 def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
     arrays, header = client.packed("/api/machine")
     layers = {layer["name"]: layer for layer in header["layers"]}
-    assert not header["overview"] and {"planes", "machine", "ranks", "measurements", "labels"} <= set(layers)
+    assert not header["overview"] and set(layers) == {"planes", "machine", "ranks", "measurements"}
     assert arrays["ranks/rank"].tolist() == arrays["measurements/rank"].tolist() == list(range(RANKS))
     machine = layers["machine"]
     begin, below = arrays["machine/below_begin"], arrays["machine/below"]
@@ -157,13 +180,27 @@ def test_machine_has_a_cell_for_each_rank_and_its_parts_know_theirs(client):
     assert reported["pu 6 of b"] == [6] and set(machine["types"]) >= {"node", "pu"}
     assert set(arrays["machine/rank"]) == {-1}
     for name in layers:
-        n_cells = len(cells(arrays[f"{name}/lines"])) + len(cells(arrays[f"{name}/polys"]))
+        n_cells = len(cells(arrays[f"{name}/polys"]))
         assert len(arrays[f"{name}/part"]) == len(arrays[f"{name}/rank"]) == n_cells
         assert arrays[f"{name}/polys"].max(initial=0) < len(arrays[f"{name}/points"])
-    # messages run from below the sender's column to below the receiver's
-    middles = arrays["ranks/points"].reshape(RANKS, 4, 3).mean(axis=1)
-    assert arrays["line_from"][:, [0, 2]] == pytest.approx(middles[:, [0, 2]], abs=1e-5)
+    # each part is above the ranks that it holds, and messages run below them
+    middles = arrays["ranks/points"].reshape(RANKS, 4, 2).mean(axis=1)
+    assert arrays["line_from"][:, 0] == pytest.approx(middles[:, 0], abs=1e-5)
     assert (arrays["line_to"][:, 1] < arrays["line_from"][:, 1]).all()
+    assert arrays["machine/points"][:, 1].min() > arrays["ranks/points"][:, 1].max()
+    places = arrays["machine/points"].reshape(machine["n_parts"], 4, 2)
+    for place, ranks in zip(places, of_part):
+        inside = (middles[:, 0] > place[:, 0].min()) & (middles[:, 0] < place[:, 0].max())
+        assert np.flatnonzero(inside).tolist() == ranks
+    assert {"a", "b", *map(str, range(RANKS))} <= {text for text, *_ in header["texts"]}
+
+
+def test_machine_fills_the_size_that_is_asked_for(client):
+    for wide, high in ((1200, 300), (300, 600)):
+        _, header = client.packed(f"/api/machine?wide={wide}&high={high}")
+        left, right, low, top = header["box"]
+        assert (right - left) / (top - low) == pytest.approx(wide / high, rel=0.1)
+    assert client.refusal("/api/machine?wide=9000000")[0] == 404
 
 
 def test_overview_has_a_cell_for_each_node(client):
@@ -172,17 +209,26 @@ def test_overview_has_a_cell_for_each_node(client):
     assert header["overview"] and layers["measurements"]["names"] == ["a", "b"]
     begin, below = arrays["measurements/below_begin"], arrays["measurements/below"]
     assert begin.tolist() == [0, 4, 8] and below.tolist() == list(range(RANKS))
-    assert "largest value" in header["explained"]
+    assert "largest value" in header["notes"][-1]
     assert len(np.unique(arrays["line_from"], axis=0)) == 2
 
 
-def test_many_nodes_are_an_overview_first(tmp_path):
-    hosts = tuple(f"n{number}" for number in range(65))
+def test_many_ranks_are_an_overview_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(about, "MOST_CELLS", 64)
+    hosts = tuple(f"n{number:03}" for number in range(1, 66))
     path = twin.write_run(tmp_path / "perfield-run", 65, 1, hosts=hosts, mesh=False)
+    leaves = [f"SwitchName=leaf{n} Nodes=n[{13 * n + 1:03}-{13 * n + 13:03}]\n" for n in range(5)]
+    (path / "machine" / "network.txt").write_text("".join(leaves) + "SwitchName=spine Switches=leaf[0-4]\n")
     with served(path) as client:
         assert client.json("/api/run")["machine"] == {"overview": True}
-        assert client.packed("/api/machine")[1]["overview"]
+        arrays, header = client.packed("/api/machine")
         assert not client.packed("/api/machine?overview=0")[1]["overview"]
+    assert header["overview"]
+    layers = {layer["name"]: layer for layer in header["layers"]}
+    assert layers["measurements"]["names"] == list(hosts)
+    below, begin = arrays["switches/below"], arrays["switches/below_begin"]
+    named = dict(zip(layers["switches"]["names"], np.split(below, begin[1:-1])))
+    assert named["leaf3"].tolist() == list(range(39, 52))
 
 
 def test_switches_are_cells_with_the_ranks_below(tmp_path):
@@ -198,10 +244,8 @@ def test_switches_are_cells_with_the_ranks_below(tmp_path):
         name: sorted(below[begin[n] : begin[n + 1]].tolist()) for n, name in enumerate(switches["names"])
     }
     assert reported == {"leaf0": [0, 1], "leaf1": [2, 3], "spine": [0, 1, 2, 3]}
-    assert arrays["switches/part"].max() == 2 and {len(cell) for cell in cells(arrays["switches/polys"])} == {
-        4
-    }
-    assert "links" in [layer["name"] for layer in header["layers"]]
+    assert {len(cell) for cell in cells(arrays["switches/polys"])} == {4}
+    assert sorted(set(arrays["switches/part"].tolist())) == [0, 1, 2]
 
 
 def test_devices_are_cells_that_add_up_what_the_ranks_on_them_do(tmp_path):

@@ -469,6 +469,7 @@ def write_run(
     run_id: int = RUN_ID,
     config: dict | None = None,
     packed: bool = False,
+    started_in: str = "/home/user",
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
@@ -487,7 +488,7 @@ def write_run(
         "run_id": f"{run_id:016x}", "token": "", "perfield": "0.1.0",
         "start": "2023-11-14T22:13:20.000000000Z",
         "start_ns": START_NS, "host": hosts[0], "size": ranks, "command": ["./heat", "heat.input"],
-        "working_directory": "/home/user", "configuration": config or {},
+        "working_directory": started_in, "configuration": config or {},
     }  # fmt: skip
     (path / "run.json").write_text(json.dumps(run, indent=1) + "\n")
     writers, mesh_writers = [], []

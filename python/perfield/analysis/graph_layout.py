@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 LEAST_SHARE = 0.05  # of the most that either end exchanges with anyone; less does not pull
 APART = 0.9  # smallest distance of two ranks; neighbours are about 1 apart
@@ -76,9 +77,9 @@ def _laid_out(graph: object) -> np.ndarray:
     laplacian = np.diag(weight.sum(axis=1)) - weight
     solve = np.linalg.pinv(laplacian)
     for _ in range(ITERATIONS):
-        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        apart = cdist(places, places)
         pull = np.divide(weight * wanted, apart, out=np.zeros_like(apart), where=apart > 1e-9)
-        moved = solve @ (np.diag(pull.sum(axis=1)) - pull) @ places
+        moved = solve @ (pull.sum(axis=1)[:, None] * places - pull @ places)
         if np.abs(moved - places).max() < 1e-4:
             return moved
         places = moved

@@ -53,10 +53,10 @@ def execute(arguments: argparse.Namespace) -> int:
                 f"{folder} could not be written: {error.strerror}; name another place."
             ) from error
     run = perfield.open(folder)
-    command, words, case = own_command(), shlex.quote(str(folder)), shlex.quote(str(folder / CASE))
+    command, words = own_command(), shlex.quote(str(folder))
     print(f"{folder}: {shlex.join(run.info['command'])}, {len(run)} steps on {run.n_ranks} ranks")
     print(f"what costs time, where and why:  {command} report {words} --text")
-    print(f"mesh and machine in a browser:   {command} serve {words} --mesh {case}")
+    print(f"mesh and machine in a browser:   {command} serve {words}")
     return 0
 
 

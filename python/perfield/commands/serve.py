@@ -15,6 +15,7 @@ from perfield.commands import CommandError
 from perfield.commands._browser import add_page_options, check_port, opener
 from perfield.commands._mesh import add_mesh_options, check_path
 from perfield.commands._newest import add_run, run_path
+from perfield.commands._reporter import RunReporter
 from perfield.serve import PORT
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 HELP = "look at a run in a browser, also while it runs"
 DESCRIPTION = """\
-Shows a run in a browser: the mesh and the machine in 3-D, at any step and coloured
+Shows a run in a browser: the mesh in 3-D and the machine, at any step and coloured
 by any field, with a heat map and a matrix of messages. A click on a piece of the
 mesh or on a core shows its rank, where it sits, its partners and its regions. A
 run that still runs is followed.
@@ -76,7 +77,8 @@ def execute(arguments: argparse.Namespace) -> int:
         token = new_token() if path is None or arguments.token else ""
     else:
         token = read_token(Path(arguments.token)) if arguments.token != "none" else ""
-    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array)
+    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, _agrees, RunReporter())
+    followed.view()  # a question about the mesh comes before the page
     try:
         server = Server(followed, arguments.address, arguments.port, token, socket_path=path)
     except PortError as error:
@@ -87,6 +89,14 @@ def execute(arguments: argparse.Namespace) -> int:
         serve(server, ready if path is None else lambda _: _print_way(server, arguments.port or PORT))
     sys.stdout.flush()
     os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
+
+
+def _agrees(place: str) -> bool:
+    """Asks whether the page may show a mesh at a place outside; no without a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    print(f"The mesh of this run is in {place}, outside the directory in which the program started.")
+    return input("Show it to whoever opens the page? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _print_way(server: Server, port: int) -> None:

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet
 
 from perfield.catalyst_scripts import layouts
 from perfield.paraview.proxies import Choice, Proxy
 from perfield.paraview.runs import blocks_of
+from perfield.pictures.layout_scripts import layout_filter
 
 RING = layouts.LAYOUTS.index("ring")
 
@@ -46,9 +43,6 @@ def make(inputs: list[vtkDataObject], *, layout: int = RING) -> vtkMultiBlockDat
             "the input is no picture of a machine. Choose 'machine' in Picture of the reader of run.json, "
             "and put this filter behind it, or behind topology.pvd."
         )
-    folder = str(Path(layouts.__file__).parent)
-    if folder not in sys.path:
-        sys.path.append(folder)  # these scripts find one another there
     made = vtkMultiBlockDataSet()
-    importlib.import_module("layout_filter").arranged(inputs[0], made, layouts.LAYOUTS[layout])
+    layout_filter().arranged(inputs[0], made, layouts.LAYOUTS[layout])
     return made

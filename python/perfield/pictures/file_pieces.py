@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from perfield.pictures.mesh_files import (
     MeshFile,
     files_by_time,
     newest_time,
+    newest_until,
     piece_files,
     pieces_of,
     pieces_of_exodus,
@@ -37,7 +39,7 @@ class FilePieces:
     """
 
     def __init__(self, path: Path, n_ranks: int):
-        self.origin = str(path)
+        self.origin, self.place = str(path), path
         self._files = pieces_by_time(path)
         for files in self._files.values():
             if len(files) != n_ranks:
@@ -89,6 +91,11 @@ class FilePieces:
         last = range(len(next(iter(self._files.values()))))
         cells = (dataset.GetCell(0) for rank in last for _, dataset in self.blocks(rank, None))
         return max((cell.GetCellDimension() for cell in itertools.islice(cells, 1)), default=0)
+
+    def mesh_times(self, times: Iterable[float]) -> list[float]:
+        """For each time of a frame, the time of the files that it shows; equal where these are the same."""
+        known = sorted(time for time in self._files if time is not None) or self._open(0, self.files[0]).times
+        return [newest_until(known, float(time)) for time in times]
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """None, and the time of the fields that the frame shows where that is not the frame's own."""

@@ -347,9 +347,13 @@ def newest_time(times: list[float], frame: Frame | None) -> float:
 
     times : ascending; 0 is returned if there are none.
     """
+    return newest_until(times, float("nan") if frame is None else float(frame.time))
+
+
+def newest_until(times: list[float], time: float) -> float:
+    """The newest of the times at or before another one, as for `newest_time`; NaN takes the last."""
     if not times:
         return 0.0
-    time = float("nan") if frame is None else float(frame.time)
     if np.isnan(time):
         return times[-1]
     before = [written for written in times if written <= time + 1e-9 * max(1.0, abs(time))]

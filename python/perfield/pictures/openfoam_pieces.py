@@ -14,6 +14,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from vtkmodules.vtkIOGeometry import vtkOpenFOAMReader
 
 from perfield.catalyst_scripts.safe_open import safe_open, safe_read
 from perfield.pictures.blocks import MeshMissingError, shallow
-from perfield.pictures.mesh_files import newest_time
+from perfield.pictures.mesh_files import newest_time, newest_until
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -40,7 +41,7 @@ class OpenFoamPieces:
     """Meshes and fields from the newest time written at or before the frame's time; a block per region."""
 
     def __init__(self, case: Path, n_ranks: int):
-        self._case = case.resolve()
+        self._case = self.place = case.resolve()
         self._sources = sources(case, n_ranks)
         self.origin = f"{case}/{'processor*' if isinstance(self._sources[0], _Plain) else 'processors*'}"
         self.way = f"mesh from {self.origin}"
@@ -55,6 +56,13 @@ class OpenFoamPieces:
         The first written time if all are later; 0 if none was written.
         """
         return newest_time(sorted(written_times(self._sources[0].directory)), frame)
+
+    def mesh_times(self, times: Iterable[float]) -> list[float]:
+        """For each time of a frame, the time of the mesh that it shows; equal where the mesh is the same."""
+        if not self._changes():
+            return [0.0 for _ in times]
+        written = sorted(written_times(self._sources[0].directory))
+        return [newest_until(written, float(time)) for time in times]
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """The times of the mesh and of the fields that the frame shows, where they are older than the frame.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkExtractCells
 
 from perfield.pictures.blocks import MeshMissingError, shallow
-from perfield.pictures.mesh_files import MeshFile, newest_time, time_if_other
+from perfield.pictures.mesh_files import MeshFile, newest_time, newest_until, time_if_other
 from perfield.text import first_of, in_list
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class RankArrayPieces:
     """
 
     def __init__(self, path: Path, n_ranks: int, array: str | None = None):
-        self.origin, self.name = str(path), path.name
+        self.origin, self.name, self.place = str(path), path.name, path
         self.notes: list[str] = []
         self._n_ranks, self._file = n_ranks, MeshFile(path)
         self._time: float | None = None
@@ -68,6 +69,10 @@ class RankArrayPieces:
                 if (ranks == rank).any()
             ]
         return [(number, shallow(dataset)) for number, dataset in self._of_rank[rank]]
+
+    def mesh_times(self, times: Iterable[float]) -> list[float]:
+        """For each time of a frame, the time in the file that it shows; equal where that is the same."""
+        return [newest_until(self._file.times, float(time)) for time in times]
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """None, and the time of the fields that the frame shows where that is not the frame's own."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +24,20 @@ NAMED = 3  # files that a sentence names
 
 
 def shown_pieces(
-    run: AnyRun, mesh: str | Path | None = None, rank_array: str | None = None
+    run: AnyRun,
+    mesh: str | Path | None = None,
+    rank_array: str | None = None,
+    boxes: Callable[[AnyRun], Pieces] = shown_boxes,
 ) -> tuple[Pieces, list[str]]:
     """What pictures of the mesh show of a run, and what the user should know of it.
 
     Takes the first of: what `choose_pieces` finds, what it finds without the mesh that was named, what the
     program wrote while it was measured, and boxes. With BOXES for `mesh` or `mesh_path`, boxes at once.
+    boxes : makes them.
     Raises MeshMissingError, with what to do, if there is nothing to show, or nothing at the place `mesh`.
     """
     if BOXES in (str(mesh), mesh is None and setting(run, "mesh_path")):
-        return _with_notes(shown_boxes(run))
+        return _with_notes(boxes(run))
     try:
         return _with_notes(choose_pieces(run, mesh, rank_array))
     except MeshMissingError as error:
@@ -40,7 +45,7 @@ def shown_pieces(
     if mesh is not None and not Path(mesh).exists():  # a slip
         raise first
     useless: list[str] = []
-    for way in (choose_without_name, lambda run: _found(run, useless), shown_boxes):
+    for way in (choose_without_name, lambda run: _found(run, useless), boxes):
         try:
             pieces = way(run)
         except MeshMissingError:
@@ -48,7 +53,7 @@ def shown_pieces(
         if not isinstance(first, MeshUnknownError):
             notes = [f"{first} Shown instead: {pieces.way}."]
         else:
-            notes = [FOUND] if way is not shown_boxes else [NOBODY, *_reasons(useless)]
+            notes = [FOUND] if way is not boxes else [NOBODY, *_reasons(useless)]
         return _with_notes(pieces, notes)
     raise first
 

@@ -9,7 +9,7 @@
      "scale", "computed"}],   computed: only when it is asked for; /api/heat gives its range and scale
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
-     "mesh": {"versions": [..]} or {"reason": sentence},
+     "mesh": {"versions": [..], "late": whether it takes long} or {"reason": sentence},
      "machine": {"overview": bool} or {"reason": sentence}}
 
 `surveyed` frames have been read to learn ranges and the kinds of steps; the others follow with the next
@@ -31,11 +31,12 @@ from perfield.output.scales import is_category, round_end
 from perfield.output.survey import COMPUTING
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
-from perfield.serve.followed import View, has_vtk, without_vtk
+from perfield.serve.followed import View, has_vtk, is_stored, without_vtk
 from perfield.serve.ranges import range_of
-from perfield.topology import MOST_PLANES, ranges, used_devices
+from perfield.topology import ranges, used_devices
 
-MANY_RANKS = 10_000  # above, the machine's overview comes first
+MANY_RANKS = 10_000  # above, the mesh is loaded on request
+MOST_CELLS = 4096  # more ranks are too narrow to see, so the machine has a cell per node
 OWN_FIELDS_OF = 8  # ranks that are asked for the simulation's own fields
 
 WAITING = ("wait_", "waiting_", "waited_", "caused_wait_", "mpi_")  # begins of times that are no computing
@@ -91,7 +92,7 @@ def scale(view: View, field: str, peaks: np.ndarray, low: float) -> dict[str, An
 
 def is_overview(view: View) -> bool:
     """Whether the machine is shown with one cell per node first."""
-    return len(view.placement.nodes) > MOST_PLANES or view.run.n_ranks > MANY_RANKS
+    return view.run.n_ranks > MOST_CELLS
 
 
 def _fields(view: View) -> list[dict[str, Any]]:
@@ -190,7 +191,7 @@ def _hex(rgb: tuple[float, ...]) -> str:
 
 def _own_fields(view: View) -> list[dict[str, str]]:
     """The simulation's own fields on the mesh, by the names of their arrays."""
-    if not view.has_mesh or not len(view.run):
+    if not is_stored(view.pieces) or not len(view.run):
         return []  # of pieces on disk, /api/mesh gives them
     index = int(view.run.step_indexes[-1])
     versions = view.run.mesh_versions(len(view.run) - 1)
@@ -206,16 +207,10 @@ def _own_fields(view: View) -> list[dict[str, str]]:
 def _mesh(view: View) -> dict[str, Any]:
     if not has_vtk():
         return {"reason": without_vtk("The mesh")}
-    if view.mesh_path is not None:
-        return {"versions": [0]}
-    if view.has_mesh:
-        return {"versions": sorted(view.first_of_mesh)}
-    if not len(view.run):
-        return {"reason": "The run has no frame yet, so its mesh is not known."}
-    return {
-        "reason": "No rank described a mesh (perfield_mesh_* in perfield.h does). If pieces of it are on "
-        "disk, as those of OpenFOAM are, name their place: perfield serve RUN --mesh PATH."
-    }
+    if view.pieces is None:
+        return {"reason": " ".join(view.mesh_notes)}
+    are_boxes = not is_stored(view.pieces) and not hasattr(view.pieces, "mesh_times")
+    return {"versions": sorted(view.first_of_mesh), "late": are_boxes}
 
 
 def _machine(view: View) -> dict[str, Any]:

@@ -8,10 +8,13 @@ waits for another, except for the same answer.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import perfield
 from perfield.derived.injected import sentence
@@ -24,6 +27,10 @@ from perfield.serve.kept import Kept
 from perfield.serve.ranges import Ranges
 from perfield.topology import Placement, placement_of, sharing
 
+if TYPE_CHECKING:
+    from perfield.pictures.pieces import Pieces
+    from perfield.serve.reporter import Reporter
+
 AT_MOST_EVERY_S = 0.5  # the run is read anew
 KEPT_BYTES = 1 << 28  # of answers
 READ_S = 0.25  # of each refresh, to learn the ranges of fields
@@ -34,25 +41,25 @@ class View:
     """A run at one moment.
 
     version : grows with everything that /api/run gives. run : a snapshot. frames : its columns as the page
-    gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. has_mesh :
-    whether any rank described a mesh. ranges : of fields, as `Ranges.ranges` gives them. surveyed : how many
-    frames these are of. typical : position of a frame that is neither set-up nor output. placement : of the
-    ranks. mesh_path, rank_array : where the mesh is on disk, if the user named it; then it has version 0.
-    answers, shapes : costly answers, and the costliest, of mesh and machine; shared by all views.
+    gets them. first_of_mesh : by number of a mesh, the position of the first frame with it. pieces : where
+    the mesh comes from; None where there is none. mesh_notes : on it. reporter : makes findings. ranges : of
+    fields, as `Ranges.ranges` gives them. surveyed : how many frames these are of. typical : position of a
+    frame that is neither set-up nor output. placement : of the ranks. answers, shapes : costly answers, and
+    the costliest, of mesh and machine; shared by all views.
     """
 
     version: int
     run: Run
     frames: dict[str, list[Any]]
     first_of_mesh: dict[int, int]
-    has_mesh: bool
+    pieces: Pieces | None
+    mesh_notes: tuple[str, ...]
+    reporter: Reporter | None
     ranges: dict[str, dict[str, Any]]
     surveyed: int
     typical: int | None
     placement: Placement
     notes: tuple[str, ...]
-    mesh_path: Path | None
-    rank_array: str | None
     answers: Kept[Any] = field(repr=False)
     shapes: Kept[Any] = field(repr=False)
 
@@ -66,11 +73,25 @@ class View:
 class Followed:
     """Reads a run anew when it is asked for, at most every AT_MOST_EVERY_S."""
 
-    def __init__(self, path: Path, mesh: Path | None = None, rank_array: str | None = None):
-        """mesh, rank_array : a mesh on disk, as for `choose_pieces`. Raises RunError if `path` is no run, or
-        leads out of its directory."""
+    def __init__(
+        self,
+        path: Path,
+        mesh: Path | None = None,
+        rank_array: str | None = None,
+        agrees: Callable[[str], bool] = lambda place: False,
+        reporter: Reporter | None = None,
+    ):
+        """mesh, rank_array : a mesh on disk, as for `choose_pieces`. agrees : whether the user wants a mesh
+        shown that the run leads to, at a place outside. reporter : makes findings.
+
+        Raises RunError if `path` is no run, or leads out of its directory.
+        """
         inside.check(path)
-        self._path, self._mesh, self._rank_array = path, mesh, rank_array
+        self._path, self._mesh, self._reporter = path, None, reporter
+        if has_vtk():
+            from perfield.serve.mesh_on_disk import MeshOnDisk
+
+            self._mesh = MeshOnDisk(mesh, rank_array, agrees)
         self._run = perfield.open(path)
         self._frames, self._ranges = Frames(), Ranges()
         self._lock = Lock()
@@ -116,29 +137,41 @@ class Followed:
         before, self._seen = self._view, seen
         frames = self._frames
         columns = frames.columns(run, self._ranges)
-        if self._mesh is not None:  # in place of any that the run stored
-            columns["mesh_version"] = [0] * len(run)
+        pieces, mesh_notes, versions = self._pieces(run)
+        columns["mesh_version"] = versions.tolist()
+        first = np.unique(versions, return_index=True) if pieces is not None else ((), ())
         kinds = self._ranges.kinds(len(run))
-        numbers = sorted(set(frames.mesh.tolist())) if frames.has_mesh else []
         placement = placement_of(run) if before is None or grew else before.placement
         unchanged = before is not None and not grew and run.state == before.run.state
         view = View(
             version=before.version + 1 if before else 1,
             run=run,
             frames=columns,
-            first_of_mesh={number: frames.first_of_mesh(number) for number in numbers},
-            has_mesh=frames.has_mesh,
+            first_of_mesh={int(number): int(at) for number, at in zip(*first)},
+            pieces=pieces,
+            mesh_notes=mesh_notes,
+            reporter=self._reporter,
             ranges=self._ranges.ranges(),
             surveyed=self._ranges.n_read(len(run)),
             typical=kinds.typical if kinds else None,
             placement=placement,
             notes=before.notes if unchanged else (),
-            mesh_path=self._mesh,
-            rank_array=self._rank_array,
             answers=self._answers,
             shapes=self._shapes,
         )
         return view if unchanged else replace(view, notes=_notes(view))
+
+    def _pieces(self, run: Run) -> tuple[Pieces | None, tuple[str, ...], np.ndarray]:
+        """Where the mesh comes from, notes on it, and its number in each frame."""
+        frames = self._frames
+        if self._mesh is None:
+            return None, (), frames.mesh
+        if frames.has_mesh and not self._mesh.is_named:
+            from perfield.pictures.pieces import StoredPieces
+
+            return StoredPieces(run), (), frames.mesh
+        found = self._mesh.of(run, frames.time)
+        return found.pieces, found.notes, found.versions
 
 
 def _notes(view: View) -> tuple[str, ...]:
@@ -161,6 +194,11 @@ def _notes(view: View) -> tuple[str, ...]:
     if crowded := sharing(view.placement).words:
         sentences.append(f"{crowded}.")
     return (*sentences, *run.damage, *view.placement.notes)
+
+
+def is_stored(pieces: Pieces | None) -> bool:
+    """Whether the mesh is one that ranks described, rather than files or boxes."""
+    return pieces is not None and hasattr(pieces, "shapes")
 
 
 def has_vtk() -> bool:

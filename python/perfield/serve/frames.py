@@ -60,11 +60,6 @@ class Frames:
         self.span, self.states, self.n_present = run.spans, states, run.n_present
         self.mesh, self.has_mesh = _meshes(run)
 
-    def first_of_mesh(self, number: int) -> int | None:
-        """Position of the first frame with a mesh; None if there is no such mesh."""
-        found = np.flatnonzero(self.mesh == number)
-        return int(found[0]) if len(found) else None
-
     def columns(self, run: Run, ranges: Ranges) -> dict[str, list[Any]]:
         """As the page gets them; see `about`."""
         n_frames = len(self.label)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The picture of the machine, without values: layers of cells, and which ranks each cell stands for.
+"""The picture of the machine, without values: layers of cells in the plane, and the ranks of each cell.
 
 Values are joined in the browser: a rank's cell shows its value, a part of the machine what the ranks below it
-have, a device what the ranks that use it have. So the picture is sent once.
+have, a device what the ranks that use it have. So the picture is sent once, for a size on the screen.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
+from perfield.pictures.layout_scripts import layout_filter
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.pictures.overview import EXPLAINED, Overview
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
@@ -21,59 +22,105 @@ from perfield.serve.followed import View
 from perfield.serve.packed import packed
 from perfield.serve.surface import in_cells
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "labels", "switches", "links", "devices")
+LAYERS = ("planes", "switches", "machine", "devices", "ranks", "measurements", "labels")
+USUAL = (1000, 500)  # width and height in pixels
+LEAST, MOST = 120, 8000  # of both
+PART = "perfield_part"  # the cell of a picture of planes that a cell comes from
 _Below = dict[str, tuple[np.ndarray, np.ndarray]]  # by layer: begin of each part's ranks, and the ranks
 
 
-def machine(view: View, overview: bool | None = None) -> bytes:
-    """The layers of the machine that have any cell.
+def machine(view: View, overview: bool | None = None, size: tuple[int, int] = USUAL) -> bytes:
+    """The layers of the machine that have any cell, as the layout `flat` places them.
 
-    overview : one cell per node; None does so for many nodes or ranks.
+    overview : one cell per node; None does so for many ranks. size : width and height that it fills, pixels.
 
-    Arrays of each layer: LAYER/points float32 (n, 3), LAYER/lines and LAYER/polys uint32, each cell as its
-    number of points and these; and of each cell, lines first: LAYER/rank int32 (-1: a part of the machine)
-    and LAYER/part int32, the row of the part in the header's lists. The ranks of part p are LAYER/below int32
-    from LAYER/below_begin[p] to LAYER/below_begin[p + 1] - 1.
-    line_from, line_to : float32 (n_ranks, 3); a message is a line from line_from[source] to line_to[target],
+    Arrays of each layer: LAYER/points float32 (n, 2); LAYER/polys uint32, each cell as its number of points
+    and these; and of each cell LAYER/rank int32 (-1: a part of the machine) and LAYER/part int32, the row of
+    the part in the header's lists. The ranks of part p are LAYER/below int32 from LAYER/below_begin[p] to
+    LAYER/below_begin[p + 1] - 1.
+    line_from, line_to : float32 (n_ranks, 2); a message is a line from line_from[source] to line_to[target],
     NaN for ranks without a place.
-    Header: overview, bounds, explained (what an overview shows), notes, and layers: [{"name", "n_parts",
-    "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has none), and
-    the fields whose sum over its ranks a part has; of others it has the mean.
+    Header: overview, box (left, right, low, high), deepest (of lines), texts [[text, x, y of its middle,
+    height of a capital letter, where x is: 0 left, 0.5 middle, 1 right]], notes, and layers: [{"name",
+    "n_parts", "names", "types", "added_up"}] with a name and a type in words of each part ("" where it has
+    none), and the fields whose sum over its ranks a part has; of others it has the mean.
     """
     coarse = is_overview(view) if overview is None else overview
     # All that places ranks is written when they check in and when they end.
-    key = "machine", coarse, view.run.state, sum(entry is not None for entry in view.run.rank_entries)
-    return view.shapes.get(key, lambda: _made(view, coarse))
+    now = view.run.state, sum(entry is not None for entry in view.run.rank_entries)
+    scene = view.shapes.get(("scene", coarse, now), lambda: _scene(view, coarse))
+    key = "machine", coarse, None if coarse else size, now
+    return view.shapes.get(key, lambda: _made(view, scene, size))
 
 
-def _made(view: View, coarse: bool) -> bytes:
-    scene = topology_scene(view.run, view.placement, overview=coarse, without=("messages", "collectives"))
-    if isinstance(scene, Overview):
-        datasets, of_ranks = scene.without_values(), ()
-        groups = {name: of.members() for name, of in scene.groups().items()}
-    else:
-        datasets, of_ranks = {name: getattr(scene, name) for name in LAYERS}, ("ranks", "measurements")
-        groups = _groups(scene)
+def _scene(view: View, coarse: bool) -> TopologyScene | Overview:
+    without = ("messages", "collectives")
+    return topology_scene(view.run, view.placement, overview=coarse, without=without)
+
+
+def _made(view: View, scene: TopologyScene | Overview, size: tuple[int, int]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
-    layers, boxes = [], []
-    for name in LAYERS:
-        dataset = datasets[name]
-        if not dataset.GetNumberOfCells():
-            continue
-        ranks = scene.cells.rank if name in of_ranks else np.full(dataset.GetNumberOfCells(), -1)
-        layers.append(_layer(arrays, name, dataset, ranks, groups.get(name)))
-        boxes.append(dataset.GetBounds())
-    arrays["line_from"], arrays["line_to"] = _ends(view, scene)
-    box = np.array(boxes).reshape(-1, 3, 2)
-    bounds = np.stack([box[:, :, 0].min(axis=0), box[:, :, 1].max(axis=0)], axis=1).ravel() if boxes else None
-    return packed(
-        arrays,
-        overview=isinstance(scene, Overview),
-        bounds=bounds,
-        explained=EXPLAINED if isinstance(scene, Overview) else "",
-        notes=list(scene.notes),
-        layers=layers,
-    )
+    if isinstance(scene, Overview):
+        originals = scene.without_values()
+        datasets, ranks = _numbered(originals), None
+        groups = {name: of.members() for name, of in scene.groups().items()}
+        node = view.placement.node_id
+        placed = np.flatnonzero(node >= 0)
+        ends = (placed, *[scene.middles()[node[placed], :2]] * 2)
+        about = {"texts": [], "notes": [*scene.notes, EXPLAINED]}
+    else:
+        originals = {name: getattr(scene, name) for name in LAYERS if name != "labels"}
+        datasets, ranks = _numbered(originals), scene.cells.rank
+        groups = _groups(scene)
+        ends, about = _flattened(scene, datasets, size)
+    layers = [
+        _layer(arrays, name, datasets[name], ranks, groups.get(name)) | _words(name, originals[name])
+        for name in LAYERS
+        if name in datasets and datasets[name].GetNumberOfCells()
+    ]
+    arrays["line_from"], arrays["line_to"] = np.full((2, view.run.n_ranks, 2), np.nan, np.float32)
+    arrays["line_from"][ends[0]], arrays["line_to"][ends[0]] = ends[1:]
+    if "box" not in about:
+        boxes = np.array([datasets[layer["name"]].GetBounds()[:4] for layer in layers]).reshape(-1, 2, 2)
+        low, high = boxes[:, :, 0].min(axis=0, initial=np.inf), boxes[:, :, 1].max(axis=0, initial=-np.inf)
+        about |= {"box": [low[0], high[0], low[1], high[1]], "deepest": low[1]}
+    return packed(arrays, overview=isinstance(scene, Overview), **about, layers=layers)
+
+
+def _numbered(layers: dict[str, vtkPolyData]) -> dict[str, vtkPolyData]:
+    """Copies of layers whose cells know their numbers."""
+    copies = {}
+    for name, layer in layers.items():
+        copies[name] = vtkPolyData()
+        copies[name].ShallowCopy(layer)
+        array = numpy_to_vtk(np.arange(layer.GetNumberOfCells(), dtype=np.int32), deep=True)
+        array.SetName(PART)
+        copies[name].GetCellData().AddArray(array)
+    return copies
+
+
+def _flattened(
+    scene: TopologyScene, datasets: dict[str, vtkPolyData], size: tuple[int, int]
+) -> tuple[tuple[np.ndarray, ...], dict[str, Any]]:
+    """Moves the layers; returns the ranks with both ends of their lines, and what the header says."""
+    arrange = layout_filter()
+    datasets["measurements"].GetCellData().AddArray(datasets["ranks"].GetCellData().GetArray("node_id"))
+    sizes = arrange.sizes_of(datasets, "flat", size, names=False)
+    flat = sizes.flat
+    texts = arrange.flatten(datasets, sizes, flat)
+    if flat.merged:
+        datasets.pop("ranks")  # their values are where their numbers would be
+    cells, n_ranks = scene.cells, len(scene.cells.rank)
+    ends = np.zeros((2, n_ranks, 3))
+    ends[:, :, 0], ends[1, :, 1] = cells.line_x, -scene.comm_offset
+    begin, end = (flat.moved(points, scene.placement.node_id[cells.rank])[:, :2] for points in ends)
+    rows = [f"rows from the top: {', '.join(flat.rows)}"] if flat.rows else []
+    return (cells.rank, begin, end), {
+        "box": flat.box,
+        "deepest": flat.deepest,
+        "texts": [[text.text, text.x, text.y, text.height, text.aligned] for text in texts],
+        "notes": [*scene.notes, *rows],
+    }
 
 
 def _groups(scene: TopologyScene) -> _Below:
@@ -93,47 +140,36 @@ def _layer(
     arrays: dict[str, np.ndarray],
     name: str,
     dataset: vtkPolyData,
-    ranks: np.ndarray,
+    ranks: np.ndarray | None,
     below: tuple[np.ndarray, np.ndarray] | None,
 ) -> dict[str, Any]:
-    """Adds the arrays of a layer; returns its row in the header. ranks : of its parts. below : as _Below."""
-    lines, polys = in_cells(dataset.GetLines()), in_cells(dataset.GetPolys())
-    n_parts = dataset.GetNumberOfCells()
-    part = np.arange(n_parts, dtype=np.int32)
-    if dataset.GetStrips().GetNumberOfCells():  # of switches, which layouts bend
-        polys, part = _quads(dataset)
-    points = vtk_to_numpy(dataset.GetPoints().GetData()).astype(np.float32)
+    """Adds the arrays of a layer; returns its row in the header, without words. ranks : of cells of ranks.
+    below : as _Below."""
+    part = vtk_to_numpy(dataset.GetCellData().GetArray(PART))
+    n_parts = int(part.max()) + 1
+    is_of_ranks = ranks is not None and name in ("ranks", "measurements")
+    rank = ranks[part] if is_of_ranks else np.full(len(part), -1)
     begin, ranks_below = below if below is not None else (np.zeros(n_parts + 1, np.int32), part[:0])
     arrays |= {
-        f"{name}/points": points,
-        f"{name}/lines": lines,
-        f"{name}/polys": polys,
-        f"{name}/rank": ranks.astype(np.int32)[part],
-        f"{name}/part": part,
+        f"{name}/points": vtk_to_numpy(dataset.GetPoints().GetData())[:, :2].astype(np.float32),
+        f"{name}/polys": in_cells(dataset.GetPolys()),
+        f"{name}/rank": rank.astype(np.int32),
+        f"{name}/part": part.astype(np.int32),
         f"{name}/below": ranks_below.astype(np.int32),
         f"{name}/below_begin": begin.astype(np.int32),
     }
-    names, types = _words(name, dataset)
     added_up = sorted(ADDED_UP_ON_DEVICES) if name == "devices" else []
-    return {"name": name, "n_parts": n_parts, "names": names, "types": types, "added_up": added_up}
+    return {"name": name, "n_parts": n_parts, "added_up": added_up}
 
 
-def _quads(dataset: vtkPolyData) -> tuple[np.ndarray, np.ndarray]:
-    """Strips of triangles as quads, and the strip of each."""
-    strips = dataset.GetStrips()
-    ends = vtk_to_numpy(strips.GetOffsetsArray()).astype(np.int64)
-    points = vtk_to_numpy(strips.GetConnectivityArray())
-    quads, part = [], []
-    for strip, (begin, end) in enumerate(zip(ends[:-1], ends[1:])):
-        pairs = points[begin:end].reshape(-1, 2)
-        quads.append(np.column_stack([np.full(len(pairs) - 1, 4), pairs[:-1], pairs[1:, ::-1]]))
-        part += [strip] * (len(pairs) - 1)
-    return np.concatenate(quads).astype(np.uint32).ravel(), np.array(part, np.int32)
+def _words(name: str, dataset: vtkPolyData) -> dict[str, list[str]]:
+    """Name and type of each part."""
+    names, types = _names_and_types(name, dataset)
+    return {"names": names, "types": types}
 
 
-def _words(name: str, dataset: vtkPolyData) -> tuple[list[str], list[str]]:
-    """Name and type of each part, in words."""
-    if name in ("labels", "ranks", "planes", "links"):
+def _names_and_types(name: str, dataset: vtkPolyData) -> tuple[list[str], list[str]]:
+    if name in ("labels", "ranks", "planes"):
         return [], []
     cells, n_parts = dataset.GetCellData(), dataset.GetNumberOfCells()
 
@@ -154,18 +190,3 @@ def _words(name: str, dataset: vtkPolyData) -> tuple[list[str], list[str]]:
         host if kind == "node" else f"{kind} {number} of {host}"
         for host, kind, number in zip(hosts, types, numbers)
     ], types
-
-
-def _ends(view: View, scene: TopologyScene | Overview) -> tuple[np.ndarray, np.ndarray]:
-    """Where lines of messages begin and end, float32 (n_ranks, 3) each."""
-    begin, end = np.full((2, view.run.n_ranks, 3), np.nan, np.float32)
-    if isinstance(scene, Overview):
-        node = view.placement.node_id
-        placed = node >= 0
-        begin[placed] = end[placed] = scene.middles()[node[placed]]
-        return begin, end
-    cells = scene.cells
-    z = cells.z[cells.ranks]
-    begin[cells.rank] = np.stack([cells.line_x, np.zeros(len(z)), z], axis=1)
-    end[cells.rank] = np.stack([cells.line_x, np.full(len(z), -scene.comm_offset), z], axis=1)
-    return begin, end

@@ -13,6 +13,7 @@ import numpy as np
 
 from perfield.analysis.observed import PAIRS
 from perfield.derived.pairs import added_up
+from perfield.pictures.lines import Pairs, heaviest
 from perfield.run.snapshot import Snapshot
 from perfield.serve.followed import View
 from perfield.serve.look import look
@@ -21,26 +22,33 @@ from perfield.serve.packed import packed
 MOST_PAIRS = 20_000  # of a frame, unless the request says
 MOST_BINS = 512  # of the matrix
 MATRIX_S = 1.0  # that one request reads
+ROW = "row"  # of a pair, among all pairs
 NAMES_OF_TABLES = 8  # a table costs about as much to read as so many fields
 
 
 def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
-    """The pairs with the most bytes in a frame, heaviest first.
+    """The pairs with the most bytes in a frame, chosen as for images, heaviest first.
 
     Arrays: source, target int32; count, bytes float64. Header: total, left_out (of pairs that are not among
-    the `most`) and unknown (with a peer that is no rank): {"pairs", "count", "bytes"} each.
+    the `most`) and unknown (with a peer that is no rank): {"pairs", "count", "bytes"} each; in_words: what is
+    left out, "" for nothing.
     """
     pairs = added_up([view.run.rows(np.array([frame]), "messages")], PAIRS)
     known = _known(pairs, view.run.n_ranks)
     among = pairs[known]
-    order = np.lexsort((-among["count"].astype(float), -among["bytes"].astype(float)))
-    shown, rest = among[order[:most]], among[order[most:]]
+    sums = {f"sent_{name}": among[name].astype(float) for name in ("count", "bytes")}
+    sums |= {ROW: np.arange(len(among))}
+    chosen, in_words = heaviest(Pairs(among["source"], among["target"], sums), most)
+    is_shown = np.isin(np.arange(len(among)), chosen.values[ROW])
+    shown, rest = among[is_shown], among[~is_shown]
+    shown = shown[np.lexsort((-shown["count"].astype(float), -shown["bytes"].astype(float)))]
     return packed(
         {
             **{name: shown[name].astype("<i4") for name in ("source", "target")},
             **{name: shown[name].astype("<f8") for name in ("count", "bytes")},
         },
         frame=frame,
+        in_words=in_words,
         total=_sums(among),
         left_out=_sums(rest),
         unknown=_sums(pairs[~known]),

@@ -11,14 +11,14 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from perfield.run.errors import RunError
-from perfield.serve import messages, one_rank
+from perfield.serve import findings, messages, one_rank
 from perfield.serve import values as of_values
 from perfield.serve.about import about
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
 from perfield.serve.inside import OutsideError
 from perfield.serve.packed import as_json
 
-JSON, BINARY = "application/json", "application/octet-stream"
+JSON, BINARY, PAGE = "application/json", "application/octet-stream", "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,11 @@ def _own(view: View, query: Query) -> Answer:
 
 def _machine(view: View, query: Query) -> Answer:
     _need_vtk("The picture of the machine")
-    from perfield.serve.machine import machine
+    from perfield.serve.machine import LEAST, MOST, USUAL, machine
 
     wanted = query.number("overview", 0, 1, 2)
-    return Answer(machine(view, None if wanted == 2 else bool(wanted)), BINARY)
+    size = tuple(query.number(side, LEAST, MOST, usual) for side, usual in zip(("wide", "high"), USUAL))
+    return Answer(machine(view, None if wanted == 2 else bool(wanted), size), BINARY)
 
 
 def _messages(view: View, query: Query) -> Answer:
@@ -174,6 +175,14 @@ def _matrix(view: View, query: Query) -> Answer:
 
 def _rank(view: View, query: Query) -> Answer:
     return Answer(as_json(one_rank.one_rank(view, query.number("rank", 0, view.run.n_ranks - 1))))
+
+
+def _findings(view: View, query: Query) -> Answer:
+    return Answer(findings.findings(view))
+
+
+def _report(view: View, query: Query) -> Answer:
+    return Answer(findings.report(view), PAGE)
 
 
 def _need_vtk(what: str) -> None:
@@ -197,8 +206,10 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "heat": _row(_heat, "field"),
     "mesh": _row(_mesh, "version"),
     "own": _row(_own, "field", "frame"),
-    "machine": _row(_machine, "overview"),
+    "machine": _row(_machine, "overview", "wide", "high"),
     "messages": _row(_messages, "frame", "top"),
     "matrix": _row(_matrix, "from", "to"),
     "rank": _row(_rank, "rank"),
+    "findings": _row(_findings),
+    "report": _row(_report),
 }

@@ -27,13 +27,11 @@ from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkPolyD
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
-from perfield.configuration import BOXES
 from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
-from perfield.pictures.boxes import shown_boxes
 from perfield.pictures.own_fields import name_own_fields, own_fields
-from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
+from perfield.pictures.pieces import Pieces, StoredPieces
 from perfield.run import Frame
-from perfield.serve.followed import View
+from perfield.serve.followed import View, is_stored
 from perfield.serve.packed import packed
 
 SHARP = 30.0  # degrees between faces that share an edge to draw
@@ -66,8 +64,8 @@ def mesh(view: View, version: int) -> bytes:
     these (verts and strokes are empty but for meshes of points or lines); rank, block int32 of each cell, in
     the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
     centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
-    Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; own_fields of pieces
-    on disk (/api/run gives those of others).
+    Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; way: where it comes
+    from; notes: sentences on it; own_fields of pieces on disk (/api/run gives those of others).
     Raises MeshMissingError if there is no such mesh, MeshError if it cannot be drawn.
     """
     return _surface(view, version).packed
@@ -125,30 +123,25 @@ def _own(view: View, field: str, position: int) -> bytes:
 
 
 def _pieces(view: View) -> Pieces:
-    key = "pieces", str(view.mesh_path), len(view.run) if view.mesh_path else 0
-    if view.mesh_path is not None:
-        return view.shapes.get(key, lambda: _named(view))
-    return StoredPieces(view.run)
-
-
-def _named(view: View) -> Pieces:
-    if str(view.mesh_path) == BOXES:
-        return shown_boxes(view.run)
-    return choose_pieces(view.run, view.mesh_path, view.rank_array)
+    if view.pieces is None:
+        raise MeshMissingError(" ".join(view.mesh_notes) or "the run has no mesh.")
+    return view.pieces
 
 
 def _surface(view: View, version: int) -> _Surface:
-    known = view.first_of_mesh if view.mesh_path is None else {0: 0}
-    first = known.get(version)
+    _pieces(view)
+    first = view.first_of_mesh.get(version)
     if first is None or not len(view.run):
         raise MeshMissingError(f"the run has no mesh of version {version}; /api/run lists those it has.")
     # While ranks may still describe their pieces of this version, a later view may know more.
-    key = "surface", version, view.frames["n_present"][first], view.run.meshes.n_blocks if _grows(view) else 0
+    way = view.pieces.way  # boxes may become a mesh
+    n_blocks = view.run.meshes.n_blocks if _grows(view) else 0
+    key = "surface", way, version, view.frames["n_present"][first], n_blocks
     return view.shapes.get(key, lambda: _made(view, view.run.frame(first), version))
 
 
 def _grows(view: View) -> bool:
-    return view.run.state == "running" and view.mesh_path is None
+    return view.run.state == "running" and is_stored(view.pieces)
 
 
 def _made(view: View, frame: Frame, version: int) -> _Surface:
@@ -196,7 +189,14 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
         {"name": array, "title": title, "map": palette.colour_map(array)}
         for array, title in sorted(own.items())
     ]
-    about = {"version": version, "own_fields": described}
+    made = getattr(pieces, "made", pieces)  # of boxes, which are placed by now
+    notes = [*view.mesh_notes, *getattr(made, "notes", ())]
+    about = {
+        "version": version,
+        "own_fields": described,
+        "way": made.way,
+        "notes": list(dict.fromkeys(notes)),
+    }
     arrays = {"centres": centres, "sizes": sizes}
     return _drawn(outside.GetOutput(), _Surface(b"", blocks, sizes_of, sizes, sizes), arrays, about)
 

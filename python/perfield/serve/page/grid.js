@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table of numbers as coloured cells with two axes: the base of the heat map and of the matrix.
 
-import { CHOSEN } from './marks.js';
+import { CHOSEN, drawBox } from './marks.js';
+import { ink } from './theme.js';
 
 const LEFT = 58; // pixels for the numbers of the rows
 const BOTTOM = 38;
-const TOP = 6;
-const RIGHT = 10;
+const TOP = 14;
+const RIGHT = 16;
+const DIM = 0.45; // how far rows and columns fade that are not marked
+const THIN = 3; // pixels of a marked row or column, at least
+const POINTER = 6; // pixels of the triangle that points to it
 
 /** Draws rows x columns cells on a canvas. Events: onPick(row, column), onHover(row or null, column). */
 export class Grid {
@@ -18,7 +22,7 @@ export class Grid {
     this.canvas.setAttribute('role', 'img');
     this.stage = stage;
     this.cells = null;
-    this.marked = {}; // {row, column} in cells, fractions allowed
+    this.marked = {}; // {row, column} of cells, and which of them are `bright` while the others fade
     this.onPick = this.onHover = () => {};
     this.rowName = this.columnName = (n) => n;
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
@@ -78,7 +82,7 @@ export class Grid {
       width,
       height,
     );
-    context.strokeStyle = '#c9ced6';
+    context.strokeStyle = ink('--line');
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
     this.#axes(context, left, top, width, height);
     this.#mark(context, left, top, width, height);
@@ -105,22 +109,27 @@ export class Grid {
   }
 
   #axes(context, left, top, width, height) {
-    context.fillStyle = '#4b5563';
+    context.fillStyle = ink('--quiet');
     context.font = '13px system-ui, sans-serif';
     const { width: nColumns, height: nRows } = this.cells;
+    const { row: markedRow, column: markedColumn } = this.marked;
+    const isFree = (at, marked, n, size, room) => // of the name of what is marked
+      marked === null || marked === undefined || (Math.abs(at - marked) / n) * size > room;
     context.textAlign = 'center';
     for (const column of few(nColumns, Math.floor(width / 70))) {
       const x = left + ((column + 0.5) / nColumns) * width;
       context.fillRect(x, top + height, 1, 4);
+      if (!isFree(column, markedColumn, nColumns, width, 34)) continue;
       context.fillText(this.columnName(column), x, top + height + 17);
     }
     context.textAlign = 'right';
     for (const row of few(nRows, Math.floor(height / 26))) {
       const y = top + ((row + 0.5) / nRows) * height;
       context.fillRect(left - 4, y, 4, 1);
+      if (!isFree(row, markedRow, nRows, height, 18)) continue;
       context.fillText(this.rowName(row), left - 8, y + 4.5);
     }
-    context.fillStyle = '#6b7280';
+    context.fillStyle = ink('--quiet');
     context.fillText(this.words.across, left + width, top + height + 32);
     context.save();
     context.translate(14, top + height / 2);
@@ -130,26 +139,61 @@ export class Grid {
     context.restore();
   }
 
+  /** Marks lie around what they mark: an outline, and in the margin a triangle and the name. */
   #mark(context, left, top, width, height) {
-    const { row, column } = this.marked;
-    const stroke = (x, y, wide, high) => {
-      context.strokeStyle = 'rgba(255, 255, 255, 0.9)';
-      context.lineWidth = 3.5;
-      context.strokeRect(x, y, wide, high);
-      context.strokeStyle = CHOSEN;
-      context.lineWidth = 1.5;
-      context.strokeRect(x, y, wide, high);
+    const { row, column, bright = [] } = this.marked;
+    const span = (at, n, begin, size) => {
+      const most = Math.max(size / n, THIN);
+      return [begin + ((at + 0.5) / n) * size - most / 2, most];
     };
+    const down = row === null || row === undefined ? null : span(row, this.cells.height, top, height);
+    const across =
+      column === null || column === undefined ? null : span(column, this.cells.width, left, width);
     context.save();
-    context.beginPath();
-    context.rect(left - 3, top - 3, width + 6, height + 6);
-    context.clip();
-    const [wide, high] = [Math.max(width / this.cells.width, 3), Math.max(height / this.cells.height, 3)];
-    if (row !== null && row !== undefined)
-      stroke(left, top + (row / this.cells.height) * height, width, high);
-    if (column !== null && column !== undefined)
-      stroke(left + (column / this.cells.width) * width, top, wide, height);
+    context.globalAlpha = DIM;
+    context.fillStyle = ink('--card');
+    const [isRow, isColumn] = [down && bright.includes('row'), across && bright.includes('column')];
+    const columns = isColumn
+      ? [
+          [left, across[0] - left],
+          [across[0] + across[1], left + width - across[0] - across[1]],
+        ]
+      : [[left, width]];
+    if (isRow) {
+      for (const [x, wide] of columns) {
+        context.fillRect(x, top, wide, down[0] - top);
+        context.fillRect(x, down[0] + down[1], wide, top + height - down[0] - down[1]);
+      }
+    }
     context.restore();
+    if (down) drawBox(context, left, down[0], width, down[1]);
+    if (across) drawBox(context, across[0], top, across[1], height);
+    if (down) this.#name(context, this.rowName(row), left, down[0] + down[1] / 2, true);
+    if (across) this.#name(context, this.columnName(column), across[0] + across[1] / 2, top + height, false);
+  }
+
+  #name(context, text, x, y, isRow) {
+    context.font = '600 13px system-ui, sans-serif';
+    const wide = context.measureText(text).width + 8;
+    context.fillStyle = ink('--card');
+    if (isRow) context.fillRect(x - 10 - wide, y - 9, wide + 6, 18);
+    else context.fillRect(x - wide / 2, y + 5, wide, 17);
+    context.fillStyle = CHOSEN;
+    context.beginPath();
+    const [a, b] = isRow ? [-3, -3 - POINTER] : [3, 3 + POINTER];
+    if (isRow) {
+      context.moveTo(x + a, y);
+      context.lineTo(x + b, y - POINTER / 1.5);
+      context.lineTo(x + b, y + POINTER / 1.5);
+    } else {
+      context.moveTo(x, y + a);
+      context.lineTo(x - POINTER / 1.5, y + b);
+      context.lineTo(x + POINTER / 1.5, y + b);
+    }
+    context.fill();
+    context.fillStyle = ink('--marked');
+    context.textAlign = isRow ? 'right' : 'center';
+    context.fillText(text, isRow ? x - 12 : x, isRow ? y + 4.5 : y + 21);
   }
 }
 

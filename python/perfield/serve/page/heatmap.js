@@ -48,13 +48,20 @@ export class HeatMap {
     const [nRows, nColumns] = heat.arrays.values.shape;
     const { n_ranks: nRanks, n_frames: nFrames } = this.app.run;
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);
-    if (nRows && nColumns) this.grid.show(heat.arrays.values, nRows, nColumns, this.app.colours);
+    this.recolour();
     this.mark();
     document.querySelector('#heat .caption').textContent = heat.complete
       ? 'rank by step, in the colours above'
       : 'the run is being read; grey steps follow';
     clearTimeout(this.again);
     if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about)), AGAIN_MS);
+  }
+
+  /** Takes other colours. */
+  recolour() {
+    if (!this.heat) return;
+    const [nRows, nColumns] = this.heat.arrays.values.shape;
+    if (nRows && nColumns) this.grid.show(this.heat.arrays.values, nRows, nColumns, this.app.colours);
   }
 
   /** Marks the chosen rank and the frame that is shown. */
@@ -65,6 +72,7 @@ export class HeatMap {
     this.grid.mark({
       row: chosen === null ? null : Math.floor(chosen / ranks),
       column: Math.floor(frame / frames),
+      bright: ['row'],
     });
   }
 

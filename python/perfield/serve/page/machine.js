@@ -1,93 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of the machine: nodes as planes, parts with the mean of their ranks, devices with what the ranks
-// that use them do there, ranks with their values.
+// The picture of the machine, flat: each part below what holds it, with the mean of its ranks, devices with what
+// the ranks that use them do there, ranks with their values.
 
-import { packed } from './api.js';
-import { Cells, Lines, View3d, count } from './view3d.js';
-import { drawMessages, drawOutline, drawWords } from './marks.js';
+import { Latest, packed } from './api.js';
+import { Cells2d } from './cells2d.js';
+import { drawBox, drawMessages } from './marks.js';
+import { ink } from './theme.js';
+import { View2d } from './view2d.js';
 
-const PLAIN = { planes: [0.93, 0.93, 0.93], labels: [0.1, 0.1, 0.1], links: [0.6, 0.6, 0.6] };
-const OUTLINE = [0.6, 0.6, 0.6];
-const WHITE = [1, 1, 1];
-const FROM_ABOVE = (8 * Math.PI) / 180; // of the view on several nodes, as in ParaView
-const OUTLINED = 300; // outlines of more cells would cover them
-const NAMED = 30; // more nodes carry no names
+const PLAIN = { planes: '--plane', labels: '--ink' }; // layers of one colour
+const BELOW = 28; // pixels for lines of messages
+const ROUND = 40; // pixels: sizes that differ less have the same picture
+const AGAIN_MS = 250; // after the card has changed its size
+const DIM = 0.5; // how far cells of others fade
+const LETTER = 0.72; // of a font, its capital letters
 
 export class MachinePicture {
-  constructor(vtk, stage, app) {
-    this.vtk = vtk;
+  constructor(stage, app) {
     this.app = app;
-    this.view = new View3d(vtk, stage);
-    this.view.onOverlay = (context, lens) => this.#overlay(context, lens);
+    this.latest = new Latest();
+    this.view = new View2d(stage);
+    this.view.onDraw = (context) => this.#draw(context);
+    this.view.onOverlay = (context) => this.#overlay(context);
+    this.view.base.setAttribute('aria-label', 'the machine: parts above the ranks that they hold');
+    this.view.onResize = () => this.#fitLater();
     this.layers = new Map();
+    this.off = new Set(); // layers that are switched off
   }
 
-  /** Fetches the picture, once. */
-  async load(signal) {
-    this.machine = await packed('api/machine', signal);
-    const { arrays, layers } = this.machine;
-    for (const { name, names, added_up: addedUp } of layers) {
-      const layer = { name, names, addedUp, parts: [] };
+  /** Fetches the picture for the size of its card. */
+  async load() {
+    const size = this.wanted;
+    const machine = await this.latest.run((signal) =>
+      packed(`api/machine?wide=${size[0]}&high=${size[1]}`, signal),
+    );
+    if (!machine) return;
+    [this.machine, this.size] = [machine, size];
+    const { arrays, layers } = machine;
+    this.layers.clear();
+    for (const { name, names, types, added_up: addedUp } of layers) {
       const get = (what) => arrays[`${name}/${what}`];
-      const [points, polys, lines] = [get('points'), get('polys'), get('lines')];
-      const nLines = count(lines);
-      layer.rank = get('rank').subarray(nLines);
-      layer.part = get('part').subarray(nLines);
-      layer.below = get('below');
-      layer.begin = get('below_begin');
-      if (polys?.length) {
-        const owners = layer.rank.map((_, cell) => cell);
-        const cells = new Cells(this.vtk, points, { polys }, owners, owners.length);
-        layer.cells = this.view.add(cells, name !== 'labels');
-        layer.parts.push(layer.cells);
-        if (name !== 'labels' && owners.length <= OUTLINED) {
-          layer.parts.push(this.view.add(new Lines(this.vtk, points, outlines(polys), OUTLINE)));
-        }
-      }
-      if (nLines) layer.parts.push(this.view.add(new Lines(this.vtk, points, lines, PLAIN[name] ?? OUTLINE)));
-      this.layers.set(name, layer);
+      const cells = new Cells2d(get('points'), get('polys'));
+      const [rank, part, below, begin] = ['rank', 'part', 'below', 'below_begin'].map(get);
+      this.layers.set(name, { name, names, types, addedUp, cells, rank, part, below, begin, colours: [] });
     }
-    const { host, node } = this.app.run.ranks;
-    this.hosts = new Map(node.map((number, rank) => [number, host[rank]]));
-    this.from = arrays.line_from;
-    this.to = arrays.line_to;
+    this.written = new Set(machine.texts.map(([text]) => text));
+    this.#placeLines(arrays.line_from, arrays.line_to);
+    if (this.values) this.paint(this.values, this.colours);
     this.look();
   }
 
-  /** Points the camera at one node from the front, at several so that none hides another. */
+  /** Keeps lines within the room below the picture, which is for them. */
+  #placeLines(from, to) {
+    const [left, right] = this.machine.box;
+    const room = (BELOW * (right - left)) / this.size[0];
+    const depths = to.map((y, at) => (at % 2 ? from[at] - y : 0)).filter((depth) => !Number.isNaN(depth));
+    const deepest = depths.reduce((most, depth) => Math.max(most, depth), 0);
+    const share = Math.min(1, room / Math.max(deepest, 1e-9));
+    this.room = Math.min(room, deepest);
+    [this.from, this.to] = [from, to.map((at, n) => (n % 2 ? from[n] + (at - from[n]) * share : at))];
+  }
+
+  /** Shows the whole picture. */
   look() {
-    const corners = [];
-    for (const { cells } of this.layers.values())
-      if (cells) for (const value of cells.points) corners.push(value);
-    const planes = this.layers.get('planes')?.cells?.points ?? [];
-    const depths = [...new Set(planes.filter((_, n) => n % 3 === 2))].sort((a, b) => a - b);
-    if (depths.length < 2) return this.view.look(corners, [0, 0, -1], [0, 1, 0], true);
-    const nearest = Math.min(...depths.slice(1).map((depth, n) => depth - depths[n]));
-    const across = planes.filter((_, n) => n % 3 === 0).sort(); // numbers, as the array is typed
-    const wide = across.at(-1) - across[0];
-    const sideways = Math.atan2(1.05 * wide, nearest); // each plane ends where the next begins
-    const flat = Math.cos(FROM_ABOVE);
-    return this.view.look(
-      corners,
-      [Math.sin(sideways) * flat, -Math.sin(FROM_ABOVE), -Math.cos(sideways) * flat],
-      [0, 1, 0],
-      true,
-    );
+    const [left, right, low, high] = this.machine.box;
+    this.view.look([left, right, low - this.room, high]);
+  }
+
+  /** Width and height of the picture that fills the card. */
+  get wanted() {
+    const { width = 1000, height = 500 } = this.view;
+    return [width, height - BELOW].map((side) => Math.max(120, Math.round((side - 16) / ROUND) * ROUND));
+  }
+
+  #fitLater() {
+    clearTimeout(this.later);
+    if (!this.machine || this.machine.overview) return;
+    this.later = setTimeout(() => {
+      if (this.wanted.join() !== this.size.join() && this.view.zoom === 1) this.app.try(this.load());
+    }, AGAIN_MS);
   }
 
   /** Colours ranks by their values, and parts by those of their ranks. values : of all ranks. */
   paint(values, colours) {
-    this.values = values;
+    [this.values, this.colours] = [values, colours];
+    const rgba = new Uint8Array(4);
     for (const layer of this.layers.values()) {
-      const { name, cells, rank, part } = layer;
-      if (!cells) continue;
-      const rgba = new Uint8Array(4 * rank.length);
-      for (let cell = 0; cell < rank.length; cell += 1) {
-        const value = this.#value(layer, rank[cell], part[cell]);
-        if (value === undefined) rgba.set([...(PLAIN[name] ?? WHITE).map((c) => 255 * c), 255], 4 * cell);
-        else colours.put(value, rgba, 4 * cell);
-      }
-      cells.paint(rgba);
+      layer.colours = Array.from(layer.rank, (rank, cell) => {
+        const value = this.#value(layer, rank, layer.part[cell]);
+        if (value === undefined) return ink('--card');
+        colours.put(value, rgba, 0);
+        return `rgb(${rgba[0]} ${rgba[1]} ${rgba[2]})`;
+      });
     }
   }
 
@@ -98,118 +102,164 @@ export class MachinePicture {
     return addedUp.includes(this.app.about.name) ? 'sum' : 'mean';
   }
 
-  /** What a cell shows; undefined for cells of one plain colour. */
+  /** What a cell shows; undefined for cells without any. */
   #value(layer, rank, part) {
     const { name, below, begin } = layer;
     if (name in PLAIN || name === 'ranks') return undefined;
     if (rank >= 0) return this.values[rank];
-    const ranks = part < 0 ? [] : below.subarray(begin[part], begin[part + 1]);
-    if (!ranks.length) return undefined;
-    const known = [...ranks].map((r) => this.values[r]).filter((value) => !Number.isNaN(value));
-    if (!known.length) return NaN;
+    let [sum, known, most] = [0, 0, -Infinity];
+    const end = begin[part + 1];
+    if (end === begin[part]) return undefined;
+    for (let n = begin[part]; n < end; n += 1) {
+      const value = this.values[below[n]];
+      if (Number.isNaN(value)) continue;
+      [sum, known, most] = [sum + value, known + 1, Math.max(most, value)];
+    }
+    if (!known) return NaN;
     const joined = this.#joined(layer);
-    if (joined === 'largest') return known.reduce((most, value) => Math.max(most, value));
-    return known.reduce((sum, value) => sum + value, 0) / (joined === 'sum' ? 1 : known.length);
+    return joined === 'largest' ? most : joined === 'sum' ? sum : sum / known;
   }
 
-  /** The rank at a hit of the view; of a part, its rank with the largest value; null for none. */
+  /** The uppermost cell at a point: {layer, cell}, or null. */
+  at(x, y) {
+    for (const layer of [...this.layers.values()].reverse()) {
+      if (layer.name in PLAIN || this.off.has(layer.name)) continue;
+      const cell = layer.cells.at(x, y);
+      if (cell >= 0) return { layer, cell };
+    }
+    return null;
+  }
+
+  /** The rank at a hit of `at`; of a part, its rank with the largest value; null for none. */
   rankAt(hit) {
-    const layer = hit && [...this.layers.values()].find(({ cells }) => cells === hit.part);
-    if (!layer) return null;
-    if (layer.rank[hit.cell] >= 0) return layer.rank[hit.cell];
-    const part = layer.part[hit.cell];
-    const ranks = part < 0 ? [] : [...layer.below.subarray(layer.begin[part], layer.begin[part + 1])];
+    if (!hit) return null;
+    const { layer, cell } = hit;
+    if (layer.rank[cell] >= 0) return layer.rank[cell];
+    const ranks = this.ranksOf(hit);
     const of = (rank) => (Number.isNaN(this.values?.[rank] ?? NaN) ? -Infinity : this.values[rank]);
     return ranks.length ? ranks.reduce((best, rank) => (of(rank) > of(best) ? rank : best)) : null;
   }
 
+  /** The ranks of a part. */
+  ranksOf({ layer: { part, below, begin }, cell }) {
+    return [...below.subarray(begin[part[cell]], begin[part[cell] + 1])];
+  }
+
   /** What a hit shows, in words: {name, value, nRanks, joined} of a part, or null where a rank is. */
   partAt(hit) {
-    const layer = hit && [...this.layers.values()].find(({ cells }) => cells === hit.part);
-    if (!layer || layer.rank[hit.cell] >= 0 || layer.part[hit.cell] < 0) return null;
-    const part = layer.part[hit.cell];
+    if (!hit || hit.layer.rank[hit.cell] >= 0) return null;
+    const { layer, cell } = hit;
+    const part = layer.part[cell];
     const value = this.#value(layer, -1, part);
-    const nRanks = layer.begin[part + 1] - layer.begin[part];
-    return { name: layer.names[part], value, nRanks, joined: this.#joined(layer) };
+    return {
+      name: layer.names[part],
+      value,
+      nRanks: this.ranksOf(hit).length,
+      joined: this.#joined(layer),
+    };
   }
 
   setLayer(name, isOn) {
-    for (const part of this.layers.get(name)?.parts ?? []) part.actor.setVisibility(isOn);
+    if (isOn) this.off.delete(name);
+    else this.off.add(name);
   }
 
-  /** Where a rank's cell is, in three dimensions. */
+  /** Where a rank's cell is. */
   middle(rank) {
-    const box = this.#corners(rank);
-    return box.length
-      ? [0, 1, 2].map((axis) => box.reduce((sum, p) => sum + p[axis], 0) / box.length)
-      : [NaN, NaN, NaN];
+    const found = this.#cellsOf(rank).at(-1);
+    if (!found) return [NaN, NaN];
+    const [left, right, low, high] = found[0].cells.box(found[1]);
+    return [(left + right) / 2, (low + high) / 2];
   }
 
-  #overlay(context, lens) {
-    const { app } = this;
+  /** The cells that hold a rank, from switches down: [[layer, cell]]. */
+  #cellsOf(rank) {
+    const found = [];
+    for (const layer of this.layers.values()) {
+      if (layer.name in PLAIN) continue;
+      for (let cell = 0; cell < layer.rank.length; cell += 1) {
+        const holds = layer.rank[cell] < 0 && this.ranksOf({ layer, cell }).includes(rank);
+        if (layer.rank[cell] === rank || holds) found.push([layer, cell]);
+      }
+    }
+    return found;
+  }
+
+  #draw(context) {
+    const { view } = this;
+    for (const layer of this.layers.values()) {
+      const { name, cells, colours } = layer;
+      if (this.off.has(name)) continue;
+      if (name in PLAIN) cells.fill(context, view, ink(PLAIN[name]));
+      else if (colours.length) cells.fill(context, view, colours);
+    }
+    this.#write(context, () => 0);
+  }
+
+  /** Writes in cells that have room for it, and beside them what the layout wants there.
+   * fade(layer, cell) : how far a cell's colour is faded. */
+  #write(context, fade) {
+    for (const layer of this.layers.values()) {
+      const { name, cells, colours } = layer;
+      if (name in PLAIN || this.off.has(name) || !colours.length) continue;
+      const words = (cell) => this.#words(layer, cell);
+      cells.write(context, this.view, words, colours, (cell) => fade(layer, cell));
+    }
+    this.#writeTexts(context);
+  }
+
+  /** What is written in a cell with room for it, unless it is written beside it. */
+  #words({ name, names, types, rank, part }, cell) {
+    if (rank[cell] >= 0) {
+      const isNumbered = name === 'ranks' || !this.layers.has('ranks');
+      const text = String(rank[cell]);
+      return isNumbered && !this.written.has(text) ? text : '';
+    }
+    const text = names?.[part[cell]] ?? '';
+    if (types?.[part[cell]] === 'node' || name === 'switches') return this.written.has(text) ? '' : text;
+    return text.split(' of ')[0].split(' on ')[0];
+  }
+
+  #writeTexts(context) {
+    const { view } = this;
+    context.fillStyle = ink('--ink');
+    context.textBaseline = 'middle';
+    for (const [text, x, y, height, aligned] of this.machine.texts) {
+      const [left, top] = view.pixel(x, y);
+      if (top < -20 || top > view.height + 20 || left < -200 || left > view.width + 200) continue;
+      const size = Math.min((height * view.scale) / LETTER, 15);
+      if (size < 7) continue;
+      context.font = `${size}px system-ui, sans-serif`;
+      context.textAlign = ['left', 'center', 'right'][Math.round(2 * aligned)];
+      context.fillText(text, left, top);
+    }
+    context.textBaseline = 'alphabetic';
+  }
+
+  #overlay(context) {
+    const { app, view } = this;
     if (!this.machine) return;
-    const at = (array, rank) => array.subarray(3 * rank, 3 * rank + 3);
+    const at = (array, rank) => array.subarray(2 * rank, 2 * rank + 2);
     const ends = (pairs) =>
       pairs.map(({ from, to, bytes, colour }) => [at(this.from, from), at(this.to, to), bytes, colour]);
-    if (app.layers.messages) drawMessages(context, lens, ends(app.messages));
-    this.#nameHosts(context, lens);
+    if (app.layers.messages) drawMessages(context, view, ends(app.messages));
     if (app.chosen === null) return;
-    drawMessages(context, lens, ends(app.partners));
-    const corners = this.#corners(app.chosen);
-    drawOutline(
-      context,
-      lens,
-      corners.map((corner, n) => [corner, corners[(n + 1) % corners.length]]),
-    );
-    if (!corners.length) return;
-    const { width, height } = this.view;
-    drawWords(context, lens, `rank ${app.chosen}`, this.middle(app.chosen), {
-      width,
-      height,
-      bold: true,
-      dy: 32,
-    });
-  }
-
-  #nameHosts(context, lens) {
-    const planes = this.layers.get('planes');
-    if (!planes?.cells?.visible || planes.part.length > NAMED) return;
-    const { width, height } = this.view;
-    planes.part.forEach((node, cell) => {
-      const corners = this.#cellCorners(planes, cell);
-      const top = Math.max(...corners.map((corner) => corner[1]));
-      const upper = corners.filter((corner) => corner[1] >= top - 1e-6);
-      const middle = [0, 1, 2].map((axis) => upper.reduce((sum, p) => sum + p[axis], 0) / upper.length);
-      drawWords(context, lens, this.hosts.get(node) ?? '', middle, { width, height, dy: -6 });
-    });
-  }
-
-  /** Corners of the cell with a rank's value; in an overview, of its node. */
-  #corners(rank) {
-    const layer = this.layers.get('measurements') ?? this.layers.get('ranks');
-    if (!layer?.cells) return [];
-    let cell = layer.rank.indexOf(rank);
-    if (cell < 0) {
-      cell = layer.part.findIndex(
-        (part) => part >= 0 && layer.below.subarray(layer.begin[part], layer.begin[part + 1]).includes(rank),
-      );
+    const cells = this.#cellsOf(app.chosen);
+    context.globalAlpha = DIM;
+    context.fillStyle = ink('--card');
+    context.fillRect(0, 0, view.width, view.height);
+    context.globalAlpha = 1;
+    for (const [layer, cell] of cells) {
+      if (this.off.has(layer.name) || !layer.colours.length) continue;
+      layer.cells.fill(context, view, layer.colours, [cell]);
     }
-    return cell < 0 ? [] : this.#cellCorners(layer, cell);
+    const isBright = (layer, cell) => cells.some(([one, at]) => one === layer && at === cell);
+    this.#write(context, (layer, cell) => (isBright(layer, cell) ? 0 : DIM));
+    drawMessages(context, view, ends(app.partners));
+    const own = cells.at(-1);
+    if (!own) return;
+    const [left, right, low, high] = own[0].cells.box(own[1]);
+    const [[x, y], [toX, toY]] = [view.pixel(left, high), view.pixel(right, low)];
+    drawBox(context, x, y, toX - x, toY - y);
   }
-
-  #cellCorners({ cells }, cell) {
-    let at = 0;
-    for (let n = 0; n < cell; n += 1) at += cells.polys[at] + 1;
-    const corners = cells.polys.subarray(at + 1, at + 1 + cells.polys[at]);
-    return [...corners].map((point) => [...cells.points.subarray(3 * point, 3 * point + 3)]);
-  }
-}
-
-/** The edges of polygons, as lines. */
-function outlines(polys) {
-  const out = [];
-  for (let at = 0; at < polys.length; at += polys[at] + 1) {
-    out.push(polys[at] + 1, ...polys.subarray(at + 1, at + 1 + polys[at]), polys[at + 1]);
-  }
-  return Uint32Array.from(out);
 }

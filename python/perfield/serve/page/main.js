@@ -5,6 +5,7 @@
 import { Latest, ServerError, enter, json, onProgress, packed } from './api.js';
 import { Colours } from './colours.js';
 import { Controls } from './controls.js';
+import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
 import { drawLegend, make } from './legend.js';
 import { CHOSEN, RECEIVED } from './marks.js';
@@ -26,6 +27,7 @@ class App {
     this.frame = 0;
     this.about = null; // the field
     this.learned = new Map(); // range and scale of computed fields, by name
+    this.ends = new Map(); // of colours that the reader chose, by name of the field
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
     this.shown = null; // values of all ranks, as drawn
@@ -35,45 +37,62 @@ class App {
     this.layers = { messages: false, edges: true };
     this.latest = { frame: new Latest(), messages: new Latest(), rank: new Latest() };
     this.controls = new Controls(this);
+    this.findings = new Findings(this);
     this.panel = new Panel(get('panel'), this);
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
   }
 
+  /** The newest frame that all ranks have delivered, as far as any frame has. */
+  get newest() {
+    const { n_present: present } = this.run.frames;
+    return Math.max(0, present.lastIndexOf(Math.max(...present)));
+  }
+
   /** Shows what the address asks for, or what the run offers first. */
   async start() {
     const wanted = fromAddress();
     const { run } = this;
-    this.own = run.own_fields.some(({ name }) => name === wanted.own) ? wanted.own : null;
+    this.own = wanted.own ?? null;
     this.about = this.field(wanted.field) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     const byStep = run.frames.step.indexOf(wanted.step);
+    if (wanted.ends && wanted.field === this.about?.name) this.ends.set(wanted.field, wanted.ends);
     const frame = wanted.frame ?? (byStep >= 0 ? byStep : null);
     this.follow = run.live && frame === null;
-    const first = run.live ? run.n_frames - 1 : run.first_frame;
+    const first = run.live ? this.newest : run.first_frame;
     this.frame = Math.max(0, Math.min(frame ?? first, run.n_frames - 1));
     if (wanted.rank < run.n_ranks) this.chosen = wanted.rank;
     this.#head();
+    get('report').addEventListener('click', () => openReport(this));
     this.controls.fill();
     this.panel.showRun();
     await Promise.all([
-      this.try(this.pictures.load()),
+      this.try(this.pictures.load()).then(() => this.#checkOwn()),
       this.about && run.n_frames ? this.try(this.values.at(this.about.name, this.frame)) : null,
     ]);
     await this.try(this.#showField());
-    if (this.chosen !== null) this.try(this.refreshRank(this.chosen));
+    if (this.chosen !== null) this.#choose(this.chosen);
     document.body.dataset.ready = 'true';
     performance.mark('usable');
     this.#showAll();
+    this.findings.load();
     this.#poll();
+  }
+
+  /** Forgets an own field of the address that the mesh has not. */
+  #checkOwn() {
+    if (this.pictures.ownFields.some(({ name }) => name === this.own)) return;
+    this.own = null;
+    this.controls.update();
   }
 
   /** Changes any of frame, field, own, rank, follow; unknown values are ignored. */
   set({ frame, field, own, rank, follow }) {
     if (follow !== undefined) {
       this.follow = follow;
-      if (follow) frame = this.run.n_frames - 1;
-    } else if (frame !== undefined && frame !== this.run.n_frames - 1) this.follow = false;
+      if (follow) frame = this.newest;
+    } else if (frame !== undefined && frame < this.newest) this.follow = false;
     const about = field === undefined ? this.about : (this.field(field) ?? this.about);
     const wasField = this.about;
     this.about = about;
@@ -85,7 +104,7 @@ class App {
       this.#showHeat();
     } else if (frame !== undefined || own !== undefined) this.drawn = this.try(this.#showFrame());
     this.controls.update();
-    toAddress({ frame: this.frame, field: this.about?.name, own: this.own, rank: this.chosen });
+    this.#remember();
   }
 
   /** Switches a layer of a picture on or off. */
@@ -179,16 +198,57 @@ class App {
     this.partners = [];
     this.heat.mark();
     this.matrix.mark();
-    this.pictures.drawOverlays();
+    this.pictures.mark();
     if (rank === null) this.panel.clear();
     else this.try(this.refreshRank(rank));
   }
 
   async #showField() {
     if (!this.about) return;
-    this.colours = new Colours(this.about, this.run.palette);
-    drawLegend(get('legend'), this.about, this.colours);
+    this.#colour();
     await this.#showFrame();
+  }
+
+  #colour() {
+    const { about } = this;
+    const ends = this.ends.get(about.name);
+    this.colours = new Colours(ends ? { ...about, scale: ends } : about, this.run.palette);
+    const usual = about.scale ?? about.range ?? [0, 1];
+    const whole = [usual, ends ?? usual].reduce((a, b) => [Math.min(a[0], b[0]), Math.max(a[1], b[1])]);
+    const change = {
+      whole,
+      isChanged: Boolean(ends),
+      set: (wanted) => this.setEnds(wanted),
+      ofStep: () => this.setEnds(this.#rangeOfStep()),
+    };
+    drawLegend(get('legend'), about, this.colours, change);
+  }
+
+  /** Chooses both ends of the colours; null for those of all steps. */
+  setEnds(ends) {
+    if (!this.about || !this.shown) return;
+    if (ends) this.ends.set(this.about.name, ends);
+    else this.ends.delete(this.about.name);
+    this.#colour();
+    this.pictures.paint(this.shown, this.colours);
+    this.heat.recolour();
+    this.#remember();
+  }
+
+  /** The least and the largest value of the step that is shown; null if they are the same. */
+  #rangeOfStep() {
+    const known = this.shown.filter((value) => !Number.isNaN(value));
+    const range = known.reduce(
+      ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+      [Infinity, -Infinity],
+    );
+    return range[0] < range[1] ? range : null;
+  }
+
+  #remember() {
+    const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
+    const { frame, about, own, chosen: rank } = this;
+    toAddress({ frame, field: about?.name, own, rank, ends: ends?.join(' ') });
   }
 
   async #showFrame() {
@@ -212,6 +272,7 @@ class App {
 
   async #showMessages() {
     this.messages = [];
+    get('line-words').textContent = '';
     if (this.layers.messages && this.run.n_frames) {
       const { frame } = this;
       const found = await this.latest.messages.run((signal) =>
@@ -219,6 +280,7 @@ class App {
       );
       if (!found) return;
       const { source, target, bytes } = found.arrays;
+      get('line-words').textContent = found.in_words;
       const colour = `${this.run.palette.outline}cc`;
       this.messages = [...source].map((from, n) => ({ from, to: target[n], bytes: bytes[n], colour }));
     }
@@ -266,12 +328,14 @@ class App {
     this.#head();
     this.controls.fill();
     this.pictures.offerOwn();
-    if (this.follow || wasEmpty) this.frame = Math.max(0, run.n_frames - 1);
+    if (this.follow || wasEmpty) this.frame = this.newest;
     this.controls.update();
     if (this.chosen !== null && run.n_frames !== before.n_frames) this.try(this.refreshRank(this.chosen));
     if (this.chosen === null && run.notes.join() !== before.notes.join()) this.panel.showRun();
     if (run.n_frames !== before.n_frames) this.try(this.matrix.show());
-    if (run.machine.reason !== before.machine.reason || run.mesh.reason !== before.mesh.reason) {
+    const isOther = ({ reason, late }) => reason !== before.mesh.reason || late !== before.mesh.late;
+    if (isOther(run.mesh)) this.pictures.mesh = null; // boxes became a mesh
+    if (run.machine.reason !== before.machine.reason || isOther(run.mesh)) {
       await this.try(this.pictures.load());
     }
     // While the server reads a long run, most updates are words.

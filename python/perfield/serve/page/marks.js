@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is drawn above the pictures: lines of messages, the mark of the chosen rank, and words.
+// What is drawn above the pictures: lines of messages, and the mark of the chosen rank.
 
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
-const THIN = 14; // pixels: a mark must not cover what it marks
+const OUTLINE = [
+  ['#000', 5],
+  ['#fff', 3],
+  ['#000', 1],
+];
+const AWAY = 2; // pixels of an outline from its box
 const LINE = { thinnest: 1.2, thickest: 6 }; // pixels at the sender
 
 /** Draws messages as lines, thick at their sender and thin at their receiver, and the thicker, the more bytes.
@@ -35,49 +40,29 @@ export function drawMessages(context, lens, ends, sideways = 0) {
   });
 }
 
-/** Draws segments, [[from, to]], in the colour of the chosen rank on a white edge. */
-export function drawOutline(context, lens, segments) {
-  const pixels = segments.map(([from, to]) => [lens.pixel(...from), lens.pixel(...to)]);
-  const heights = pixels.flatMap(([a, b]) => (a && b ? [a[1], b[1]] : []));
-  const isThin = Math.max(...heights) - Math.min(...heights) < THIN;
-  const strokes = isThin
-    ? [[CHOSEN, 1.5]]
-    : [
-        ['rgba(255, 255, 255, 0.9)', 5],
-        [CHOSEN, 2.5],
-      ];
-  context.lineCap = 'round';
-  for (const [colour, width] of strokes) {
+/** Draws paths of pixels, [[[x, y], ..]], black, white and black, which is seen on every colour by everyone.
+ * thick : 1 for 5 pixels. */
+export function drawOutline(context, paths, thick = 1) {
+  context.lineJoin = context.lineCap = 'round';
+  for (const [colour, width] of OUTLINE) {
     context.strokeStyle = colour;
-    context.lineWidth = width;
+    context.lineWidth = width * thick;
     context.beginPath();
-    for (const [a, b] of pixels) {
-      if (!a || !b) continue;
-      context.moveTo(...a);
-      context.lineTo(...b);
-    }
+    for (const path of paths) path.forEach((at, n) => (n ? context.lineTo(...at) : context.moveTo(...at)));
     context.stroke();
   }
 }
 
-/** Writes words beside a point, on a white ground, inside a view of width x height pixels. */
-export function drawWords(
-  context,
-  lens,
-  text,
-  point,
-  { width, height, colour = '#222', bold = false, dy = 0 },
-) {
-  const at = lens.pixel(...point);
-  if (!at) return;
-  context.font = `${bold ? '600 ' : ''}13px system-ui, sans-serif`;
-  const wide = context.measureText(text).width;
-  const x = Math.min(Math.max(at[0] - wide / 2, 6), width - wide - 6);
-  const y = Math.min(Math.max(at[1] + dy, 16), height - 8);
-  context.fillStyle = 'rgba(255, 255, 255, 0.88)';
-  context.beginPath();
-  context.roundRect(x - 5, y - 14, wide + 10, 19, 4);
-  context.fill();
-  context.fillStyle = colour;
-  context.fillText(text, x, y);
+/** Draws the outline of a box around it, so that the box stays as it is. */
+export function drawBox(context, x, y, wide, high) {
+  const [left, top, right, bottom] = [x - AWAY, y - AWAY, x + wide + AWAY, y + high + AWAY];
+  drawOutline(context, [
+    [
+      [left, top],
+      [right, top],
+      [right, bottom],
+      [left, bottom],
+      [left, top],
+    ],
+  ]);
 }

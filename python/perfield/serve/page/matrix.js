@@ -5,6 +5,7 @@ import { Latest, packed } from './api.js';
 import { Colours } from './colours.js';
 import { Grid } from './grid.js';
 import { make } from './legend.js';
+import { ink } from './theme.js';
 import { inWords } from './units.js';
 
 const AGAIN_MS = 1000; // while the server reads
@@ -48,7 +49,7 @@ export class Matrix {
     const scale = [Math.max(0, Math.min(range[0], range[1] - 1)), range[1]]; // a decade or more
     const colours = new Colours(
       { map: 'viridis', scale, range: scale },
-      { absent: '#f3f4f6', beyond: '#f3f4f6' },
+      { absent: ink('--ground'), beyond: ink('--ground') },
     );
     if (matrix.n_bins) this.grid.show(logs, matrix.n_bins, matrix.n_bins, colours);
     this.grid.canvas.setAttribute(
@@ -69,8 +70,8 @@ export class Matrix {
     bar.style.background = colours.gradient();
     const ends = make('div', 'matrix-ends');
     const words = [low, high].map((log) => inWords(10 ** log - 1, 'B'));
-    ends.append(...[words[0], 'logarithmic', words[1]].map((text) => make('span', '', text)));
-    legend.append(bar, ends);
+    ends.append(...words.map((text) => make('span', '', text)));
+    legend.append(bar, ends, make('div', 'quiet', 'logarithmic'));
     return legend;
   }
 
@@ -109,7 +110,7 @@ export class Matrix {
   mark() {
     if (!this.matrix) return;
     this.marked = this.app.chosen === null ? null : Math.floor(this.app.chosen / this.matrix.ranks_per_bin);
-    this.grid.mark({ row: this.marked, column: this.marked });
+    this.grid.mark({ row: this.marked, column: this.marked, bright: ['row', 'column'] });
     this.#describe();
   }
 

@@ -2,11 +2,15 @@
 // The picture of the mesh: each rank's piece in the colour of its value, or the simulation's own field.
 
 import { packed } from './api.js';
-import { Cells, Lines, View3d } from './view3d.js';
-import { drawMessages, drawOutline, drawWords } from './marks.js';
+import { Cells, Lines, View3d, count } from './view3d.js';
+import { drawMessages, drawOutline } from './marks.js';
+import { ink } from './theme.js';
 
 const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
 const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
+const CELL_EDGE = [0.35, 0.35, 0.35];
+const MOST_CELLS = 20000; // on the surface whose edges show at first, as in images
+const DIM = 0.5; // how far pieces of others fade
 const SIDEWAYS = 3; // pixels between the lines of both directions, each way
 
 export class MeshPicture {
@@ -31,10 +35,12 @@ export class MeshPicture {
     this.centres = centres;
     const cells = new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks);
     this.surface = this.view.add(cells, true);
+    this.surface.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: 1 });
     this.edges = this.view.add(new Lines(this.vtk, ends, lines, EDGE, 0.8, whose));
     const isFirst = this.version === null;
     this.version = version;
-    this.setLayer('edges', this.app.layers.edges);
+    const cellEdges = (this.app.layers.cells ??= count(polys) <= MOST_CELLS);
+    for (const name of ['edges', 'cells']) this.setLayer(name, { ...this.app.layers, cells: cellEdges }[name]);
     this.explode(this.apart ?? (mesh.flat || this.app.run.n_ranks === 1 ? 0 : APART));
     if (isFirst) this.look();
   }
@@ -48,12 +54,31 @@ export class MeshPicture {
   /** Gives each rank's piece its colour; rgba : of each rank. */
   paint(rgba) {
     this.surface?.paintEach(this.vtk, null);
-    this.surface?.paint(rgba);
+    this.surface?.paint(this.#faded(rgba, (rank) => rank));
   }
 
   /** Shows values of the simulation's own field. */
   paintOwn(values, association, colours) {
-    this.surface.paintEach(this.vtk, colours.of(values), association);
+    const owners = association === 'point' ? this.surface.pointOwners : this.surface.owners;
+    this.surface.paintEach(
+      this.vtk,
+      this.#faded(colours.of(values), (at) => owners[at]),
+      association,
+    );
+  }
+
+  /** Colours of which all fade but those of the chosen rank, if there is one. owner(n) : the rank of each. */
+  #faded(rgba, owner) {
+    const { chosen } = this.app;
+    if (chosen === null) return rgba;
+    const card = ink('--card').match(/\d+/g).map(Number);
+    for (let n = 0; n < rgba.length / 4; n += 1) {
+      if (owner(n) === chosen) continue;
+      for (let part = 0; part < 3; part += 1) {
+        rgba[4 * n + part] += Math.round(DIM * (card[part] - rgba[4 * n + part]));
+      }
+    }
+    return rgba;
   }
 
   /** Moves the pieces apart: 1 doubles the distances between their middles. */
@@ -73,6 +98,7 @@ export class MeshPicture {
 
   setLayer(name, isOn) {
     if (name === 'edges') this.edges?.actor.setVisibility(isOn);
+    if (name === 'cells') this.surface?.actor.getProperty().setEdgeVisibility(isOn);
   }
 
   /** The rank at a hit of the view. */
@@ -94,11 +120,12 @@ export class MeshPicture {
     if (app.layers.messages) drawMessages(context, lens, ends(app.messages), SIDEWAYS);
     if (app.chosen === null) return;
     drawMessages(context, lens, ends(app.partners), SIDEWAYS);
-    drawOutline(context, lens, this.#outline(app.chosen));
-    const middle = this.middle(app.chosen);
-    if (Number.isNaN(middle[0])) return;
-    const { width, height } = this.view;
-    drawWords(context, lens, `rank ${app.chosen}`, middle, { width, height, bold: true });
+    const seen = this.#outline(app.chosen).map((ends) => ends.map((end) => lens.pixel(...end)));
+    drawOutline(
+      context,
+      seen.filter(([a, b]) => a && b),
+      0.6,
+    );
   }
 
   #outline(rank) {

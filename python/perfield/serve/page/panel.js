@@ -20,14 +20,13 @@ export class Panel {
   /** Before anything is picked: what to do, and what the run itself has to say. */
   showRun() {
     const { run } = this.app;
-    const help = make('p', 'hint', 'Click a rank in a picture, in the heat map or in the matrix.');
-    const parts = [this.#title('No rank chosen', null), help];
+    const help = make('p', 'hint', 'A click shows it. Or click a rank in a picture, heat map or matrix.');
+    const parts = [this.#title('What costs time', null), help, this.app.findings.element];
     if (run.notes.length) {
       const list = make('ul', 'notes');
       list.append(...run.notes.map((note) => make('li', '', note)));
       parts.push(make('h3', '', 'About this run'), list);
     }
-    parts.push(make('h3', '', 'Keys'), keys());
     this.data = null;
     this.element.replaceChildren(...parts);
   }
@@ -83,7 +82,8 @@ export class Panel {
     head.append(input);
     if (rank !== null) {
       const close = make('button', 'plain', '×');
-      close.setAttribute('aria-label', 'choose no rank');
+      close.setAttribute('aria-label', 'choose no rank, back to findings');
+      close.title = 'back to findings (Esc)';
       close.addEventListener('click', () => this.app.set({ rank: null }));
       head.append(close);
     }
@@ -222,18 +222,4 @@ function bar(name, bytes, count, most) {
   cell.append(fill, make('span', '', count ? inWords(bytes, 'B') : '-'));
   cell.title = count ? `${count.toLocaleString('en')} messages` : 'no messages';
   return cell;
-}
-
-function keys() {
-  const list = make('dl', 'facts');
-  const known = [
-    ['← →', 'step'],
-    ['Home End', 'first, last step'],
-    ['space', 'play'],
-    ['F', 'follow'],
-    ['R', 'turn the pictures back'],
-    ['Esc', 'choose no rank'],
-  ];
-  for (const [key, what] of known) list.append(make('dt', 'key', key), make('dd', '', what));
-  return list;
 }

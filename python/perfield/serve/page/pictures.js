@@ -26,12 +26,12 @@ export class Pictures {
   /** Loads what the run has: the machine first, as it is small. */
   async load() {
     const { run } = this.app;
-    this.vtk ??= await this.#library();
-    const reason = this.vtk.reason;
-    await Promise.all([
-      this.#loadMachine(reason ?? run.machine.reason),
-      this.#loadMesh(reason ?? run.mesh.reason),
-    ]);
+    const mesh = async () => {
+      this.vtk ??= await this.#library();
+      await this.#loadMesh(this.vtk.reason ?? run.mesh.reason);
+    };
+    if (run.mesh.late) this.app.try(mesh().then(() => this.app.set({ own: this.app.own })));
+    await Promise.all([this.#loadMachine(), run.mesh.late ? null : mesh()]);
   }
 
   async #library() {
@@ -47,11 +47,12 @@ export class Pictures {
     }
   }
 
-  async #loadMachine(reason) {
+  async #loadMachine() {
     if (this.machine) return;
     const card = new Card('machine');
+    const { reason } = this.app.run.machine;
     if (reason) return card.instead(reason);
-    const picture = new MachinePicture(this.vtk, card.stage(), this.app);
+    const picture = new MachinePicture(card.stage(), this.app);
     try {
       await picture.load();
     } catch (error) {
@@ -59,14 +60,15 @@ export class Pictures {
       return card.instead(error.message);
     }
     this.machine = picture;
-    const shown = [...picture.layers.keys()];
-    const layers = shown
-      .filter((name) => name !== 'messages')
-      .map((name) => [name, LAYERS[name] ?? name, true]);
+    const layers = [...picture.layers.keys()].map((name) => [name, LAYERS[name] ?? name, true]);
     card.tools(picture, layersMenu(this.app, [...layers, ['messages', 'messages of the step', false]]));
-    picture.view.onPick = (hit) => this.app.set({ rank: picture.rankAt(hit) });
-    picture.view.onHover = (hit, event) => this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
-    card.notes([...(picture.machine.notes ?? []), picture.machine.explained]);
+    const { view } = picture;
+    view.onPick = (x, y) => this.app.set({ rank: picture.rankAt(picture.at(x, y)) });
+    view.onHover = (x, y, event) => {
+      const hit = x === null ? null : picture.at(x, y);
+      this.app.tip(hit && event, hit ? this.#machineWords(hit) : []);
+    };
+    card.notes(picture.machine.notes ?? []);
   }
 
   #machineWords(hit) {
@@ -97,6 +99,7 @@ export class Pictures {
       return card.instead(`The mesh of ${app.run.n_ranks.toLocaleString('en')} ranks may be large.`, button);
     }
     const picture = new MeshPicture(this.vtk, card.stage(), app);
+    if (app.run.mesh.late) card.notes(['Ranks are being placed by their messages ...']);
     try {
       await picture.load(app.run.frames.mesh_version[app.frame] ?? app.run.mesh.versions[0]);
     } catch (error) {
@@ -104,6 +107,7 @@ export class Pictures {
       return card.instead(error.message);
     }
     this.mesh = picture;
+    card.notes([picture.mesh.way, ...picture.mesh.notes]);
     card.tools(picture, ...this.#meshTools());
     picture.view.onPick = (hit) => app.set({ rank: picture.rankAt(hit) });
     picture.view.onHover = (hit, event) =>
@@ -132,17 +136,24 @@ export class Pictures {
     }
     tools.push(
       layersMenu(app, [
-        ['edges', 'edges of pieces', true],
+        ['edges', 'edges of pieces', app.layers.edges],
+        ['cells', 'edges of cells', app.layers.cells],
         ['messages', 'messages of the step', false],
       ]),
     );
     return tools;
   }
 
+  /** The simulation's own fields: those that ranks stored, or those of files. */
+  get ownFields() {
+    const { own_fields: stored } = this.app.run;
+    return stored.length ? stored : (this.mesh?.mesh.own_fields ?? []);
+  }
+
   /** Offers the simulation's own fields, some of which may appear late. */
   offerOwn() {
     const { app, own } = this;
-    const { own_fields: fields } = app.run;
+    const fields = this.ownFields;
     if (!own || own.options.length === fields.length + 1) return;
     own.replaceChildren(
       new Option('field above', ''),
@@ -175,6 +186,7 @@ export class Pictures {
   /** Colours both pictures. values : of all ranks. */
   paint(values, colours) {
     const { app } = this;
+    this.painted = [values, colours];
     this.machine?.paint(values, colours);
     if (this.mesh) {
       const card = new Card('mesh');
@@ -184,7 +196,7 @@ export class Pictures {
       } else if (this.ownValues) {
         const own = {
           unit: '',
-          ...app.run.own_fields.find(({ name }) => name === app.own),
+          ...this.ownFields.find(({ name }) => name === app.own),
           ...this.ownValues,
         };
         const ownColours = new Colours(own, app.run.palette);
@@ -206,6 +218,14 @@ export class Pictures {
   draw() {
     this.mesh?.view.draw();
     this.machine?.view.draw();
+  }
+
+  /** Shows which rank is chosen. */
+  mark() {
+    const { chosen } = this.app;
+    const words = chosen === null ? '' : this.app.rankWords(chosen).slice(0, 2).filter(Boolean).join(' on ');
+    for (const name of document.querySelectorAll('.chosen-name')) name.textContent = words;
+    if (this.painted) this.paint(...this.painted);
   }
 
   drawOverlays() {
@@ -253,7 +273,8 @@ class Card {
   notes(sentences) {
     const known = sentences.filter(Boolean);
     const box =
-      this.place.querySelector('.picture-notes') ?? this.place.appendChild(make('div', 'picture-notes'));
+      this.element.querySelector('.picture-notes') ?? this.element.appendChild(make('div', 'picture-notes'));
+    box.hidden = !known.length;
     box.replaceChildren(...known.map((sentence) => make('p', '', sentence)));
   }
 

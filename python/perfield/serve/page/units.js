@@ -16,8 +16,6 @@ const UNITS = {
     [1, 'bytes'],
   ],
 };
-const ROUND = [1, 2, 2.5, 5, 10];
-const MOST = 5; // intervals of a legend
 
 /** [factor, name] of the unit in which numbers up to `largest` are written. */
 export function unitFor(unit, largest) {
@@ -40,16 +38,8 @@ export function inWords(value, unit) {
   return `${amount(value * factor)} ${name}`.trim();
 }
 
-/** Round values from low to high and the unit of their texts: {unit, marks: [[value, text]]}. */
-export function ticks(low, high, unit) {
-  const [factor, name] = unitFor(unit, Math.max(Math.abs(low), Math.abs(high)));
-  const each = (high - low) / MOST;
-  const power = 10 ** Math.floor(Math.log10(each) + 1e-9);
-  const step = power * ROUND.find((number) => number * power >= each * (1 - 1e-9));
-  const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
-  const values = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
-  return {
-    unit: name,
-    marks: values.map((value) => [value, amount(Number((value * factor).toPrecision(6)))]),
-  };
+/** The number that a reader typed: "1,500", "2.5e3"; NaN for none. */
+export function parsed(text) {
+  const plain = text.trim().replaceAll(',', '');
+  return plain === '' ? NaN : Number(plain);
 }

@@ -2,6 +2,7 @@
 // A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words).
 
 import { Lens, balls, firstHit, fit } from './lens.js';
+import { ink } from './theme.js';
 
 const DRAG_PIXELS = 4; // a pointer that moves less was meant as a click
 const WIDEST = 2048; // texels in a row of a texture
@@ -187,7 +188,8 @@ export class View3d {
     this.vtk = vtk;
     this.cells = []; // what a pick may hit
     this.onPick = this.onHover = this.onOverlay = () => {};
-    this.renderer = vtk.vtkRenderer.newInstance({ background: [1, 1, 1] });
+    this.renderer = vtk.vtkRenderer.newInstance();
+    this.recolour();
     this.window = vtk.vtkRenderWindow.newInstance();
     this.window.addRenderer(this.renderer);
     this.gl = vtk.vtkOpenGLRenderWindow.newInstance();
@@ -212,6 +214,15 @@ export class View3d {
     const context = document.createElement('canvas').getContext('webgl2');
     context?.getExtension('WEBGL_lose_context')?.loseContext(); // a browser allows few of them
     return context !== null;
+  }
+
+  /** Takes the background of the page. */
+  recolour() {
+    this.renderer.setBackground(
+      ...ink('--card')
+        .match(/\d+/g)
+        .map((part) => Number(part) / 255),
+    );
   }
 
   add(part, canBePicked = false) {

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report of a run for the page of `perfield serve`."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfield.derived.run import Run
+
+
+class RunReporter:
+    """Makes what `perfield.serve.reporter.Reporter` promises."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # matplotlib draws for one thread
+
+    def cards(self, run: Run) -> list[dict[str, Any]]:
+        """The findings as cards."""
+        from perfield.report import report
+        from perfield.report.sections import chance, cost
+        from perfield.report.view import view_of
+
+        with self._lock:
+            made = report(run)
+            cards = []
+            for finding in made.findings:
+                view = view_of(finding, made)
+                where = {name: getattr(view, name, None) for name in ("frame", "field", "rank")}
+                about = {"kind": finding.kind, "words": finding.words, "remedy": finding.remedy}
+                words = {"cost": cost(finding, made), "chance": chance(finding)}
+                cards.append({**about, **words, **where})
+        return cards
+
+    def page(self, run: Run) -> str:
+        """The report, without the pictures that ParaView draws."""
+        from perfield.report import report
+        from perfield.report.charts import plots
+        from perfield.report.page import page
+        from perfield.report.pictures import LEFT_OUT
+
+        with self._lock:
+            made = report(run)
+            images, missing = plots(made)
+            return page(made, images, [*missing, LEFT_OUT])
