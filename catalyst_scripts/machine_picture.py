@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topology picture in ParaView: nodes as planes with ranks and values, messages, and switches."""
+"""The topology picture: nodes as planes with ranks and values, messages, and switches."""
 
 from __future__ import annotations
 

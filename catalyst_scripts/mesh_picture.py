@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry picture in ParaView: values on the simulation's mesh, and messages between its pieces."""
+"""The geometry picture: values on the simulation's mesh, and messages between its pieces."""
 
 from __future__ import annotations
 

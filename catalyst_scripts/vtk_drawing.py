@@ -2,8 +2,9 @@
 """Draws images with VTK alone: the names of `paraview.simple` that pictures use, with the same meaning.
 
 Sources, displays, views, colour tables and legends have those attributes of ParaView's proxies that pictures
-set. `SaveScreenshot` hands them to VTK, which draws in memory. Anything else that pictures ever take from
-`paraview.simple` has to be added here, or in `vtk_sources` and `vtk_legend`.
+change; others have the one value that pictures give them. `SaveScreenshot` hands
+all to VTK, which draws in memory. What pictures newly take from `paraview.simple` has to be added here, or in
+`vtk_sources` and `vtk_legend`. tests/catalyst_scripts/test_drawing.py compares the images.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ from vtkmodules.vtkRenderingCore import (
     vtkMapper,
     vtkRenderer,
     vtkRenderWindow,
-    vtkTextProperty,
     vtkWindowToImageFilter,
 )
 
@@ -147,11 +147,10 @@ class TextDisplay:
     Padding : pixels around the text, to the ends of its background, which has a colour with ShowBorder.
     """
 
-    WindowLocation, Justification, VerticalJustification = "Any Location", "Left", "Bottom"
     Position: Sequence[float] = (0.05, 0.05)
     Color: RGB = (1.0, 1.0, 1.0)
     BackgroundColor: RGB = (1.0, 1.0, 1.0, 0.2)
-    ShowBorder, BorderThickness, Padding, Interactivity = "Only on hover", 0.0, 1, 1
+    ShowBorder, Padding = "Only on hover", 1
     FontSize, LineSpacing = 18, 1.0
     Visibility = 1
 
@@ -163,8 +162,8 @@ class TextDisplay:
         text = self.Input.Text
         if not self.Visibility or not text:
             return []
-        (x, y), look = (part * length for part, length in zip(self.Position, size)), vtkTextProperty()
-        letters(look, self.FontSize, self.Color, self.LineSpacing)
+        x, y = (part * length for part, length in zip(self.Position, size))
+        look = letters(self.FontSize, self.Color, self.LineSpacing)
         made = []
         if self.ShowBorder == "Always":
             left, right, low, high = extent(text, look)
@@ -179,9 +178,6 @@ class View:
 
     ViewSize: Sequence[int] = (400, 400)
     Background: RGB = (1.0, 1.0, 1.0)
-    BackgroundColorMode, UseColorPaletteForBackground = "Single Color", 0
-    OrientationAxesVisibility = 0
-    OrientationAxesLabelColor: RGB = (1.0, 1.0, 1.0)
     CameraPosition: RGB = (0.0, 0.0, 1.0)
     CameraFocalPoint: RGB = (0.0, 0.0, 0.0)
     CameraViewUp: RGB = (0.0, 1.0, 0.0)

@@ -21,11 +21,14 @@ RGB = Sequence[float]
 DPI = 72  # ParaView's, for text
 
 
-def letters(look: vtkTextProperty, size: int, rgb: RGB, spacing: float = 1.0) -> None:
+def letters(size: int, rgb: RGB, spacing: float = 1.0) -> vtkTextProperty:
+    """Letters of a size in points, as ParaView's; spacing : of the lines."""
+    look = vtkTextProperty()
     look.SetFontFamilyToArial()
     look.SetFontSize(size)
     look.SetColor(*rgb)
     look.SetLineSpacing(spacing)
+    return look
 
 
 def extent(text: str, look: vtkTextProperty) -> list[int]:
@@ -36,6 +39,7 @@ def extent(text: str, look: vtkTextProperty) -> list[int]:
 
 
 def text_at(text: str, x: float, y: float, look: vtkTextProperty) -> vtkTextActor:
+    """A text with its lower left at a pixel, or the middle of its left end if letters are centred."""
     actor = vtkTextActor()
     actor.SetInput(text)
     actor.SetTextProperty(look)

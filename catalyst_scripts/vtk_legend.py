@@ -11,7 +11,7 @@ from typing import Any
 
 from palette import MAPS, PRESETS
 from vtk_flat import RGB, boxes_of, letters, text_at
-from vtkmodules.vtkRenderingCore import vtkActor2D, vtkDiscretizableColorTransferFunction, vtkTextProperty
+from vtkmodules.vtkRenderingCore import vtkActor2D, vtkDiscretizableColorTransferFunction
 
 GAP = 4  # pixels between two colours of a legend
 TICK = 8  # pixels of the line from a legend's colour towards its number
@@ -26,11 +26,9 @@ class Table:
     AboveRangeColor: RGB = (0.5, 0.5, 0.5)
     BelowRangeColor: RGB = (0.0, 0.0, 0.0)
     NanColor: RGB = (1.0, 1.0, 0.0)
-    NanOpacity = 1.0
     Annotations: Sequence[str] = ()
     NumberOfTableValues = 256
-    Discretize = AnnotationsInitialized = 1
-    AutomaticRescaleRangeMode = "Never"
+    Discretize = 1
 
     def __init__(self, name: str):
         self.name, self.range = name, (0.0, 1.0)
@@ -52,6 +50,11 @@ class Table:
         """The texts of some values."""
         return dict(zip(map(float, self.Annotations[::2]), self.Annotations[1::2]))
 
+    @property
+    def indexed(self) -> list[RGB]:
+        """The colours of the categories, in the order of `marks`."""
+        return [self.IndexedColors[n : n + 3] for n in range(0, len(self.IndexedColors), 3)]
+
     def function(self, component: str = "") -> vtkDiscretizableColorTransferFunction:
         """What VTK colours with. component : "Magnitude" of vectors."""
         made = vtkDiscretizableColorTransferFunction()
@@ -60,9 +63,8 @@ class Table:
             made.AddRGBPoint(low + (high - low) * n / (len(self._colours) - 1), *rgb)
         made.SetIndexedLookup(self.InterpretValuesAsCategories)
         if self.InterpretValuesAsCategories:
-            indexed = [self.IndexedColors[n : n + 3] for n in range(0, len(self.IndexedColors), 3)]
-            made.SetNumberOfIndexedColors(len(indexed))
-            for n, (value, rgb) in enumerate(zip(self.marks, indexed)):
+            made.SetNumberOfIndexedColors(len(self.indexed))
+            for n, (value, rgb) in enumerate(zip(self.marks, self.indexed)):
                 made.SetAnnotation(value, self.marks[value])
                 made.SetIndexedColorRGB(n, tuple(rgb))
         made.SetDiscretize(self.Discretize)
@@ -81,17 +83,13 @@ class Table:
 class Legend:
     """The legend of a table."""
 
-    Title = ComponentTitle = ""
+    Title = ""
     TitleColor: RGB = (1.0, 1.0, 1.0)
     LabelColor: RGB = (1.0, 1.0, 1.0)
     TitleFontSize = LabelFontSize = 16
     Position: Sequence[float] = (0.89, 0.02)
     ScalarBarLength, ScalarBarThickness = 0.33, 16
     DrawNanAnnotation, NanAnnotation = 0, "NaN"
-    HorizontalTitle, TitleJustification, Orientation = 1, "Left", "Vertical"
-    WindowLocation, TextPosition = "Any Location", "Ticks left/bottom, annotations right/top"
-    DrawTickMarks = DrawTickLabels = AddRangeLabels = 0
-    DrawAnnotations = 1
     Visibility = 0
 
     def __init__(self, table: Table):
@@ -101,53 +99,47 @@ class Legend:
         """The actors in an image of a size."""
         if not self.Visibility:
             return []
-        (x, low), table = (part * length // 1 for part, length in zip(self.Position, size)), self.table
-        high, side = low + self.ScalarBarLength * size[1], self.ScalarBarThickness
-        top, marks, boxes = high, [], []
+        x, low = (part * length // 1 for part, length in zip(self.Position, size))
+        high, side, table = low + self.ScalarBarLength * size[1], self.ScalarBarThickness, self.table
+        boxes, marks, bottom = [], [], low
         if self.DrawNanAnnotation:
             boxes.append((x, low, x + side, low + side, table.NanColor))
             marks.append((low + side / 2, self.NanAnnotation))
-            low += side + GAP
-        if table.InterpretValuesAsCategories:
-            each = (high - low + GAP) / max(1, len(table.marks))
-            colours = [table.IndexedColors[n : n + 3] for n in range(0, len(table.IndexedColors), 3)]
-            for n, (name, rgb) in enumerate(zip(table.marks.values(), colours)):
-                end = high - n * each  # the first at the top
-                boxes.append((x, end - each + GAP, x + side, end, rgb))
-                marks.append((end - (each - GAP) / 2, name))
-        else:
-            if table.UseBelowRangeColor:
-                boxes.append((x, low, x + side, low + side, table.BelowRangeColor))
-                low += side
-            if table.UseAboveRangeColor:
-                boxes.append((x, high - side, x + side, high, table.AboveRangeColor))
-                high -= side
-            boxes += self._rows(x, low, high)
-            least, most = table.range
-            marks += [
-                (low + (value - least) / (most - least) * (high - low), name)
-                for value, name in table.marks.items()
-                if least <= value <= most
-            ]
-        look = vtkTextProperty()
-        letters(look, self.TitleFontSize, self.TitleColor)
-        made = [boxes_of(boxes), text_at(self.Title, x, top + self.TitleFontSize / 2, look)]
-        ticks = [(x + side, y - 0.5, x + side + TICK, y + 0.5, self.LabelColor) for y, _ in marks]
-        made.append(boxes_of(ticks))
-        for y, name in marks:
-            look = vtkTextProperty()
-            letters(look, self.LabelFontSize, self.LabelColor)
-            look.SetVerticalJustificationToCentered()
-            made.append(text_at(name, x + side + TICK, y, look))
-        return made
+            bottom += side + GAP
+        of_values = self._categories if table.InterpretValuesAsCategories else self._scale
+        for found, more in zip((boxes, marks), of_values(x, bottom, high)):
+            found += more
+        boxes += [(x + side, y - 0.5, x + side + TICK, y + 0.5, self.LabelColor) for y, _ in marks]
+        title = text_at(
+            self.Title, x, high + self.TitleFontSize / 2, letters(self.TitleFontSize, self.TitleColor)
+        )
+        look = letters(self.LabelFontSize, self.LabelColor)
+        look.SetVerticalJustificationToCentered()
+        return [boxes_of(boxes), title, *(text_at(name, x + side + TICK, y, look) for y, name in marks)]
 
-    def _rows(self, x: float, low: float, high: float) -> list[tuple[Any, ...]]:
-        """The colours of the scale, from low to high."""
-        function, side, (least, most) = self.table.function(), self.ScalarBarThickness, self.table.range
-        each = (high - low) / ROWS
-        values = [least + (most - least) * (n + 0.5) / ROWS for n in range(ROWS)]
-        rows = []
-        for n, value in enumerate(values):
-            function.GetColor(value, rgb := [0.0, 0.0, 0.0])
-            rows.append((x, low + n * each, x + side, low + (n + 1) * each, rgb))
-        return rows
+    def _categories(self, x: float, low: float, high: float) -> tuple[list[Any], list[Any]]:
+        """A box for each category, the first at the top; and heights with their texts."""
+        each = (high - low + GAP) / max(1, len(self.table.marks))
+        ends = [high - n * each for n in range(len(self.table.marks))]
+        across = (x, x + self.ScalarBarThickness)
+        boxes = [
+            (across[0], end - each + GAP, across[1], end, rgb) for end, rgb in zip(ends, self.table.indexed)
+        ]
+        return boxes, [(end - (each - GAP) / 2, name) for end, name in zip(ends, self.table.marks.values())]
+
+    def _scale(self, x: float, low: float, high: float) -> tuple[list[Any], list[Any]]:
+        """The colours from low to high, and what is below and above them; and heights with their texts."""
+        side, table, boxes = self.ScalarBarThickness, self.table, []
+        if table.UseBelowRangeColor:
+            boxes.append((x, low, x + side, low + side, table.BelowRangeColor))
+            low += side
+        if table.UseAboveRangeColor:
+            boxes.append((x, high - side, x + side, high, table.AboveRangeColor))
+            high -= side
+        function, (least, most), each = table.function(), table.range, (high - low) / ROWS
+        for n in range(ROWS):
+            function.GetColor(least + (most - least) * (n + 0.5) / ROWS, rgb := [0.0, 0.0, 0.0])
+            boxes.append((x, low + n * each, x + side, low + (n + 1) * each, rgb))
+        inside = {value: name for value, name in table.marks.items() if least <= value <= most}
+        unit = (high - low) / (most - least)
+        return boxes, [(low + (value - least) * unit, name) for value, name in inside.items()]

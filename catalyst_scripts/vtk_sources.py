@@ -126,7 +126,6 @@ class Threshold(Source):
 
     Scalars: Sequence[str] = ("CELLS", "")
     LowerThreshold = UpperThreshold = 0.0
-    ThresholdMethod = "Between"
 
     def __init__(self, Input: Source, registrationName: str = ""):
         super().__init__(vtkThreshold(), Input)
@@ -142,7 +141,6 @@ class Tube(Source):
     """Lines as tubes, as thick as an array of their points says."""
 
     Scalars: Sequence[str] = ("POINTS", "")
-    VaryRadius = "By Absolute Scalar"
     NumberofSides = 6
 
     def __init__(self, Input: Source, registrationName: str = ""):
