@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-import paraview.simple as pv
 from colours import TEXT, font_size
+from drawing import pv
 from processes import of_first
 
 SIDES = 8

@@ -12,12 +12,22 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-import paraview.simple as pv
-from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map, pale, regime_colours
+from drawing import pv
+from palette import (
+    ABSENT,
+    BEYOND,
+    OUTLINE,
+    PALETTE,
+    PRESETS,
+    TEXT,
+    UNKNOWN,
+    colour_map,
+    pale,
+    regime_colours,
+)
 from ticks import amount, ticks, unit_of
 
 PLACE = (0.82, 0.2)  # of the legend
-PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)", "RdBu_r": "BuRd"}
 SHADES = "regime_shade"  # twice the regime, and one more where it is certain
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import paraview.simple as pv
 from colours import TEXT, plain
+from drawing import pv
 from labels import Camera, Label
 from processes import Lines
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
+"""Draws images of written pictures. Run it where VTK can draw: python3 images.py JOB.json.
 
 The job is {"pictures": directory, "images": [...], "draw": [...], "folder": of the files, which holds none of
 these names}, and may have "size" and "camera" as the options of pipelines, and "one_scale": true for the same
@@ -8,8 +8,8 @@ colours in all steps. An image is {"layer": as in pictures.json,
 "shown_at"}], "files": [...]}; "panels", in all images or none, are fields side by side (see `panels.py`).
 "draw" lists what to draw here: pairs of an image's number and a step's. It prints each file's name.
 
-Making proxies takes longer than drawing, so images that differ only in field and step share all of theirs,
-and images of one step follow each other: reading a step takes long too.
+Reading a step takes longer than drawing it, so images of one step follow each other, and those that differ
+only in field and step share all sources.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import Any
 import machine_picture
 import mesh_picture
 import panels
-import paraview.simple as pv
 from arrows import Words
 from colours import CATEGORIES, colour
+from drawing import pv
 from mesh_values import MeshValues
 from mesh_views import Chooser, MeshView
 from pipeline_options import from_settings
-from scene import Pictures, new_view, quoted, set_title
+from scene import Pictures, literal, new_view, text_title
 
 
 class Mesh:
@@ -83,7 +83,7 @@ class Scene:
             self._names.show(self._named(field))
             made = mesh_picture.show_field(pictures, view, field, way, self._names)
             self._words = f" ({way.words})" if way.words else ""
-        self._title = set_title(view, "", [""], made[-1])
+        self._title = text_title(view)
         # ParaView makes these objects anew, and slowly, at each access.
         self._coloured = (
             []
@@ -105,7 +105,7 @@ class Scene:
         at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
         title = self._pictures.titles(image["layer"], field, self._one_scale)[at]
         line = static_line(self._pictures, image["layer"], steps[at]) if image["static"] else title
-        self._title.Expression = quoted(f"{about['title']}{self._words}\n{line}")
+        self._title.Text = literal(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
         if self._names is not None:
             self._names.at(step["shown_at"])

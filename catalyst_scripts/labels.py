@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import paraview.simple as pv
 import vtkmodules.vtkRenderingFreeType  # noqa: F401  measures text
 from colours import TEXT, font_size
+from drawing import pv
 from processes import Lines
 from vtkmodules.vtkRenderingCore import vtkTextProperty, vtkTextRenderer
 

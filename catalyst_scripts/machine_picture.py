@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topology picture in ParaView: nodes as planes with ranks and values, messages, and switches."""
+"""The topology picture: nodes as planes with ranks and values, messages, and switches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import layout_filter
 import numpy as np
-import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from drawing import IN_PARAVIEW, pv
 from flat_layout import AREA as FLAT_AREA
 from frames import Frames
 from labels import Camera, Label, Labels
@@ -177,9 +177,12 @@ def _arranged(reader: Any, layout: str) -> Any:
     """The picture in a layout; "" leaves out the filter by which the user can choose another."""
     if not layout:
         return reader
-    picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
-    picture.PythonPath = str(Path(layout_filter.__file__).parent)  # for other processes than this one
-    picture.Script = layout_filter.SCRIPTS[layout]
+    if IN_PARAVIEW:
+        picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
+        picture.PythonPath = str(Path(layout_filter.__file__).parent)  # for other processes than this one
+        picture.Script = layout_filter.SCRIPTS[layout]
+    else:
+        picture = pv.Changed(reader, lambda data, made: layout_filter.arranged(data, made, layout))
     picture.UpdatePipeline()
     return picture
 

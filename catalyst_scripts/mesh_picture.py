@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry picture in ParaView: values on the simulation's mesh, and messages between its pieces."""
+"""The geometry picture: values on the simulation's mesh, and messages between its pieces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from drawing import pv
 from mesh_values import OFFSET, MeshValues, highest
 from mesh_views import FACTORS, Chooser, MeshView
 from outliers import in_words, named, outliers
@@ -131,6 +131,7 @@ def look(
     corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
     default = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
     aim(view, pictures, "geometry", corners, default, area)
+    view.UseFXAA = 1  # the last picture may have gone without
 
 
 def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:

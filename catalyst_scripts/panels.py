@@ -11,8 +11,8 @@ from typing import Any
 
 import machine_picture
 import mesh_picture
-import paraview.simple as pv
 from colours import TEXT
+from drawing import pv
 from mesh_values import MeshValues
 from mesh_views import Chooser, MeshView
 from scene import Pictures, new_view

@@ -24,7 +24,10 @@ def run(module: Mapping[str, Any], pictures: tuple[str, ...], makes: str = "") -
     module : globals() of the script. pictures : "geometry", "topology" or both. makes : "images", "extracts"
     or "live" alone; "" makes in the program what perfield.toml says, in pvbatch images, and in the GUI shows.
     """
-    if module["__name__"].startswith(PIPELINE):
+    is_in_catalyst = module["__name__"].startswith(PIPELINE)
+    if is_in_catalyst or module["__name__"] == "__main__":
+        import paraview  # noqa: F401  `drawing` then takes its proxies
+    if is_in_catalyst:
         from in_program import Program
 
         program = Program(pictures, makes)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import paraview.simple as pv
+from drawing import IN_PARAVIEW, pv
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
 NOTHING = 2**20  # so many parts no picture has blocks for, so the last part is empty
@@ -35,13 +35,13 @@ def runs_everywhere() -> bool:
 
 
 def n_processes() -> int:
-    """How many processes of ParaView hold data."""
-    return pv.servermanager.ActiveConnection.GetNumberOfDataPartitions()
+    """How many processes hold data; VTK alone has one."""
+    return pv.servermanager.ActiveConnection.GetNumberOfDataPartitions() if IN_PARAVIEW else 1
 
 
 def is_here() -> bool:
     """Whether the first of these processes is this one, and not one of a pvserver."""
-    return not pv.servermanager.ActiveConnection.IsRemote()
+    return not IN_PARAVIEW or not pv.servermanager.ActiveConnection.IsRemote()
 
 
 def on_first(reader: Any) -> Any:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import paraview.simple as pv
 from colours import TEXT, font_size
+from drawing import pv
 from layouts import DEFAULT, LAYOUTS
 from pictures_json import FILE, read_description
 from pipeline_options import CAMERAS, OptionError, Options, from_environment, nearest
@@ -166,6 +166,18 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
     """
     title = pv.PythonAnnotation(registrationName="title", Input=source, ArrayAssociation="Field Data")
     write_title(title, heading, lines)
+    _put_at_title(title, view)
+    return title
+
+
+def text_title(view: Any) -> Any:
+    """An empty text at the place of the title, for one who draws one step after the other."""
+    title = pv.Text(registrationName="title")
+    _put_at_title(title, view)
+    return title
+
+
+def _put_at_title(title: Any, view: Any) -> None:
     display = pv.Show(title, view, "TextSourceRepresentation")
     display.WindowLocation = "Any Location"
     display.Position = [0.02, 0.88]
@@ -173,7 +185,6 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
     display.Color = TEXT
     display.LineSpacing = 1.3
     display.FontSize = font_size(view, 26)
-    return title
 
 
 def write_title(title: Any, heading: str, lines: list[str]) -> None:
@@ -186,19 +197,18 @@ def quoted(text: str) -> str:
     """A text as an expression of ParaView's, in which it is nothing but a text.
 
     Only ASCII's letters and digits stay as they are, so no character of the text can end the literal, and
-    ParaView cannot divide it at the word "and". A dollar begins no formula of VTK's. Characters that cannot
-    be shown become U+FFFD.
+    ParaView cannot divide it at the word "and".
     """
-    return f"'{''.join(map(_escaped, text))}'"
+    return f"'{''.join(map(_escaped, literal(text)))}'"
+
+
+def literal(text: str) -> str:
+    """A text that VTK shows as it is: a dollar begins no formula, and what cannot be shown becomes U+FFFD."""
+    return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text).replace("$", "\\$")
 
 
 def _escaped(character: str) -> str:
-    if character.isascii() and character.isalnum():
-        return character
-    if character == "$":
-        return "\\x5c\\x24"
-    is_shown = character == "\n" or character.isprintable()
-    return f"\\U{ord(character):08x}" if is_shown else "\\ufffd"
+    return character if character.isascii() and character.isalnum() else f"\\U{ord(character):08x}"
 
 
 @contextlib.contextmanager

@@ -7,8 +7,8 @@ from typing import Any
 
 import machine_picture
 import mesh_picture
-import paraview.simple as pv
 from colours import colour
+from drawing import pv
 from scene import Pictures, quoted, set_title
 
 

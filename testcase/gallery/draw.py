@@ -17,12 +17,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import paraview.simple as pv  # before `drawing`, which then takes it
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "catalyst_scripts"))
 
 import layout_filter
 import machine_picture
 import mesh_picture
-import paraview.simple as pv
 from colours import plain
 from mesh_views import MeshView
 from pipeline_options import Options

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cost of images: CPU seconds per image of 1280 x 720, after 3 s for the start.
+"""Cost of images: CPU seconds per image of 1280 x 720, after 0.5 s for the start.
 
 The default images of a run of 8 ranks on 2 hosts, and those of the machine of 4,096 and of 1,000,000 ranks,
 which show nodes as cells. `--full` draws the machine of 4,096 ranks with a cell per rank instead. All CPU
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfield.output.picture_series import PictureSeries
 
 sys.path.insert(0, str(report.REPOSITORY / "tests"))  # the fake run
-START_S = 3.0
+START_S = 0.5
 
 
 def cpu_s() -> float:
@@ -45,7 +45,7 @@ def drawn(what: str, pictures: PictureSeries, most: int | None, target: float) -
     used, passed = cpu_s() - before, time.monotonic() - began
     print(f"{what}: {n_images} images, load average {os.getloadavg()[0]:.1f}", file=sys.stderr)
     report.figure(
-        f"image of 1280 x 720, {what}: CPU after 3 s of start",
+        f"image of 1280 x 720, {what}: CPU after 0.5 s of start",
         [(used - START_S) / n_images],
         "s",
         target=target,

@@ -452,7 +452,7 @@ def is_here(name: str) -> str:
         try:
             import scene  # noqa: F401
         except ImportError:
-            return "ParaView's Python modules are not installed"
+            return "VTK's Python modules are not installed"
     if name == "OTF2 trace" and importlib.util.find_spec("otf2") is None:
         return "the module otf2 is not installed"
     return "" if name != "program" or program() else "no C compiler is here"

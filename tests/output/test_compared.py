@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 
@@ -74,7 +73,6 @@ def pixels(path) -> np.ndarray:
     return vtk_to_numpy(reader.GetOutput().GetPointData().GetScalars())[:, :3].reshape(height, width, 3)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("paraview") is None, reason="ParaView is not installed")
 @pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
 def test_three_panels_show_who_is_costly_and_what_changed(pictures):
     planned = pictures.images()

@@ -44,13 +44,22 @@ def test_display_without_a_server_is_reported_before_anything_draws(tmp_path, mo
         draw_images(tmp_path, [IMAGE])
 
 
-def test_missing_paraview_names_the_package(tmp_path, monkeypatch):
+def test_vtk_that_draws_in_memory_needs_no_display(monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr(images.shutil, "which", lambda name: None)
+    monkeypatch.setattr(images, "window_in_memory", lambda: "vtkOSOpenGLRenderWindow")
+    assert images.check_drawing() == "by OSMesa"
+    with images._window() as variables:
+        assert variables == {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow"}
+
+
+def test_missing_vtk_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(images.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImagesError, match="Debian package python3-paraview"):
         draw_images(tmp_path, [])
 
 
-def test_failed_images_are_counted_and_paraviews_error_is_shown(tmp_path):
+def test_failed_images_are_counted_and_the_error_is_shown(tmp_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     (tmp_path / "pictures.json").write_text("no JSON")
@@ -90,7 +99,10 @@ def drawn(tmp_path_factory):
     for name in ("98_geometry_old.png", "mine.png"):
         (path / "images" / name).write_text("the user's")
     counted = []
-    drawn = draw_images(path, plan_images(pictures.description, None, [0, 2]), lambda: counted.append(1))
+    (path.parent / "paraview.py").write_text("raise ImportError('images need VTK alone')")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(path.parent))
+        drawn = draw_images(path, plan_images(pictures.description, None, [0, 2]), lambda: counted.append(1))
     assert len(counted) == len(drawn)
     return drawn
 

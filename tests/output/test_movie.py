@@ -51,7 +51,6 @@ def frames(tmp_path) -> str:
 
 @needs_ffmpeg
 def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, tmp_path):
-    pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
     run = twin.write_run(tmp_path / "run", ranks=4, steps=6, hosts=("a", "b"))
     film = tmp_path / "out.mp4"
     options = ("--steps", "0,5", "--fps", 2, "--size", "320x180", "--fields", "solve_time_s")
@@ -69,7 +68,6 @@ def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, t
 @needs_ffmpeg
 @pytest.mark.long
 def test_film_of_one_step_is_one_frame_and_says_so(perfield_cli, tmp_path):
-    pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
     run = twin.write_run(tmp_path / "run", ranks=2, steps=1)
     options = ("--topology", "--size", "320x240", "--fields", "temperature")  # which the mesh alone has
     result = perfield_cli("render", run, "--movie", tmp_path / "out.gif", *options)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,7 +55,7 @@ def test_without_registry_a_sentence_tells(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["viridis", "magma", "RdBu_r"])
 def test_colour_maps_are_those_of_the_plots(name):
     text = page_files()["maps.js"].body.decode()
-    digits = "".join(re.findall(r"'([0-9a-f]+)'", text.partition(f"{name}:")[2].partition(",")[0]))
+    digits = json.loads(text.removeprefix("export const MAPS = ").rstrip(";\n"))[name]
     table = np.array([int(digits[at : at + 2], 16) for at in range(0, len(digits), 2)]).reshape(-1, 3)
     expected = 255 * colormaps[name](np.linspace(0, 1, len(table)))[:, :3]
     assert table == pytest.approx(expected, abs=0.51)

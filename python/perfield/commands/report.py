@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a number of the report or a field is so: 'imbalance > 1.3'; any number of times",
     )
     add_span(parser)
-    add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need ParaView")
+    add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need VTK")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws images of written pictures with ParaView.
+"""Draws images of written pictures with VTK, pip's or Debian's.
 
-ParaView runs in a separate process under a virtual display. Nothing opens on the user's screen, and a crash
-in the graphics becomes an error message here.
+VTK runs in a separate process: under a virtual display, on the user's display, or in memory by EGL or OSMesa,
+whichever is there. Nothing opens on the user's screen, and a crash in the graphics becomes an error message.
 """
 
 from __future__ import annotations
@@ -17,17 +17,30 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.catalyst_scripts.x_display import has_display
+from perfield.child_python import run_code
+from perfield.pictures import NEEDS_VTK
 
 # In MPI_Init of any program on this machine, hwloc searches displays 0 to 9 for graphics cards. If one of
 # these displays closes meanwhile, the X library ends that program.
 DISPLAYS = range(100, 200)
 WORTH_TWO = 12  # images
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
+IN_MEMORY = {"vtkEGLRenderWindow": "EGL", "vtkOSOpenGLRenderWindow": "OSMesa"}  # VTK's windows
+TRY = """
+import vtkmodules.vtkRenderingOpenGL2
+from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
+window = vtkRenderWindow()
+window.SetOffScreenRendering(1)
+window.AddRenderer(vtkRenderer())
+window.Render()
+print(window.GetClassName())
+"""
 
 
 class ImagesError(OSError):
@@ -42,14 +55,14 @@ def draw_images(
     look: Mapping[str, Any] | None = None,
     plots: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> list[Path]:
-    """Draws images of the pictures in `directory` with ParaView; returns their paths in that order.
+    """Draws images of the pictures in `directory`; returns their paths in that order.
 
     progress : is called after each file. folder : of the files, empty; None: images/ in `directory`, where
     images that an earlier call left are removed. look : "size", "camera" and "one_scale", as in the job of
     images.py. plots : by name, what draws those images that have "plot" into a file, meanwhile and in this
     process; where it leaves none, or is missing, there is none.
 
-    Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing, and NotOursError
+    Raises ImagesError, naming the package, if VTK or all that it could draw with is missing, and NotOursError
     if images/ is not perfield's.
     """
     check_drawing()
@@ -60,11 +73,11 @@ def draw_images(
     for name in (*files, *plotted) if owned else ():
         owned.check(name)
     parts = divided(shown, processes(len(files)))
-    with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+    with _window() as variables, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
         drawn, done = folder or Path(place), set()
-        linked = Path(place, "pictures")  # ParaView ends on a path that is not UTF-8
+        linked = Path(place, "pictures")  # VTK takes no path that is not UTF-8
         linked.symlink_to(directory.resolve())
-        environment = {**os.environ, "DISPLAY": number}
+        environment = os.environ | variables
         if len(parts) > 1:
             environment.setdefault("LP_NUM_THREADS", "1")  # of Mesa, which draws
 
@@ -104,7 +117,7 @@ def draw_images(
     if failed or missing:
         code, said = failed or results[0]
         raise ImagesError(
-            f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
+            f"VTK drew {len(files) - len(missing)} of {len(files)} images and ended with "
             f"{code}; the .pvd files are complete. It printed last:\n{''.join(said[-8:]).strip()}"
         )
     if owned:
@@ -113,23 +126,65 @@ def draw_images(
     return [(owned.path if owned else drawn) / name for name in names]
 
 
-def check_drawing() -> None:
-    """Raises ImagesError, naming the Debian package, if ParaView's Python or a display is missing."""
-    if importlib.util.find_spec("paraview") is None:
+def check_drawing() -> str:
+    """Where images are drawn: "in Xvfb", "on the display :0", "by EGL" or "by OSMesa".
+
+    Raises ImagesError, naming the package, if VTK or all of these are missing.
+    """
+    if importlib.util.find_spec("vtkmodules") is None:
+        raise ImagesError(f"images {NEEDS_VTK}")
+    lacking = _lacking_display()
+    if not lacking:
+        return "in Xvfb" if shutil.which("Xvfb") else f"on the display {os.environ['DISPLAY']}"
+    if not window_in_memory():
         raise ImagesError(
-            f"images need ParaView's Python modules, but {sys.executable} does not find them; install the "
-            "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
+            f"{lacking} VTK from pip (9.4 or later) draws without one, with the Debian package libosmesa6, or "
+            "with libegl1 and libgl1-mesa-dri."
         )
-    if shutil.which("Xvfb") is None and not os.environ.get("DISPLAY"):
-        raise ImagesError(
+    return f"by {IN_MEMORY[window_in_memory()]}"
+
+
+def _lacking_display() -> str:
+    """A sentence that names the Debian package if there is no display; else ""."""
+    if shutil.which("Xvfb"):
+        return ""
+    if not os.environ.get("DISPLAY"):
+        return (
             "images need a display, and DISPLAY is not set: install the Debian package xvfb (a display in "
             "memory), or run perfield where DISPLAY is set."
         )
-    if shutil.which("Xvfb") is None and not has_display():
-        raise ImagesError(
+    if not has_display():
+        return (
             f"images need a display, but no X server answers at DISPLAY={os.environ['DISPLAY']}: install the "
             "Debian package xvfb (a display in memory), or set DISPLAY to a server that runs."
         )
+    return ""
+
+
+@cache
+def window_in_memory() -> str:
+    """The class of VTK's window that draws without a display, by EGL or OSMesa; "" if there is none.
+
+    A child tries it, as VTK ends a program in which it has nothing to draw with.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+    look = {"env": environment, "capture_output": True, "text": True, "timeout": 60, "check": False}
+    try:
+        answer = subprocess.run(run_code(sys.executable, TRY), **look)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    name = answer.stdout.strip()
+    return name if not answer.returncode and name in IN_MEMORY else ""
+
+
+@contextlib.contextmanager
+def _window() -> Iterator[dict[str, str]]:
+    """Yields the variables of the environment by which VTK finds where to draw."""
+    if _lacking_display():
+        yield {"VTK_DEFAULT_OPENGL_WINDOW": window_in_memory()}
+        return
+    with display() as number:
+        yield {"DISPLAY": number}
 
 
 def processes(n_images: int) -> int:
@@ -201,7 +256,8 @@ def display() -> Iterator[str]:
 
     Without Xvfb it is the user's display. Raises ImagesError, naming the Debian package, if there is neither.
     """
-    check_drawing()
+    if lacking := _lacking_display():
+        raise ImagesError(lacking)
     xvfb = shutil.which("Xvfb")
     if xvfb is None:
         yield os.environ["DISPLAY"]

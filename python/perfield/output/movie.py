@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes a film of written pictures: each step is a frame, the mesh at the left and the machine at the right.
 
-ParaView draws the frames into a temporary folder, with the same colours in all steps, and ffmpeg joins them.
+VTK draws the frames into a temporary folder, with the same colours in all steps, and ffmpeg joins them.
 """
 
 from __future__ import annotations

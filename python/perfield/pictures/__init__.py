@@ -23,7 +23,7 @@ _MODULE_OF = {
 
 NEEDS_VTK = (
     "needs VTK's Python modules, which are not installed here; install the Debian package python3-paraview "
-    "and use Debian's Python, or call pip install 'perfield[vtk]', which does for everything but images."
+    "and use Debian's Python, or call pip install 'perfield[vtk]'."
 )
 
 __all__ = sorted(_MODULE_OF)

