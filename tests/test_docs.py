@@ -29,7 +29,7 @@ LONGER = {  # page -> (most words, why)
 
 
 def beside() -> list[Path]:
-    """The pages for contributors that lie beside the code: those outside of docs/ that pages of it link to."""
+    """The pages for contributors beside the code: those outside of docs/ that pages of it link to."""
     linked = {target for page in PAGES for target, _ in links(page)}
     return sorted(p for p in linked if p.suffix == ".md" and DOCS not in p.parents and p != README)
 

@@ -138,8 +138,8 @@ def check_drawing() -> str:
         return "in Xvfb" if shutil.which("Xvfb") else f"on the display {os.environ['DISPLAY']}"
     if not window_in_memory():
         raise ImagesError(
-            f"{lacking} VTK from pip (9.4 or later) draws without one, with the Debian package libosmesa6, or "
-            "with libegl1 and libgl1-mesa-dri."
+            f"{lacking} VTK from pip (9.4 or later) draws without one, with the Debian package libosmesa6, "
+            "or with libegl1 and libgl1-mesa-dri."
         )
     return f"by {IN_MEMORY[window_in_memory()]}"
 
