@@ -2,8 +2,8 @@
 //
 // errors_returned.hpp - while it lives, an error of MPI on that communicator returns, and does not
 // reach the program's error handler. For calls that may fail for reasons of the program's; other
-// calls of perfield's own cannot fail, as tests/faults/README.md says of each. Not while other threads call
-// MPI: one may set a handler meanwhile, or have an error of its own.
+// calls of perfield's own cannot fail, as tests/faults/README.md says of each. Not while other
+// threads call MPI: one may set a handler meanwhile, or have an error of its own.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// template.cpp - the smallest source; copy it to make a new one (bridge/sources/README.md). It stands for a
-// library that calls three hooks of its tools, and turns these calls into regions and quantities.
+// template.cpp - the smallest source; copy it to make a new one (bridge/sources/README.md). It
+// stands for a library that calls three hooks of its tools, and turns these calls into regions and
+// quantities.
 #define PERFIELD_BUILDING_LIBRARY  // links to libperfield.so
 #include "include/perfield.h"
 #include "recorder/source.h"
