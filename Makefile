@@ -168,7 +168,7 @@ sdist: .venv/ready build/page/vtk.js ## write the source archive into build/sdis
 
 # --- what one does with it -------------------------------------------------------------------
 TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
-.PHONY: demo demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs
+.PHONY: demo docs-images demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -177,6 +177,9 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	  2>&1 | sed '/^next /d'
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
+
+docs-images: build/heat3d/heat3d commands ## draw the images of the documentation that show the two demonstrations
+	@$(BIN)/python testcase/gallery/docs_images.py
 
 demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo

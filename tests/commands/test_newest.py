@@ -97,6 +97,13 @@ def test_no_run_gives_a_sentence(perfield_cli, tmp_path):
     )
 
 
+def test_runs_of_other_names_are_listed_where_none_is_the_newest(perfield_cli, tmp_path):
+    for name in ("perfield-demo", "before"):
+        write(tmp_path / name, 10**18)
+    said = perfield_cli("info", cwd=tmp_path).stderr
+    assert "here; name one of the others, before and perfield-demo, or measure a program" in said
+
+
 def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
     claimed = folder / "perfield-run-13"  # as `perfield env` leaves it
     (claimed / "stream").mkdir(parents=True)

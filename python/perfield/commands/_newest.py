@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perfield.commands import CommandError
 from perfield.configuration import in_force
+from perfield.text import in_list, printable
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +33,10 @@ def run_path(named: str | None) -> Path:
     every = runs_of(wanted)
     runs = [path for path in every if holds_anything(path)] or every
     if not runs:
+        others = sorted(printable(file.parent.name) for file in Path().glob("*/run.json"))
+        what = f"name one of the others, {in_list(others)}" if others else "name a run directory"
         raise CommandError(
-            f"found no run {wanted}, {wanted}-2, ... here; name a run directory, or measure a program: "
+            f"found no run {wanted}, {wanted}-2, ... here; {what}, or measure a program: "
             "perfield run -n 8 ./a.out"
         )
     among = f", the newest of {len(runs)} runs" if len(runs) > 1 else ""

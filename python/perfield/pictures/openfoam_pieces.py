@@ -43,8 +43,8 @@ class OpenFoamPieces:
     def __init__(self, case: Path, n_ranks: int):
         self._case = self.place = case.resolve()
         self._sources = sources(case, n_ranks)
-        self.origin = f"{case}/{'processor*' if isinstance(self._sources[0], _Plain) else 'processors*'}"
-        self.way = f"mesh from {self.origin}"
+        pieces = "processor*" if isinstance(self._sources[0], _Plain) else "processors*"
+        self.origin, self.way = f"{case}/{pieces}", f"mesh from {self._case.name}/{pieces}"
         self._seen = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
         weakref.finalize(self, shutil.rmtree, self._seen, True)
         self._readers: dict[int, tuple[dict[float, str], vtkOpenFOAMReader]] = {}
