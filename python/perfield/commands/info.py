@@ -221,7 +221,7 @@ def _wait_states(
     if any("function" in row for row in shown["wait_regions"]):
         notes["wait_regions"] = (
             "in which function that waiting begins, by the samples of all these steps, as the run has no\n"
-            "regions; share: of what the rank costs. not in user mode: it was longer in the kernel, asleep\n"
+            "regions; share: of what the rank costs. not in user mode: it was longer in the kernel, blocked\n"
             "or without a processor. other reasons: it communicated longer, or nobody knows why it was late"
         )
     notes["path"] = (

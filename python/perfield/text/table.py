@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from perfield.text.names import printable
-from perfield.text.numbers import in_bytes
+from perfield.text.numbers import in_bytes, in_percent
 from perfield.text.terminal import is_styled, print_styled
 
+SHARES = ("share", "error", "of_all")  # columns that are shown in percent, as are those that end in _share
 # Words for the numbers in place of a rank that messages or waits lead to.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
@@ -82,5 +84,6 @@ def _text(value: Any, column: str) -> str:
     if column in ("source", "target", "waits_for") and value in NO_RANKS:
         return NO_RANKS[value]
     if isinstance(value, float):
-        return f"{value:.4g}"
+        is_share = column in SHARES or column.endswith("_share")
+        return in_percent(value, 3) if is_share and math.isfinite(value) else f"{value:.4g}"
     return printable(str(value))

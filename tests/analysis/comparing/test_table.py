@@ -245,9 +245,9 @@ def test_a_better_balance_is_reported_where_no_time_and_no_amount_changed():
 def test_several_steps_take_and_one_takes():
     run = measured("", n_steps=40)
     some = run.of("steps 0 to 19", np.arange(20)), run.of("steps 20 to 39", np.arange(20, 40))
-    assert compare(*some).verdict.startswith("steps 20 to 39 take as long per step as steps 0 to 19")
+    assert compare(*some).verdict.startswith("steps 20 to 39 take about as long per step as steps 0 to 19")
     one = compare(run.of("step 3", np.array([3])), run.of("step 4", np.array([4])))
-    assert one.verdict.startswith("step 4 takes as long as step 3")
+    assert one.verdict.startswith("step 4 takes about as long as step 3")
 
 
 def test_frames_count_as_often_as_they_hold_steps():

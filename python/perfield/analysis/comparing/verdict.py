@@ -69,11 +69,11 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
     doubt = f"may be chance (probability {_bare(change.chance or 0.0)} %)"
     if (change.chance or 0.0) < PROBABLE:
         return f"{_longer(before, after, change)}, but that {doubt}."
-    same = f"{after.name} {_take(after)} as long{each} as {before.name}, as far as their scatter shows"
+    same = f"{after.name} {_take(after)} about as long{each} as {before.name}"
     if change.share_low is None or change.share_high is None:
-        return f"{same}."
+        return f"{same}; a difference {doubt}."
     within = f"{in_change(100 * change.share_low)} % to {in_change(100 * change.share_high)} %"
-    return f"{same}: the change is {in_change(100 * (change.share or 0.0))} % ({within}), which {doubt}."
+    return f"{same}: the change of {in_change(100 * (change.share or 0.0))} % ({within}) {doubt}."
 
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that compute longer than others, and why: the first closing line, in sentences.
+"""Ranks that compute longer than others, and why: the line `imbalance` of the summary, in sentences.
 
 Slow nodes (`slow_nodes.py`) and groups of ranks (`imbalance_place.py`) are questions of their own.
 Where they explain the imbalance, this is silent.
