@@ -2,9 +2,9 @@
 """Draws images with VTK alone: the names of `paraview.simple` that pictures use, with the same meaning.
 
 Sources, displays, views, colour tables and legends have those attributes of ParaView's proxies that pictures
-change; others have the one value that pictures give them. `SaveScreenshot` hands
-all to VTK, which draws in memory. What pictures newly take from `paraview.simple` has to be added here, or in
-`vtk_sources` and `vtk_legend`. tests/catalyst_scripts/test_drawing.py compares the images.
+change; others have the one value that pictures give them. `SaveScreenshot` hands all to VTK, which draws in
+memory. What pictures newly take from `paraview.simple` has to be added here, or in `vtk_sources` and
+`vtk_legend`. tests/catalyst_scripts/test_drawing.py compares the images of both.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from vtk_sources import (
     WarpByVector,
 )
 from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet, vtkPolyData
+from vtkmodules.vtkCommonMisc import vtkErrorCode
 from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 from vtkmodules.vtkIOImage import vtkPNGWriter
 from vtkmodules.vtkRenderingCore import (
@@ -295,6 +296,9 @@ def SaveScreenshot(
     writer.SetCompressionLevel(int(CompressionLevel))
     writer.SetFileName(path)
     writer.Write()
+    if writer.GetErrorCode():
+        reason = vtkErrorCode.GetStringFromErrorCode(writer.GetErrorCode())
+        raise OSError(f"{path} could not be written: {reason}")
 
 
 def Delete(view: View) -> None:

@@ -72,7 +72,10 @@ class PVDReader(Source):
             reader = vtkXMLGenericDataObjectReader()
             reader.SetFileName(str(self._read))
             reader.Update()
-            self._algorithm.SetOutput(reader.GetOutputDataObject(0))
+            data = reader.GetOutputDataObject(0)
+            if data is None or reader.GetErrorCode():
+                raise ValueError(f"{self._read} cannot be read; `perfield render RUN` writes it again")
+            self._algorithm.SetOutput(data)
 
 
 class PVTrivialProducer(Source):

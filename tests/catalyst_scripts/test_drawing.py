@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
 from drivers.in_paraview import in_paraview
 
 import perfield
-from perfield.output.images import draw_images
+from perfield.output.images import SCRIPTS, draw_images
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -71,3 +72,14 @@ def test_paraview_and_vtk_draw_the_same_image(drawn, number):
     assert (by_vtk < 1).any(axis=2).mean() > 0.05, "the image shows nothing"
     differ = abs(by_paraview - by_vtk).max(axis=2) > 0.15  # lines that hide each other, the legend's letters
     assert differ.mean() < 0.006, paths
+
+
+def test_data_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    vtk_sources = importlib.import_module("vtk_sources")
+    listed = '<DataSet timestep="0.5" part="0" file="step.vtm"/>'
+    (tmp_path / "topology.pvd").write_text(f"<VTKFile><Collection>{listed}</Collection></VTKFile>")
+    (tmp_path / "step.vtm").write_text("<VTKFile type")
+    reader = vtk_sources.PVDReader(FileName=str(tmp_path / "topology.pvd"))
+    with pytest.raises(ValueError, match=r"step\.vtm cannot be read; `perfield render RUN` writes it again"):
+        reader.UpdatePipeline(0.5)

@@ -49,7 +49,7 @@ def test_vtk_that_draws_in_memory_needs_no_display(monkeypatch):
     monkeypatch.setattr(images.shutil, "which", lambda name: None)
     monkeypatch.setattr(images, "window_in_memory", lambda: "vtkOSOpenGLRenderWindow")
     assert images.check_drawing() == "by OSMesa"
-    with images._window() as variables:
+    with images.where_to_draw() as variables:
         assert variables == {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow"}
 
 

@@ -73,7 +73,7 @@ def draw_images(
     for name in (*files, *plotted) if owned else ():
         owned.check(name)
     parts = divided(shown, processes(len(files)))
-    with _window() as variables, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+    with where_to_draw() as variables, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
         drawn, done = folder or Path(place), set()
         linked = Path(place, "pictures")  # VTK takes no path that is not UTF-8
         linked.symlink_to(directory.resolve())
@@ -178,7 +178,7 @@ def window_in_memory() -> str:
 
 
 @contextlib.contextmanager
-def _window() -> Iterator[dict[str, str]]:
+def where_to_draw() -> Iterator[dict[str, str]]:
     """Yields the variables of the environment by which VTK finds where to draw."""
     if _lacking_display():
         yield {"VTK_DEFAULT_OPENGL_WINDOW": window_in_memory()}
