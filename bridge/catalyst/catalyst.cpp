@@ -138,7 +138,7 @@ bool start_adaptor(const char* settings, bool started_here) {
     return false;
   }
   PyObject* warn_function = PyCFunction_New(&callbacks[0], nullptr);
-  PyObject* finish = started_here ? Py_NewRef(Py_None) : PyCFunction_New(&callbacks[1], nullptr);
+  PyObject* finish = started_here ? Py_BuildValue("") : PyCFunction_New(&callbacks[1], nullptr);
   const bool good =
       warn_function && finish &&
       succeeded(PyObject_CallMethod(module, "start", "sOO", settings, warn_function, finish));

@@ -105,14 +105,14 @@ const Limit kLimits[] = {{"measure_every", 1, 1e9},   {"sum_every", 1, 1e9},
                          {"step_seconds", 0, 86400},  {"catalyst_every", 1, 1e15},
                          {"catalyst_ranks", 0, 1e9},  {"catalyst_patience", 0.001, 1e9}};
 
-// The words that a key accepts.
+// The words that a key accepts, up to a null.
 struct Choice {
-  const char *key, *first, *second, *third;
+  const char *key, *words[5];
 };
-const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
-                           {"clock", "auto", "counter", "monotonic"},
-                           {"catalyst_attach", "named", "all", "none"},
-                           {"catalyst_association", "points", "cells", "field"}};
+const Choice kChoices[] = {{"mpi", {"auto", "openmpi", "mpich", "mpi_abi"}},
+                           {"clock", {"auto", "counter", "monotonic"}},
+                           {"catalyst_attach", {"named", "all", "none"}},
+                           {"catalyst_association", {"points", "cells", "field"}}};
 
 // What is wrong with a value of the right type, as the second half of a sentence; "" if nothing is.
 std::string complaint(const Key& key, const TomlValue& value) {
@@ -127,9 +127,13 @@ std::string complaint(const Key& key, const TomlValue& value) {
   }
   for (const Choice& choice : kChoices) {
     if (choice.key != std::string(key.name)) continue;
-    const std::string& word = value.spelling;
-    if (word != choice.first && word != choice.second && word != choice.third)
-      return std::string("expected ") + choice.first + ", " + choice.second + " or " + choice.third;
+    std::string expected = "expected ";
+    for (const char* const* word = choice.words; *word; ++word) {
+      if (value.spelling == *word) return "";
+      expected += word == choice.words ? "" : word[1] ? ", " : " or ";
+      expected += *word;
+    }
+    return expected;
   }
   if (key.name == std::string("step_call")) {
     std::string wrong;

@@ -33,9 +33,10 @@ bool starts_with(const std::string& text, const char* start) { return text.rfind
 
 const char* const kMpichs[] = {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};
 
-// "openmpi", "mpich" or "", by the libraries that the program loads.
+// "openmpi", "mpich", "mpi_abi" or "", by the libraries that the program loads.
 std::string mpi_of(const std::vector<std::string>& needed) {
   for (const std::string& name : needed) {
+    if (starts_with(name, "libmpi_abi.so")) return "mpi_abi";
     for (const char* mpich : kMpichs)
       if (name == mpich) return "mpich";
     // Cray names them after the compiler, too: libmpi_gnu_91.so.12.
@@ -213,11 +214,18 @@ Preload choose_preload(const std::string& program, const Config& config) {
       wanted.push_back(name);
     else
       preload.notice =
-          "no latencies are injected: it is not known which MPI this program loads; set "
-          "PERFIELD_MPI to openmpi or mpich";
+          preload.n_wrappers == 1
+              ? "no latencies are injected: perfield has no injector for this program's MPI"
+              : "no latencies are injected: it is not known which MPI this program loads; set "
+                "PERFIELD_MPI to openmpi or mpich";
   }
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
+    if (path.empty() && name == "libperfield_mpi_abi.so")
+      return refuse(
+          "it uses the binary interface of the MPI standard (libmpi_abi.so), for which this "
+          "perfield has no wrappers; install a wheel of perfield, or build it with MPICH 5's "
+          "compiler, or link the program with an MPI's own library (mpicc)");
     const bool mpich = name == "libperfield_mpich.so";
     if (path.empty() && (mpich || name == "libperfield_openmpi.so") &&
         !find_library(mpich ? "libperfield_openmpi.so" : "libperfield_mpich.so").empty())

@@ -28,6 +28,12 @@ bool try_load(const char* from, T* value) noexcept {
   return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == ssize_t(sizeof *value);
 }
 
+// The object that a frame refers to; from Python 3.14 on, the lowest bits of such an address are
+// marks.
+const char* object_of(const char* reference) noexcept {
+  return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(reference) & ~uintptr_t{3});
+}
+
 bool is_of_type(const char* object, const void* type) noexcept {
   const void* found = nullptr;
   return object && try_load(object + kType, &found) && found == type;
@@ -49,6 +55,7 @@ const PythonStack::Layout PythonStack::kLayouts[] = {
     {11, 56, 8, 32, 48, 56, 184, 0, 112, 120, 72, 48},
     {12, 56, 0, 0, 8, 56, 192, 0, 112, 120, 68, 40},
     {13, 72, kHere, 0, 8, 56, 200, 0, 112, 120, 68, 40},
+    {14, 72, kHere, 0, 8, 56, 208, 0, 112, 120, 68, 40},
 };
 
 void PythonStack::find() noexcept {
@@ -119,7 +126,9 @@ bool PythonStack::is_as_expected(const char* frame) const noexcept {
   const Layout* const l = layout();
   const char *code = nullptr, *file = nullptr, *name = nullptr, *at = nullptr;
   int32_t first = 0, number = 0;
-  if (!try_load(frame + l->code, &code) || !is_of_type(code, code_type_)) return false;
+  if (!try_load(frame + l->code, &code)) return false;
+  code = object_of(code);
+  if (!is_of_type(code, code_type_)) return false;
   if (!try_load(code + l->file, &file) || !is_of_type(file, text_type_)) return false;
   if (!try_load(code + l->name, &name) || !is_of_type(name, text_type_)) return false;
   if (!try_load(code + l->first_line, &first) || first < 0) return false;
@@ -132,7 +141,7 @@ bool PythonStack::is_as_expected(const char* frame) const noexcept {
 
 bool PythonStack::read(const char* frame, PythonLine* line) const noexcept {
   const Layout* const l = layout();
-  const char* const code = load<const char*>(frame + l->code);
+  const char* const code = object_of(load<const char*>(frame + l->code));
   if (!code || load<const void*>(code + kType) != code_type_) return false;
   const char* const at = frame + l->instruction;
   const int offset = l->code_bytes ? int(load<const char*>(at) - code - l->code_bytes)

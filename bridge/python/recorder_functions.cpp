@@ -4,6 +4,8 @@
 // checks a function when it first runs, and keeps the answer with the function's code.
 #include "recorder_functions.hpp"
 
+#include <frameobject.h>  // a frame's globals, before Python 3.11
+
 #include <string>
 
 #include "configuration/config.hpp"

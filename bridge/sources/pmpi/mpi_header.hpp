@@ -7,7 +7,11 @@
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
+#ifdef PERFIELD_MPI_ABI
+#include <mpi_abi.h>
+#else
 #include <mpi.h>
+#endif
 #if defined(OMPI_MAJOR_VERSION) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif

@@ -202,14 +202,15 @@ void warn_of_unseen_functions() noexcept {
     unwrapped.left_out.list(
         sentence, sizeof sentence,
         "this program may call %s, and perfield does not count these calls, as it could not know "
-        "the program's MPI when it started; set PERFIELD_MPI to openmpi or mpich to count them");
+        "the program's MPI when it started; set PERFIELD_MPI to openmpi, mpich or mpi_abi to count "
+        "them");
     perfield_warn_once_per_node("functions of MPI 4", sentence);
   } else if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c")) {  // what is opened later may use them
     perfield_warn_once_per_node(
         "functions of MPI 4",
         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
         "perfield could not know in advance which MPI this program loads. Set "
-        "PERFIELD_MPI to openmpi or mpich");
+        "PERFIELD_MPI to openmpi, mpich or mpi_abi");
   }
   if (unwrapped.unknown.n) {
     unwrapped.unknown.list(

@@ -21,14 +21,14 @@ namespace {
 
 void warn_of_another_mpi() noexcept {
   if (others_measure()) return;
-  char name[256], sentence[512], reason[128] = "for which perfield has no wrappers";
+  char name[256], sentence[640], reason[128] = "for which perfield has no wrappers";
   name_of_library(name, sizeof name);
   if (library.family != Family::other)
     snprintf(reason, sizeof reason, "but the loaded wrappers are for %s", kOurName);
   snprintf(sentence, sizeof sentence,
            "this program uses %s, %s; its MPI calls are not measured. Start it with the mpirun of "
            "its own MPI and with perfield-exec, which chooses the wrappers; if the program loads "
-           "its MPI late, set PERFIELD_MPI to openmpi or mpich",
+           "its MPI late, set PERFIELD_MPI to openmpi, mpich or mpi_abi",
            name, reason);
   perfield_warn_once_per_node("other mpi", sentence);
 }

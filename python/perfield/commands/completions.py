@@ -26,11 +26,16 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the script."""
     import shtab
 
-    from perfield.commands import parser
+    from perfield.commands import module_of, parser
 
     top = parser()
     for action in top._actions:
         if action.help == argparse.SUPPRESS:  # the commands, which --help lists by groups instead
             action.help = "a command"
+            for name, command in action.choices.items():
+                command.description = module_of(name).HELP
+                for value in command._actions:
+                    if value.nargs != 0 and not value.choices:  # runs, folders, files
+                        value.complete = shtab.FILE
     print(shtab.complete(top, arguments.shell))
     return 0

@@ -215,7 +215,7 @@ def test_launcher_or_configuration_chooses_an_unknown_mpi(execute, mpi, here):
         result = execute("perfield-exec", "--print", "true", cwd=here, env=env)
         assert preloaded(result) == [f"libperfield_{mpi.name}.so"]
     unknown = execute("perfield-exec", "--print", "true", cwd=here, env={"PERFIELD_MPI": "lam"})
-    assert 'PERFIELD_MPI: found the text "lam", expected auto, openmpi or mpich' in unknown.stderr
+    assert 'PERFIELD_MPI: found the text "lam", expected auto, openmpi, mpich or mpi_abi' in unknown.stderr
 
 
 def test_only_installed_mpi_is_chosen(privately, mpi, tmp_path):

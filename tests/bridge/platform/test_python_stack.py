@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-MINORS = (8, 9, 10, 11, 12, 13)
+MINORS = (8, 9, 10, 11, 12, 13, 14)
 SCRIPT = """\
 import ctypes, sys
 sys.stdout.reconfigure(encoding="utf-8")
