@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 
 import numpy as np
@@ -242,6 +243,87 @@ def test_finding_shows_its_field_step_and_rank(tab, client):
     tab.value("window.open = () => (window.opened = {}); document.getElementById('report').click()")
     tab.until("window.opened?.location?.startsWith('blob:')")
     assert not tab.complaints
+
+
+def keydown(tab: Tab, key: str, **more: bool) -> None:
+    """Presses a key on the page."""
+    about = json.dumps({"key": key, "bubbles": True, **more})
+    tab.value(f"document.body.dispatchEvent(new KeyboardEvent('keydown', {about}))")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("rank 6", "perfield.chosen === 6"),
+        ("step 4", "perfield.frame === 3"),
+        ("waiting time", "perfield.about.name === 'waiting_time_s'"),
+        ("host b", "perfield.chosen === 7"),  # which computes longest there
+        ("play", "perfield.controls.playing"),
+    ],
+)
+def test_search_finds_ranks_steps_fields_hosts_and_commands(tab, client, words, found):
+    show(tab, client, "frame=1&field=compute_time_s")
+    keydown(tab, "k", ctrlKey=True)
+    tab.value(
+        f"(() => {{ const box = document.querySelector('.palette input'); box.value = '{words}';"
+        "box.dispatchEvent(new Event('input'));"
+        "box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true})) })()"
+    )
+    assert tab.value(f"{found} && !document.querySelector('.palette').open") and not tab.complaints
+
+
+def test_search_lists_all_fields_by_group_with_units_and_says_what_it_does_not_find(tab, client):
+    show(tab, client, "frame=1")
+    tab.value("document.getElementById('find').click()")
+    rows = tab.value(
+        "[...document.querySelectorAll('.palette-row')].map((row) => row.innerText.split('\\n'))"
+    )
+    fields = client.json("/api/run")["fields"]
+    assert {field["title"] for field in fields} <= {row[0] for row in rows}
+    assert any(row[1:] in (["ms"], ["s"], ["µs"]) for row in rows)
+    groups = tab.value("[...document.querySelectorAll('.palette-group')].map((one) => one.innerText)")
+    assert {"Fields: time", "Fields: waiting", "Commands"} <= set(groups)
+    tab.value(
+        "(() => { const box = document.querySelector('.palette input'); box.value = 'nosuchthing';"
+        "box.dispatchEvent(new Event('input')) })()"
+    )
+    assert "Nothing has this name" in text(tab, "#found") and not tab.complaints
+
+
+def test_all_is_reached_by_keys_and_the_address(tab, client):
+    show(tab, client, "frame=1&field=compute_time_s")
+    tab.until("perfield.findings.cards !== null")
+    for key, holds in (
+        ("]", "perfield.chosen === 0"),
+        ("]", "perfield.chosen === 1"),
+        ("[", "perfield.chosen === 0"),
+        ("d", "location.hash.includes('ends=')"),
+        ("a", "!location.hash.includes('ends=')"),
+        ("m", "perfield.layers.messages"),
+        ("Escape", "perfield.chosen === null"),
+        ("1", "perfield.about.name === perfield.findings.cards[0].field"),
+        ("?", "document.querySelector('.keys').open"),
+    ):
+        keydown(tab, key)
+        assert tab.value(holds), key
+    for words in ("Ctrl-K", "next rank", "show a finding"):
+        assert words in text(tab, ".keys")
+    tab.value("document.querySelector('.keys').close(); location.hash = '#frame=6&field=step_time_s&rank=2'")
+    tab.until("perfield.frame === 6 && perfield.chosen === 2 && perfield.about.name === 'step_time_s'")
+    assert not tab.complaints
+
+
+def test_page_is_dark_where_the_reader_wants_it(tab, client):
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    tab.call("Emulation.setEmulatedMedia", features=dark)
+    show(tab, client, "frame=1&field=compute_time_s")
+    for card in ("mesh", "machine", "heat", "matrix", "panel"):
+        left, _, _, bottom = box(tab, f"#{card}")
+        assert pixels(tab)[bottom - 6, left + 12].max() < 60, card
+    tab.call("Emulation.setEmulatedMedia", features=[])
+    tab.until("perfield.pictures.mesh.view.renderer.getBackground()[0] === 1")
+    left, _, _, bottom = box(tab, "#mesh")
+    assert pixels(tab)[bottom - 6, left + 12].min() > 200 and not tab.complaints
 
 
 def test_panel_asks_once_and_says_what_is_left_out(tab, client, monkeypatch):

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choosers of field and step, play and follow, and the keys.
+// The choosers of field and step, play and follow.
+
+import { unitFor } from './units.js';
 
 const PLAY_MS = 120; // between two steps, if they are drawn as fast
-const GROUPS = {
+export const GROUPS = {
   time: 'Time',
   waiting: 'Waiting',
   messages: 'Messages',
@@ -21,12 +23,11 @@ export class Controls {
     this.app = app;
     this.playing = false;
     get('field').addEventListener('change', () => app.set({ field: get('field').value }));
-    get('frame').addEventListener('input', () => this.#go(Number(get('frame').value)));
-    get('back').addEventListener('click', () => this.#go(app.frame - 1));
-    get('on').addEventListener('click', () => this.#go(app.frame + 1));
+    get('frame').addEventListener('input', () => this.go(Number(get('frame').value)));
+    get('back').addEventListener('click', () => this.go(app.frame - 1));
+    get('on').addEventListener('click', () => this.go(app.frame + 1));
     get('play').addEventListener('click', () => this.play(!this.playing));
     get('follow').addEventListener('change', () => app.set({ follow: get('follow').checked }));
-    document.addEventListener('keydown', (event) => this.#key(event));
   }
 
   /** Offers the fields and steps of the run. */
@@ -35,7 +36,8 @@ export class Controls {
     const select = get('field');
     const groups = new Map(Object.values(GROUPS).map((title) => [title, []]));
     for (const about of run.fields) {
-      const option = new Option(about.title, about.name);
+      const [, unit] = unitFor(about.unit, about.range?.[1] ?? 0);
+      const option = new Option(unit ? `${about.title} (${unit})` : about.title, about.name);
       option.title = about.meaning ?? '';
       groups.get(GROUPS[about.group] ?? GROUPS.other).push(option);
     }
@@ -86,34 +88,9 @@ export class Controls {
     if (this.token === token && this.playing) this.play(false);
   }
 
-  #go(frame) {
+  /** Shows a step; playing ends. */
+  go(frame) {
     if (this.playing) this.play(false);
     this.app.set({ frame });
-  }
-
-  #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { tagName, type } = event.target;
-    const isWriting = tagName === 'SELECT' || (tagName === 'INPUT' && type === 'number');
-    if (isWriting && event.key !== 'Escape') return;
-    const isOwn = tagName === 'BUTTON' || tagName === 'SUMMARY' || type === 'checkbox';
-    if (event.key === ' ' && isOwn) return;
-    if (type === 'range' && event.target.id !== 'frame' && event.key.startsWith('Arrow')) return;
-    const { app } = this;
-    const last = app.run.n_frames - 1;
-    const actions = {
-      ArrowLeft: () => this.#go(app.frame - 1),
-      ArrowRight: () => this.#go(app.frame + 1),
-      Home: () => this.#go(0),
-      End: () => this.#go(last),
-      ' ': () => this.play(!this.playing),
-      f: () => app.run.live && app.set({ follow: !app.follow }),
-      r: () => app.pictures.reset(),
-      Escape: () => app.set({ rank: null }),
-    };
-    const action = actions[event.key] ?? actions[event.key.toLowerCase()];
-    if (!action || last < 0) return;
-    event.preventDefault();
-    action();
   }
 }

@@ -40,7 +40,8 @@ export function drawLegend(element, about, colours, change = null) {
 
 /** The number at an end. */
 function number(value, end, factor, unit, ends, change) {
-  const text = amount(value * factor);
+  const shown = value * factor;
+  const text = shown !== 0 && Math.abs(shown) < 1e-3 ? shown.toExponential(1) : amount(shown);
   if (!change) return make('span', 'legend-end', text);
   const input = make('input', 'legend-end');
   input.value = text;

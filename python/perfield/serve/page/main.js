@@ -7,12 +7,14 @@ import { Colours } from './colours.js';
 import { Controls } from './controls.js';
 import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
+import { Keys } from './keys.js';
 import { drawLegend, make } from './legend.js';
 import { CHOSEN, RECEIVED } from './marks.js';
 import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
 import { Pictures } from './pictures.js';
 import { fromAddress, toAddress } from './state.js';
+import { onTheme } from './theme.js';
 import { inWords } from './units.js';
 import { Values } from './values.js';
 
@@ -42,6 +44,9 @@ class App {
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
+    this.keys = new Keys(this);
+    onTheme(() => this.#redraw());
+    window.addEventListener('hashchange', () => this.#goTo(fromAddress()));
   }
 
   /** The newest frame that all ranks have delivered, as far as any frame has. */
@@ -113,6 +118,27 @@ class App {
     this.pictures.setLayer(name, isOn);
     if (name === 'messages') this.try(this.#showMessages());
     else this.pictures.draw();
+  }
+
+  /** Switches a layer on if it is off, and off if it is on. */
+  toggleLayer(name) {
+    document.querySelector(`[data-layer="${name}"]`)?.click();
+  }
+
+  /** Follows an address that the reader typed, or goes back to. */
+  #goTo({ ends, frame, step, ...wanted }) {
+    const byStep = this.run.frames.step.indexOf(step);
+    if (ends && wanted.field) this.ends.set(wanted.field, ends);
+    this.set({ ...wanted, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
+    if (this.about) this.setEnds(this.ends.get(this.about.name) ?? null);
+  }
+
+  /** Draws everything in the colours of the page, which have changed. */
+  #redraw() {
+    this.pictures.recolour();
+    if (this.shown) this.pictures.paint(this.shown, this.colours);
+    this.heat.grid.draw();
+    this.try(this.matrix.show());
   }
 
   /** Shows an error as a sentence; the page continues. Returns what the promise gives, or undefined. */
@@ -219,7 +245,7 @@ class App {
       whole,
       isChanged: Boolean(ends),
       set: (wanted) => this.setEnds(wanted),
-      ofStep: () => this.setEnds(this.#rangeOfStep()),
+      ofStep: () => this.setEnds(this.rangeOfStep),
     };
     drawLegend(get('legend'), about, this.colours, change);
   }
@@ -236,7 +262,7 @@ class App {
   }
 
   /** The least and the largest value of the step that is shown; null if they are the same. */
-  #rangeOfStep() {
+  get rangeOfStep() {
     const known = this.shown.filter((value) => !Number.isNaN(value));
     const range = known.reduce(
       ([low, high], value) => [Math.min(low, value), Math.max(high, value)],

@@ -228,6 +228,11 @@ export class Pictures {
     if (this.painted) this.paint(...this.painted);
   }
 
+  /** Takes the background of the page. */
+  recolour() {
+    this.mesh?.view.recolour();
+  }
+
   drawOverlays() {
     this.mesh?.view.drawOverlay();
     this.machine?.view.drawOverlay();
