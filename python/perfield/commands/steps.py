@@ -38,10 +38,10 @@ perfield records sites in programs that do not close steps themselves
 found the steps itself (find_steps), it prints at which call."""
 
 MOST_OTHERS = 2  # readings of a run beside the steps that were found
-NO_SITES = "no MPI call site could close steps: all ranks hit none of them equally often and more than once"
+NO_SITES = "no MPI call recurs equally often on all ranks"
 ELSE = (
-    "step_seconds (PERFIELD_STEP_SECONDS=0.5 perfield run ...) closes steps by the clock, step_region at the "
-    "end of a region, and perfield_step where the program calls it"
+    "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock, PERFIELD_STEP_REGION at the end "
+    "of a region, perfield_step where the program calls it"
 )
 
 
