@@ -281,6 +281,7 @@ def test_time_classes_match_the_programs_clock(measure):
         for name, seconds in zip(classes, line.split()[1:], strict=True):
             own[name] += float(seconds)
     found = {name: sum(counted.class_s[rank, name] for rank in range(N)) for name in classes}
-    assert found == pytest.approx(own, rel=0.01)
-    assert sum(found.values()) == pytest.approx(sum(own.values()), rel=0.01)
+    # A busy machine may take the core between the two clocks.
+    assert found == pytest.approx(own, rel=0.05)
+    assert sum(found.values()) == pytest.approx(sum(own.values()), rel=0.05)
     assert min(own.values()) > 0.5, "each class must have waited for rank 0"
