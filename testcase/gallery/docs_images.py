@@ -67,7 +67,7 @@ def pages(run: Path, output: Path) -> None:
         screenshot(address, "1500,950", output / "serve.png")
         server.terminate()
     page = run.parent / "report.html"
-    perfield(run.parent, "report", run, "-o", page)
+    perfield(run.parent, "report", run.name, "-o", page.name)
     screenshot(page.as_uri(), "1100,900", output / "report.png")
 
 
