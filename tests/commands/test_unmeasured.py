@@ -55,6 +55,14 @@ def test_measured_program_ends_the_watch_once_it_has_checked_in(look):
     assert look(LD_PRELOAD=LIBRARY, checked_in=True)[:2] == (None, None)
 
 
+def test_process_that_ends_during_the_look_is_none(monkeypatch):
+    def gone(path, pattern):
+        raise FileNotFoundError(2, "No such file or directory", f"{path}/task")
+
+    monkeypatch.setattr(Path, "glob", gone)
+    assert Watch(lambda: False)(2**22 + 1) == SOON_S  # beyond all processes
+
+
 def test_program_without_mpi_is_looked_at_ever_more_rarely(look):
     answer, found, _ = look(mpi=False)
     assert (answer, found) == (SOON_S, None)

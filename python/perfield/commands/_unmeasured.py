@@ -92,7 +92,11 @@ class Watch:
 def _below(pid: int) -> Iterator[int]:
     """A process and those that it has started, and so on. Empty lists where the kernel does not keep them."""
     yield pid
-    for children in (PROC / str(pid)).glob("task/*/children"):
+    try:
+        lists = list((PROC / str(pid)).glob("task/*/children"))
+    except OSError:  # the process ended meanwhile
+        return
+    for children in lists:
         for child in _read(children).split():
             yield from _below(int(child))
 
