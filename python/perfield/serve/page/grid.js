@@ -4,7 +4,7 @@
 import { CHOSEN, drawBox } from './marks.js';
 import { ink } from './theme.js';
 
-const LEFT = 58; // pixels for the numbers of the rows
+const LEFT = 70; // pixels for the numbers of the rows
 const BOTTOM = 38;
 const DRAG_PIXELS = 5; // a pointer that moves less was meant as a click
 const TOP = 14;
