@@ -333,7 +333,7 @@ def test_panel_asks_once_and_says_what_is_left_out(tab, client, monkeypatch):
     asked = []
     answer = routes.API["rank"]
     monkeypatch.setitem(routes.API, "rank", lambda *words: (asked.append(words), answer(*words))[1])
-    tab.value("perfield.set({rank: 5})")
+    tab.value("perfield.set({rank: 4})")
     tab.until("document.querySelectorAll('#panel .chart').length === 1")
     assert "1 more with fewer bytes" in text(tab, "#panel") and "more with less time" in text(tab, "#panel")
     begin = tab.value("performance.now()")
@@ -365,6 +365,34 @@ def test_click_into_heat_map_chooses_rank_and_step(tab, client):
     tab.click(x, y)
     tab.until("perfield.chosen === 5 && perfield.frame === 8 && perfield.panel.data")
     assert text(tab, "#panel").startswith("Rank 5\n") and "step 9" in text(tab, "#step-words")
+
+
+def test_heat_map_shows_a_brushed_part_and_sorts_ranks(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete && perfield.matrix.matrix?.complete")
+    left, top = box(tab, "#heat .stage")[:2]
+    x, y, wide, high = tab.value("perfield.heat.grid.box")
+    begin, end = (
+        (left + x + (step + 0.5) / N_STEPS * wide, top + y + (rank + 0.5) / N_RANKS * high)
+        for rank, step in ((1, 2), (4, 6))
+    )
+    for kind, (at_x, at_y) in (("mousePressed", begin), ("mouseMoved", end), ("mouseReleased", end)):
+        tab.call("Input.dispatchMouseEvent", type=kind, x=at_x, y=at_y, button="left", clickCount=1)
+    assert tab.value("[perfield.heat.span, perfield.span, perfield.frame]") == [[1, 4, 2, 6], [2, 7], 4]
+    tab.until("document.querySelector('#matrix .caption').textContent.includes('5 steps')")
+    sent = client.packed("/api/matrix?from=2&to=7")[0]["bytes"]
+    tab.until(f"perfield.matrix.matrix.arrays.bytes.reduce((a, b) => a + b, 0) === {sent.sum()}")
+    tab.click((begin[0] + end[0]) / 2, top + y + 3)  # the first row, the step in the middle
+    assert tab.value("[perfield.chosen, perfield.frame]") == [1, 4]
+    tab.value("document.querySelector('#heat canvas').dispatchEvent(new MouseEvent('dblclick'))")
+    assert tab.value("[perfield.heat.span, perfield.span]") == [None, None]
+    tab.value(
+        "(() => { const sort = document.getElementById('sort'); sort.value = 'value';"
+        "sort.dispatchEvent(new Event('change')) })()"
+    )
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    assert tab.value("perfield.heat.rows") == np.argsort(-values, kind="stable").tolist()
+    assert tab.value("perfield.heat.grid.rowName(0)") == str(values.argmax()) and not tab.complaints
 
 
 def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client, run):

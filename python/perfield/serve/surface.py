@@ -29,7 +29,7 @@ from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 from perfield.catalyst_scripts import palette
 from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
 from perfield.pictures.own_fields import name_own_fields, own_fields
-from perfield.pictures.pieces import Pieces, StoredPieces, started_in
+from perfield.pictures.pieces import Pieces, StoredPieces
 from perfield.run import Frame
 from perfield.serve.followed import View, is_stored
 from perfield.serve.packed import packed
@@ -191,11 +191,10 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     ]
     made = getattr(pieces, "made", pieces)  # of boxes, which are placed by now
     notes = [*view.mesh_notes, *getattr(made, "notes", ())]
-    way = made.way.replace(f"{started_in(view.run)}/", "")
     about = {
         "version": version,
         "own_fields": described,
-        "way": way,
+        "way": made.way,
         "notes": list(dict.fromkeys(notes)),
     }
     arrays = {"centres": centres, "sizes": sizes}

@@ -4,8 +4,9 @@
 import { CHOSEN, drawBox } from './marks.js';
 import { ink } from './theme.js';
 
-const LEFT = 58; // pixels for the numbers of the rows
+const LEFT = 70; // pixels for the numbers of the rows
 const BOTTOM = 38;
+const DRAG_PIXELS = 5; // a pointer that moves less was meant as a click
 const TOP = 14;
 const RIGHT = 16;
 const DIM = 0.45; // how far rows and columns fade that are not marked
@@ -26,12 +27,56 @@ export class Grid {
     this.onPick = this.onHover = () => {};
     this.rowName = this.columnName = (n) => n;
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
-    this.canvas.addEventListener('click', (event) => at(event) && this.onPick(...at(event)));
-    this.canvas.addEventListener('pointermove', (event) =>
-      this.onHover(...(at(event) ?? [null, null]), event),
-    );
+    this.canvas.addEventListener('click', (event) => {
+      if (!this.wasBrushed && at(event)) this.onPick(...at(event));
+      this.wasBrushed = false;
+    });
+    this.canvas.addEventListener('pointermove', (event) => {
+      if (this.began) this.#brush(event);
+      this.onHover(...(at(event) ?? [null, null]), event);
+    });
     this.canvas.addEventListener('pointerleave', (event) => this.onHover(null, null, event));
     new ResizeObserver(() => this.draw()).observe(stage);
+  }
+
+  /** Lets a drag choose cells: chosen(first row, last row, first column, last column); a double click calls
+   * `none`. */
+  brushed(chosen, none) {
+    this.canvas.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0 || !this.#cell(event.offsetX, event.offsetY)) return;
+      this.began = [event.offsetX, event.offsetY];
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener('pointerup', (event) => {
+      const cells = this.began && this.#between(this.began, [event.offsetX, event.offsetY]);
+      const isDrag = this.began && Math.hypot(...this.#size(event)) > DRAG_PIXELS;
+      [this.began, this.wasBrushed] = [null, isDrag];
+      if (isDrag && cells) chosen(...cells);
+      else this.draw();
+    });
+    this.canvas.addEventListener('dblclick', () => none());
+  }
+
+  #size(event) {
+    return [event.offsetX - this.began[0], event.offsetY - this.began[1]];
+  }
+
+  #brush(event) {
+    this.draw();
+    const context = this.canvas.getContext('2d');
+    const [wide, high] = this.#size(event);
+    if (Math.hypot(wide, high) > DRAG_PIXELS) drawBox(context, ...this.began, wide, high);
+  }
+
+  /** The cells between two places, as far as there are any. */
+  #between(a, b) {
+    const [left, top, width, height] = this.box;
+    const inside = (value, begin, size) => Math.min(Math.max(value, begin), begin + size - 0.01);
+    const [one, other] = [a, b].map(([x, y]) =>
+      this.#cell(inside(x, left, width), inside(y, top, height)),
+    );
+    const ends = (axis) => [Math.min(one[axis], other[axis]), Math.max(one[axis], other[axis])];
+    return [...ends(0), ...ends(1)];
   }
 
   /** Shows values, row by row, the first row at the top; NaN where there are none. */

@@ -32,6 +32,7 @@ class App {
     this.ends = new Map(); // of colours that the reader chose, by name of the field
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
+    this.span = null; // first frame and the one behind the last, if not all are added up
     this.shown = null; // values of all ranks, as drawn
     this.drawn = null; // a promise: what was set last is drawn
     this.messages = []; // lines of this step
@@ -269,6 +270,12 @@ class App {
       [Infinity, -Infinity],
     );
     return range[0] < range[1] ? range : null;
+  }
+
+  /** Adds up messages over some frames, or over all. */
+  setSpan(span) {
+    this.span = span && [span[0], Math.max(span[1], span[0] + 1)];
+    this.try(this.matrix.show());
   }
 
   #remember() {

@@ -35,8 +35,8 @@ export class Matrix {
 
   /** Fetches and draws the sums over all steps; asks again until the server has read them. */
   async show() {
-    const { n_frames: to } = this.app.run;
-    const matrix = await this.latest.run((signal) => packed(`api/matrix?from=0&to=${to}`, signal));
+    const [from, to] = this.app.span ?? [0, this.app.run.n_frames];
+    const matrix = await this.latest.run((signal) => packed(`api/matrix?from=${from}&to=${to}`, signal));
     if (!matrix) return;
     this.matrix = matrix;
     const { bytes, count } = matrix.arrays;
@@ -59,7 +59,8 @@ export class Matrix {
     this.legend = range[1] > 0 ? this.#legend(colours, scale) : null;
     this.mark();
     const read = matrix.complete ? 'all' : `${matrix.frames_read} of ${matrix.frames_wanted}`;
-    document.querySelector('#matrix .caption').textContent = `sender by receiver, bytes of ${read} steps`;
+    const steps = this.app.span ? `of ${to - from} steps` : `of ${read} steps`;
+    document.querySelector('#matrix .caption').textContent = `sender by receiver, bytes ${steps}`;
     clearTimeout(this.again);
     if (!matrix.complete) this.again = setTimeout(() => this.app.try(this.show()), AGAIN_MS);
   }
