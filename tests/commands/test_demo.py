@@ -44,7 +44,7 @@ def test_mesh_of_the_demo_is_found_in_it(folder):
     from perfield.pictures import choose_pieces
 
     pieces = choose_pieces(perfield.open(folder))
-    assert str(folder) in pieces.way
+    assert str(folder) in pieces.origin
 
 
 def test_no_private_path_is_in_the_demo(folder):

@@ -164,7 +164,7 @@ def test_cmake_builds_a_program_that_measures(lib, source, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.18)\n"
         "project(user LANGUAGES C)\n"
-        "find_package(perfield 0.1 REQUIRED)\n"
+        "find_package(perfield 0.2 REQUIRED)\n"
         "add_executable(program program.c)\n"
         "target_link_libraries(program PRIVATE perfield::perfield)\n"
     )

@@ -94,6 +94,12 @@ def colour_of(value: float, field: dict) -> np.ndarray:
     return np.array(colormaps[field["map"]]((value - low) / (high - low))[:3]) * 255
 
 
+def test_head_names_program_ranks_and_run(tab, client):
+    show(tab, client)
+    assert text(tab, "#run-name") == "heat"
+    assert text(tab, "#run-facts") == "8 ranks, 10 frames, perfield-run"
+
+
 def test_pixels_show_values_of_field_and_step(tab, client, run):
     fields = {field["name"]: field for field in client.json("/api/run")["fields"]}
     steps = perfield.open(run)

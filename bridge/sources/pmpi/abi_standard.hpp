@@ -5,6 +5,8 @@
 // each library's own affair.
 #pragma once
 
+#include "constant_handles.hpp"
+
 #define PERFIELD_BEHIND perfield_behind_mpi_abi
 
 namespace perfield::pmpi {
@@ -16,24 +18,5 @@ inline constexpr char kBehindOthers[] = "perfield_behind_none";
 // Not read from the status: learn_statuses() sees that, and MPI is asked.
 inline uint64_t received_bytes(const MPI_Status&) noexcept { return ~uint64_t{0}; }
 inline bool was_cancelled(const MPI_Status&) noexcept { return false; }
-
-template <typename Library, typename FindObject>
-void find_objects(Library& library, FindObject) {
-  library.comm_world = MPI_COMM_WORLD;
-  library.comm_self = MPI_COMM_SELF;
-  library.comm_null = MPI_COMM_NULL;
-  library.errors_return = MPI_ERRORS_RETURN;
-  library.byte = MPI_BYTE;
-  library.type_null = MPI_DATATYPE_NULL;
-  library.win_null = MPI_WIN_NULL;
-  library.no_op = MPI_NO_OP;
-  library.no_request = MPI_REQUEST_NULL;
-  library.no_message = MPI_MESSAGE_NO_PROC;
-}
-
-template <typename Library>
-bool has_objects(const Library&) {
-  return true;
-}
 
 }  // namespace perfield::pmpi

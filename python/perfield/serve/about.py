@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The run in words and small numbers: all that the page must know before it draws.
 
-    {"name", "command": [words], "state": "running|finished|killed", "live", "version", "n_ranks",
-     "n_frames", "surveyed", "first_frame", "first_field", "many_ranks", "notes": [sentences],
+    {"name", "title": the program's, "command": [words], "state": "running|finished|killed", "live",
+     "version", "n_ranks", "n_frames", "surveyed", "first_frame", "first_field", "many_ranks",
+     "notes": [sentences],
      "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from perfield.catalyst_scripts import palette
+from perfield.derived.matching import name_in_titles
 from perfield.fields.table import array_names
 from perfield.output.description import name_and_scale
 from perfield.output.scales import is_category, round_end
@@ -54,6 +56,7 @@ def about(view: View) -> dict[str, Any]:
     fields = _fields(view)
     return {
         "name": Path(run.path).resolve().name,
+        "title": name_in_titles(run),
         "command": [str(word) for word in run.info.get("command") or ()],
         "state": run.state,
         "live": run.state == "running",

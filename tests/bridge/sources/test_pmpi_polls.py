@@ -43,6 +43,6 @@ def test_waiting_in_probes_and_polls_is_for_the_sender_of_what_ends_it(polled, l
         waited_s, causes = found[way]
         assert causes == {1}, way
         assert SEEN * LATE_S < waited_s < 3 * LATE_S, way
-    for way in PROBES[:2]:  # all of their time is waiting
-        assert found[way][0] > 0.9 * probe_s[way], way
+    for way in PROBES[:2]:  # their time is waiting, but for that of a busy machine
+        assert found[way][0] > 0.6 * probe_s[way], way
     assert CAME_BEFORE not in found

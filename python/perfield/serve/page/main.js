@@ -331,14 +331,16 @@ class App {
 
   #head() {
     const { run } = this;
-    document.title = `${run.name} - perfield`;
-    get('run-name').textContent = run.name;
+    document.title = `${run.title}: ${run.name} - perfield`;
+    get('run-name').textContent = run.title;
     const state = get('run-state');
     Object.assign(state, { hidden: false, textContent: run.state });
     state.classList.toggle('live', run.live);
     state.classList.toggle('bad', !run.live && run.state !== 'finished');
     const count = (n, name) => `${n.toLocaleString('en')} ${name}${n === 1 ? '' : 's'}`;
-    get('run-facts').textContent = `${count(run.n_ranks, 'rank')}, ${count(run.n_frames, 'frame')}`;
+    const facts = [count(run.n_ranks, 'rank'), count(run.n_frames, 'frame')];
+    if (run.title !== run.name) facts.push(run.name);
+    get('run-facts').textContent = facts.join(', ');
   }
 
   /** Follows a running program, and a run whose frames the server has not all read yet. */
