@@ -506,6 +506,18 @@ def test_running_run_grows_on_the_page(tab, tmp_path):
         assert tab.value("perfield.pictures.machine !== null") and not tab.complaints
 
 
+def test_mesh_card_says_in_one_sentence_why_it_is_empty(tab, tmp_path):
+    def silent(rank, step, body):
+        body["messages"] = []
+
+    with served(twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=silent)) as client:
+        show(tab, client)
+        tab.until("!!document.querySelector('#mesh .instead')")
+        assert text(tab, "#mesh .instead").startswith("No rank of ")
+        assert tab.value("document.querySelector('#mesh .picture-notes').hidden")
+    tab.complaints.clear()  # the browser reports the server's answer that there is none
+
+
 def test_many_ranks_begin_with_the_overview(tab, run, monkeypatch):
     for name in ("MANY_RANKS", "MOST_CELLS"):
         monkeypatch.setattr(about, name, N_RANKS - 1)

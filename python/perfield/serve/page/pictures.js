@@ -262,8 +262,9 @@ class Card {
 
   /** A sentence, and perhaps a button, in the place of the picture. */
   instead(sentence, ...more) {
+    this.notes([]);
     const box = make('div', 'instead');
-    box.append(make('p', '', sentence), ...more);
+    box.append(make('p', '', sentence[0].toUpperCase() + sentence.slice(1)), ...more);
     this.place.replaceChildren(box);
   }
 
