@@ -52,6 +52,11 @@ class Source:
     def _prepare(self, time: float | None) -> None:
         """Hands the attributes to the algorithm."""
 
+    def _process(self, array: Sequence[str]) -> None:
+        """Names the array that the algorithm works on: its association and name."""
+        association, name = array
+        self._algorithm.SetInputArrayToProcess(0, 0, 0, ASSOCIATIONS[association], name)
+
 
 class PVDReader(Source):
     """Reads the files that a .pvd names, each when its time is requested."""
@@ -134,8 +139,7 @@ class Threshold(Source):
         super().__init__(vtkThreshold(), Input)
 
     def _prepare(self, time: float | None) -> None:
-        association, name = self.Scalars
-        self._algorithm.SetInputArrayToProcess(0, 0, 0, ASSOCIATIONS[association], name)
+        self._process(self.Scalars)
         self._algorithm.SetLowerThreshold(self.LowerThreshold)
         self._algorithm.SetUpperThreshold(self.UpperThreshold)
 
@@ -152,8 +156,7 @@ class Tube(Source):
         self._algorithm.CappingOn()
 
     def _prepare(self, time: float | None) -> None:
-        association, name = self.Scalars
-        self._algorithm.SetInputArrayToProcess(0, 0, 0, ASSOCIATIONS[association], name)
+        self._process(self.Scalars)
         self._algorithm.SetNumberOfSides(self.NumberofSides)
 
 
@@ -200,8 +203,7 @@ class WarpByVector(Source):
         super().__init__(vtkWarpVector(), Input)
 
     def _prepare(self, time: float | None) -> None:
-        association, name = self.Vectors
-        self._algorithm.SetInputArrayToProcess(0, 0, 0, ASSOCIATIONS[association], name)
+        self._process(self.Vectors)
         self._algorithm.SetScaleFactor(self.ScaleFactor)
 
 
