@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perfield.derived.run import Run
+    from perfield.report import Report
 
 
 class RunReporter:
-    """Makes what `perfield.serve.reporter.Reporter` promises."""
+    """Makes what `perfield.serve.reporter.Reporter` promises, cards and page from one report."""
 
     def __init__(self) -> None:
         self._lock = Lock()  # matplotlib draws for one thread
+        self._made: tuple[Run, Report] | None = None
+
+    def _report(self, run: Run) -> Report:
+        from perfield.report import report
+
+        if self._made is None or self._made[0] is not run:
+            self._made = run, report(run)
+        return self._made[1]
 
     def cards(self, run: Run) -> list[dict[str, Any]]:
         """The findings as cards."""
-        from perfield.report import report
         from perfield.report.sections import chance, cost
         from perfield.report.view import view_of
 
         with self._lock:
-            made = report(run)
+            made = self._report(run)
             cards = []
             for finding in made.findings:
                 view = view_of(finding, made)
@@ -34,13 +42,12 @@ class RunReporter:
         return cards
 
     def page(self, run: Run) -> str:
-        """The report, without the pictures that ParaView draws."""
-        from perfield.report import report
+        """The report, without the pictures of mesh and machine, which the page itself shows."""
         from perfield.report.charts import plots
         from perfield.report.page import page
         from perfield.report.pictures import LEFT_OUT
 
         with self._lock:
-            made = report(run)
+            made = self._report(run)
             images, missing = plots(made)
             return page(made, images, [*missing, LEFT_OUT])
