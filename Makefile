@@ -172,7 +172,7 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 
-docs-images: build/heat3d/heat3d commands ## draw the images of the documentation that show the two demonstrations
+docs-images: demo ## draw the images of the documentation that show the two demonstrations
 	@$(BIN)/python testcase/gallery/docs_images.py
 
 demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks

@@ -12,43 +12,28 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 PERFIELD = Path(sys.executable).parent / "perfield"
 TOP = Path(__file__).resolve().parents[2]
-HEAT = ["--minds", "2", "2", "2", "--points", "32", "32", "32", "--steps", "40", "--exchange", "isend"]
-# Of each run: the fields that are drawn, and which file of docs/images each picture becomes.
-DRAWN = {
-    "demo": (
-        "compute_time_s,waiting_time_s",
-        {
-            "*_geometry_compute_time_s_mean.png": "dambreak-computing.png",
-            "*_geometry_waiting_time_s_mean.png": "dambreak-waiting.png",
-            "*_topology_compute_time_s_mean.png": "dambreak-machine.png",
-        },
-    ),
-    "heat3d": (
-        "",
-        {
-            "01_geometry_*.png": "heat3d-mesh.png",
-            "02_topology_*.png": "heat3d-machine.png",
-            "03_heat_map.png": "heat3d-heat-map.png",
-        },
-    ),
+HEAT3D = TOP / "demo/heat3d/perfield-run/pictures/images"  # of make demo
+# Which file of docs/images each picture becomes.
+OF_HEAT3D = {
+    "01_geometry_*.png": "heat3d-mesh.png",
+    "02_topology_*.png": "heat3d-machine.png",
+    "03_heat_map.png": "heat3d-heat-map.png",
+}
+OF_OPENFOAM = {
+    "*_geometry_compute_time_s_mean.png": "dambreak-computing.png",
+    "*_geometry_waiting_time_s_mean.png": "dambreak-waiting.png",
+    "*_topology_compute_time_s_mean.png": "dambreak-machine.png",
 }
 
 
 def perfield(folder: Path, *words: str | Path) -> None:
     """Runs a command in a folder. Raises CalledProcessError."""
     subprocess.run([str(word) for word in (PERFIELD, *words)], cwd=folder, check=True, stdout=sys.stderr)
-
-
-def measured(folder: Path) -> dict[str, Path]:
-    """The runs, by name, in a folder."""
-    perfield(folder, "demo")
-    heat = ("--oversubscribe", "-n", "8", "--", TOP / "build/heat3d/heat3d", *HEAT, "--hot-spot")
-    perfield(folder, "run", "--run-directory", "heat3d", *heat)
-    return {"demo": folder / "perfield-demo", "heat3d": folder / "heat3d"}
 
 
 def screenshot(address: str, size: str, file: Path) -> None:
@@ -71,24 +56,27 @@ def pages(run: Path, output: Path) -> None:
     screenshot(page.as_uri(), "1100,900", output / "report.png")
 
 
+def copy(images: Path, files: Mapping[str, str], output: Path) -> None:
+    """Copies the one image that fits each pattern."""
+    for pattern, target in files.items():
+        (image,) = images.glob(pattern)
+        shutil.copyfile(image, output / target)
+        print(output / target)
+
+
 def main() -> int:
-    """Measures, draws and copies."""
+    """Draws and copies."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, nargs="?", default=TOP / "docs/images")
     output = parser.parse_args().output
+    copy(HEAT3D, OF_HEAT3D, output)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        runs = measured(folder)
-        pages(runs["demo"], output)
-        for name, path in runs.items():
-            fields, files = DRAWN[name]
-            drawn = folder / f"{name}-pictures"
-            words = ["--fields", fields] if fields else []
-            perfield(folder, "render", "--images", path, "-o", drawn, *words)
-            for pattern, target in files.items():
-                (image,) = (drawn / "images").glob(pattern)
-                shutil.copyfile(image, output / target)
-                print(output / target)
+        perfield(folder, "demo")
+        run, drawn = folder / "perfield-demo", folder / "pictures"
+        pages(run, output)
+        perfield(folder, "render", "--images", run, "-o", drawn, "--fields", "compute_time_s,waiting_time_s")
+        copy(drawn / "images", OF_OPENFOAM, output)
     return 0
 
 
