@@ -20,7 +20,7 @@ export async function enter() {
   window.history.replaceState(null, '', window.location.pathname + window.location.hash);
   entering = token;
   try {
-    ({ session } = await json('api/session'));
+    ({ session } = await json('session'));
   } finally {
     entering = null;
   }
@@ -51,8 +51,12 @@ export function onProgress(callback) {
   onChange = callback;
 }
 
-/** The body of an answer, as bytes. Raises ServerError; an AbortError if `signal` ends the request. */
-export async function bytes(path, signal) {
+/** The body of the answer to /api/NAME, as bytes. parameters : by name, of which undefined ones are left out.
+ * Raises ServerError; an AbortError if `signal` ends the request. */
+export async function binary(name, parameters = {}, signal = undefined) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given).toString();
+  const path = `api/${name}${query && '?'}${query}`;
   under_way.requests += 1;
   onChange(under_way);
   try {
@@ -102,8 +106,8 @@ function sentence(body, status) {
 }
 
 /** An answer in JSON. */
-export async function json(path, signal) {
-  return JSON.parse(new TextDecoder().decode(await bytes(path, signal)));
+export async function json(name, parameters, signal) {
+  return JSON.parse(new TextDecoder().decode(await binary(name, parameters, signal)));
 }
 
 const KINDS = {
@@ -115,8 +119,8 @@ const KINDS = {
 };
 
 /** A packed answer (perfield/serve/packed.py): its header, and its typed arrays by name in `arrays`. */
-export async function packed(path, signal) {
-  const buffer = await bytes(path, signal);
+export async function packed(name, parameters, signal) {
+  const buffer = await binary(name, parameters, signal);
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const begin = Math.ceil((4 + length) / 8) * 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What costs time, as cards: a sentence, its cost and what helps. A click shows its step, field and rank.
 
-import { bytes, json } from './api.js';
+import * as data from './data.js';
 import { make } from './legend.js';
 
 const SERVED_BEFORE = 'http://localhost:8017/'; // where links of the report lead
@@ -19,7 +19,7 @@ export class Findings {
   /** Asks what costs time; while the program runs, again and again. */
   async load() {
     try {
-      const { findings } = await json('api/findings');
+      const { findings } = await data.findings();
       this.cards = findings;
       this.#fill();
     } catch (error) {
@@ -66,7 +66,7 @@ export class Findings {
 export async function openReport(app) {
   const tab = window.open('', '_blank'); // at once, or the browser takes it for an advertisement
   try {
-    const page = new TextDecoder().decode(await bytes('api/report'));
+    const page = await data.report();
     const here = `${window.location.origin}/`;
     const file = new Blob([page.replaceAll(SERVED_BEFORE, here)], { type: 'text/html' });
     tab.location = URL.createObjectURL(file);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heat map: every rank in every step, in the colours of the field.
 
-import { Latest, packed } from './api.js';
+import { Latest } from './api.js';
+import * as data from './data.js';
 import { Grid } from './grid.js';
 import { inWords } from './units.js';
 
@@ -48,9 +49,7 @@ export class HeatMap {
 
   /** Fetches and draws a field; asks again until the server has read all steps. */
   async show(about) {
-    const heat = await this.latest.run((signal) =>
-      packed(`api/heat?field=${encodeURIComponent(about.name)}`, signal),
-    );
+    const heat = await this.latest.run((signal) => data.heat(about.name, signal));
     if (!heat) return;
     const isOther = this.heat?.frames_per_bin !== heat.frames_per_bin;
     [this.heat, this.about] = [heat, about];

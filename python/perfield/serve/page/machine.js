@@ -2,8 +2,9 @@
 // The picture of the machine, flat: each part below what holds it, with the mean of its ranks, devices with what
 // the ranks that use them do there, ranks with their values.
 
-import { Latest, packed } from './api.js';
+import { Latest } from './api.js';
 import { Cells2d } from './cells2d.js';
+import * as data from './data.js';
 import { drawBox, drawMessages } from './marks.js';
 import { ink } from './theme.js';
 import { View2d } from './view2d.js';
@@ -31,9 +32,7 @@ export class MachinePicture {
   /** Fetches the picture for the size of its card. */
   async load() {
     const size = this.wanted;
-    const machine = await this.latest.run((signal) =>
-      packed(`api/machine?wide=${size[0]}&high=${size[1]}`, signal),
-    );
+    const machine = await this.latest.run((signal) => data.machine(...size, signal));
     if (!machine) return;
     [this.machine, this.size] = [machine, size];
     const { arrays, layers } = machine;

@@ -2,9 +2,10 @@
 // The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice
 // of field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
 
-import { Latest, ServerError, enter, json, onProgress, packed } from './api.js';
+import { Latest, ServerError, enter, onProgress } from './api.js';
 import { Colours } from './colours.js';
 import { Controls } from './controls.js';
+import * as data from './data.js';
 import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
 import { Keys } from './keys.js';
@@ -308,9 +309,7 @@ class App {
     get('line-words').textContent = '';
     if (this.layers.messages && this.run.n_frames) {
       const { frame } = this;
-      const found = await this.latest.messages.run((signal) =>
-        packed(`api/messages?frame=${frame}&top=${MOST_LINES}`, signal),
-      );
+      const found = await this.latest.messages.run((signal) => data.messages(frame, MOST_LINES, signal));
       if (!found) return;
       const { source, target, bytes } = found.arrays;
       get('line-words').textContent = found.in_words;
@@ -347,7 +346,7 @@ class App {
   async #poll() {
     const { run } = this;
     if (!run.live && run.surveyed >= run.n_frames) return;
-    const now = await this.try(json(`api/run?since=${encodeURIComponent(run.version)}`));
+    const now = await this.try(data.run(run.version));
     if (now && get('message').textContent.includes('server does not answer')) this.say('');
     // Its requests must end before the next look, which may have others in their place.
     if (now && !now.unchanged) await this.try(this.#grow(now));
@@ -398,7 +397,7 @@ async function main() {
   });
   try {
     await enter();
-    const app = new App(await json('api/run'));
+    const app = new App(await data.run());
     window.perfield = app; // for whoever looks into the page from the browser's console
     await app.start();
   } catch (error) {

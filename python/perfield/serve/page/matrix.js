@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The matrix of messages: who sends how many bytes to whom, in all steps.
 
-import { Latest, packed } from './api.js';
+import { Latest } from './api.js';
 import { Colours } from './colours.js';
+import * as data from './data.js';
 import { Grid } from './grid.js';
 import { make } from './legend.js';
 import { ink } from './theme.js';
@@ -36,7 +37,7 @@ export class Matrix {
   /** Fetches and draws the sums over all steps; asks again until the server has read them. */
   async show() {
     const [from, to] = this.app.span ?? [0, this.app.run.n_frames];
-    const matrix = await this.latest.run((signal) => packed(`api/matrix?from=${from}&to=${to}`, signal));
+    const matrix = await this.latest.run((signal) => data.matrix(from, to, signal));
     if (!matrix) return;
     this.matrix = matrix;
     const { bytes, count } = matrix.arrays;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The picture of the mesh: each rank's piece in the colour of its value, or the simulation's own field.
 
-import { packed } from './api.js';
+import * as data from './data.js';
 import { Cells, Lines, View3d, count } from './view3d.js';
 import { drawMessages, drawOutline } from './marks.js';
 import { ink } from './theme.js';
@@ -27,7 +27,7 @@ export class MeshPicture {
   /** Fetches the surface of a version of the mesh, once, and looks at the first. */
   async load(version, signal) {
     if (version === this.version) return;
-    const mesh = await packed(`api/mesh?version=${version}`, signal);
+    const mesh = await data.mesh(version, signal);
     const { points, verts, strokes, polys, rank, centres } = mesh.arrays;
     const { lines, line_points: ends, line_rank: whose } = mesh.arrays;
     for (const part of [this.surface, this.edges]) if (part) this.view.remove(part);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a pick shows: where the rank sits, its numbers in the step, its partners, its regions over all steps.
 
-import { Latest, json } from './api.js';
+import { Latest } from './api.js';
 import { chart } from './chart.js';
+import * as data from './data.js';
 import { make } from './legend.js';
 import { inWords } from './units.js';
 
@@ -37,11 +38,11 @@ export class Panel {
       this.element.replaceChildren(this.#title(`Rank ${rank}`, rank), make('p', 'hint', 'loading ...'));
     }
     this.rank = rank;
-    const data = await this.latest.run((signal) => json(`api/rank?rank=${rank}`, signal));
-    if (!data || this.app.chosen !== rank) return null;
-    this.data = data;
-    this.#fill(rank, data);
-    return data;
+    const found = await this.latest.run((signal) => data.rank(rank, signal));
+    if (!found || this.app.chosen !== rank) return null;
+    this.data = found;
+    this.#fill(rank, found);
+    return found;
   }
 
   /** Forgets the rank. */

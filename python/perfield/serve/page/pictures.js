@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Both pictures in their cards, with their tools; a sentence takes the place of one that cannot be drawn.
 
-import { ServerError, packed } from './api.js';
+import { ServerError } from './api.js';
 import { Colours } from './colours.js';
+import * as data from './data.js';
 import { drawLegend, make } from './legend.js';
 import { MachinePicture } from './machine.js';
 import { MeshPicture } from './mesh.js';
@@ -36,15 +37,7 @@ export class Pictures {
 
   async #library() {
     if (!View3d.possible()) return { reason: 'This browser cannot draw in 3-D: it has no WebGL.' };
-    try {
-      return await import('./vtk.js');
-    } catch {
-      const answer = await fetch('page/vtk.js').catch(() => null);
-      const refusal = await answer?.json().catch(() => null);
-      return {
-        reason: refusal?.error ?? 'The server did not send vtk.js, which draws in 3-D. Load the page again.',
-      };
-    }
+    return data.library();
   }
 
   async #loadMachine() {
@@ -175,7 +168,7 @@ export class Pictures {
   /** The simulation's own field in a frame; where it has none, a message reports it, and the mesh is grey. */
   async #own(frame, signal) {
     try {
-      return await packed(`api/own?field=${encodeURIComponent(this.app.own)}&frame=${frame}`, signal);
+      return await data.own(this.app.own, frame, signal);
     } catch (error) {
       if (!error.isAnswer) throw error;
       this.app.say(error.message);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The values of fields, fetched in chunks of frames as they are looked at, and kept.
 
-import { bytes } from './api.js';
+import * as data from './data.js';
 
 const CHUNK_BYTES = 2 ** 18; // little for a slow tunnel, and many steps of a small run
 const KEPT_BYTES = 2 ** 27;
 
 export class Values {
   #chunks = new Map(); // "field/number" -> Float32Array, oldest first
-  #pending = new Map(); // by path, so that a chunk of a run that has grown is another
+  #pending = new Map(); // by request, so that a chunk of a run that has grown is another
   #partial = Infinity; // frames from here on may still change
 
   constructor(run) {
@@ -54,15 +54,15 @@ export class Values {
     const key = `${field}/${number}`;
     const from = number * this.each;
     const to = Math.min(from + this.each, this.nFrames);
-    const path = `api/values?field=${encodeURIComponent(field)}&from=${from}&to=${to}`;
-    if (this.#pending.has(path)) return this.#pending.get(path);
-    const request = bytes(path, signal).then((buffer) => this.#keep(key, new Float32Array(buffer)));
+    const asked = `${field}/${from}/${to}`;
+    if (this.#pending.has(asked)) return this.#pending.get(asked);
+    const request = data.values(field, from, to, signal).then((values) => this.#keep(key, values));
     if (signal) return request; // it may be aborted, so nobody else waits for it
     this.#pending.set(
-      path,
-      request.finally(() => this.#pending.delete(path)),
+      asked,
+      request.finally(() => this.#pending.delete(asked)),
     );
-    return this.#pending.get(path);
+    return this.#pending.get(asked);
   }
 
   #keep(key, values) {
