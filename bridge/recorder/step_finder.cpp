@@ -12,7 +12,7 @@ constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
 constexpr uint64_t kFewestSteps = 3;  // at the end
 constexpr uint32_t kAlike_percent = 50, kAlike = 3;
 constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each time
-constexpr uint32_t kManySites = 3;
+constexpr uint32_t kManySites = 3, kPartDeeper = 8;
 constexpr uint32_t kFewStages = 4;  // of a time step, as those of Runge and Kutta
 
 }  // namespace
@@ -222,11 +222,16 @@ bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
   return n >= kManySites;
 }
 
-// Whether calls deeper than `depth` come with this one, as in a refinement.
+// Whether calls deeper than `depth` come with this one, as in a refinement: an eighth of all.
+// Hundreds of calls with a few deeper ones among them are a time step.
 bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
-  for (uint8_t s = 0; s < n_sites_; ++s)
-    if (is_hit_as_often(site, s) && sites_[s].depth > depth) return true;
-  return false;
+  uint32_t n = 0, deeper = 0;
+  for (uint8_t s = 0; s < n_sites_; ++s) {
+    const bool comes_along = s != site && is_hit_as_often(site, s);
+    n += comes_along;
+    deeper += comes_along && sites_[s].depth > depth;
+  }
+  return deeper > 0 && kPartDeeper * deeper >= n;
 }
 
 // Whether a loop has a loop inside, which may have left the sequence.

@@ -20,7 +20,7 @@ namespace perfield {
 
 class StepFinder {
  public:
-  static constexpr uint8_t kMostSites = 64, kNone = kMostSites;
+  static constexpr uint8_t kMostSites = 255, kNone = kMostSites;
   static constexpr uint32_t kLongest = 4096;  // of the sequence
   enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
 

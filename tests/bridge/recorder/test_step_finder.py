@@ -67,6 +67,16 @@ def test_setup_may_have_more_sites_than_there_is_room_for():
     assert site == "N" and number > 40
 
 
+def test_time_steps_of_hundreds_of_sites_are_found():
+    """As in CP2K: a few of them are deeper in the program than the iterations of the solver."""
+    once = [(site, 15 + site % 11, False) for site in range(140)]
+    deeper = [(site, 29, False) for site in range(140, 150)]
+    solver = [(site, 27, False) for site in range(150, 155)]
+    sites = ([(200, 14, False)] + once[:70] + 5 * solver + deeper + once[70:]) * 16
+    where = found_steps(sites)
+    assert {sites[at][0] for at in where} == {200} and len(where) >= 12
+
+
 @pytest.mark.parametrize("sites", ["", "abcdefgh", "aaaa", "s" * 12 + "abcdefgh" * 2])
 def test_too_few_turns_of_a_loop_are_no_steps(sites):
     assert steps(sites) == ("-", 0)
