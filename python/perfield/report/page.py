@@ -69,10 +69,14 @@ def title(report: Report) -> str:
     """A run in a line: "heat3d: 8 ranks on 1 host, 40 steps"."""
     hosts = counted(len(report.placement.nodes), "host")
     ranks = counted(report.run.n_ranks, "rank")
-    n_steps = int(report.run.spans.sum())
-    steps = "no steps" if report.is_whole else counted(n_steps, "step")
-    if n_steps > len(report.run) and not report.is_whole:
-        steps += f" as {counted(len(report.run), 'frame')}"
+    n_steps, n_frames = int(report.run.spans.sum()), len(report.run)
+    if report.is_whole:
+        steps = "no steps"
+    elif report.run.has_windows:
+        steps = f"{counted(n_frames, 'window')} of the clock"
+    else:
+        steps = counted(n_steps, "step")
+        steps += f" as {counted(n_frames, 'frame')}" if n_steps > n_frames else ""
     injected = ", latencies injected" if is_injected(report.run) else ""
     return f"{printable(report.program)}: {ranks} on {hosts}, {steps}{injected}"
 
