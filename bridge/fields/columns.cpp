@@ -157,7 +157,7 @@ void RankSums::add(const RankSums& other) {
         &RankSums::cpu_system_ns, &RankSums::voluntary_switches, &RankSums::involuntary_switches,
         &RankSums::minor_faults, &RankSums::major_faults, &RankSums::io_read_bytes,
         &RankSums::io_write_bytes, &RankSums::io_read_count, &RankSums::io_write_count,
-        &RankSums::own_file_count, &RankSums::file_ns})
+        &RankSums::own_file_count, &RankSums::file_ns, &RankSums::mpi_call_count})
     this->*sum += other.*sum;
   for (int n = 0; n < kTimesWithoutPu; ++n) without_pu_ns[n] += other.without_pu_ns[n];
   known_without_pu |= other.known_without_pu;

@@ -119,7 +119,9 @@ RankSums Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind
     waited_steps.push_back({number, rank, row.peer, float(row.ns)});
   }
   for (const RegionRow row : step.regions) {
-    regions[region_key(rank, row.id)].time_ns += row.inclusive_max_ns;
+    RegionTotals& region = regions[region_key(rank, row.id)];
+    region.visits += row.count;
+    region.time_ns += row.inclusive_max_ns;
   }
   for (const QuantityRow row : step.quantities) {
     const int known = row.quantity < quantities.size() ? int(quantities[row.quantity]) : -1;

@@ -27,7 +27,7 @@ struct LargestShare {
 };
 
 struct RegionTotals {
-  uint64_t time_ns = 0, waiting_ns = 0;
+  uint64_t visits = 0, time_ns = 0, waiting_ns = 0;
 };
 
 // The key of a rank's region, by its local id.

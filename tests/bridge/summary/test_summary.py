@@ -63,7 +63,18 @@ def test_lines_match_the_run(run):
     assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
     assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
     assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
-    assert lines["perfield"].startswith("0.08 % of the time; memory 1.50 MB per rank")
+    # 5 us to close a step, and 240 ns for 4 calls of MPI and 2 regions
+    assert lines["perfield"].startswith("about 0.09 % of the time; memory 1.50 MB per rank")
+
+
+def test_own_time_includes_what_calls_cost(tmp_path):
+    def call_often(rank, step, values):
+        values["measured_ns"] = 9_995_000
+        values["calls"] = [call_row("test", count=40_000, ns=1_000_000)]  # 50 ns each
+
+    path = twin.write_run(tmp_path / "run", change_step=call_often)
+    # 20 % of the steps; setup and teardown, a fifth of the time, make no calls
+    assert lines_of(path)["perfield"].startswith("about 16 % of the time; ")
 
 
 def test_file_time_has_a_line_and_is_no_computing(tmp_path):
