@@ -95,15 +95,41 @@ bool StepFinder::is_due() const noexcept {
 
 // Even: half of the gaps are between a third and three times the one before. They cover the time
 // from `start` to now, up to two gaps.
-bool StepFinder::Hits::are_even(uint32_t length) const noexcept {
+bool StepFinder::Hits::are_even(uint32_t length, uint32_t n_alike) const noexcept {
   if (n < kFewestHits) return false;
   const uint32_t most = 2 * std::max(mean_gap(), 1u);
   return first - start <= most && length - 1 - last <= most &&
-         100 * alike >= kAlike_percent * (n - 2);
+         100 * n_alike >= kAlike_percent * (n - 2);
+}
+
+bool StepFinder::is_even(uint8_t site) const noexcept {
+  const Hits& h = hits_[site];
+  return h.are_even(length_) || (h.alternate(length_) && begins_steps(site));
+}
+
+// Whether a site whose gaps alternate begins the steps: the same other one is met right before each
+// hit but the first, and not before that. Then what each second step does more lies inside the
+// step. It would end the steps if these were two iterations of a solver.
+bool StepFinder::begins_steps(uint8_t site) const noexcept {
+  uint8_t before = kNone;
+  for (uint32_t at = 0, first = length_; at < length_; ++at) {
+    if (sequence_[at] != site) continue;
+    if (first == length_) {
+      first = at;
+      continue;
+    }
+    if (before == kNone) {
+      before = sequence_[at - 1];
+      if (before == site || std::find(sequence_, sequence_ + first, before) != sequence_ + first)
+        return false;
+    }
+    if (sequence_[at - 1] != before) return false;
+  }
+  return before != kNone && is_hit_as_often(before, site);
 }
 
 void StepFinder::count_hits() noexcept {
-  for (uint8_t site = 0; site < n_sites_; ++site) hits_[site] = {length_ / 2, 0, 0, 0, 0, 0};
+  for (uint8_t site = 0; site < n_sites_; ++site) hits_[site] = {length_ / 2, 0, 0, 0, 0, 0, 0, 0};
   for (uint32_t at = length_; at-- > 0;) {  // at least the newest three hits count
     Hits& h = hits_[sequence_[at]];
     if (h.n < kFewestHits && ++h.n == kFewestHits) h.start = std::min(h.start, at);
@@ -113,9 +139,16 @@ void StepFinder::count_hits() noexcept {
     Hits& h = hits_[sequence_[at]];
     if (at < h.start) continue;
     const uint32_t gap = at - h.last;
+    const auto is_like = [gap](uint32_t other) {
+      return gap <= kAlike * other && kAlike * gap >= other;
+    };
     if (h.n == 0) h.first = at;
-    if (h.n > 1 && gap <= kAlike * h.gap && kAlike * gap >= h.gap) ++h.alike;
-    if (h.n > 0) h.gap = gap;
+    if (h.n > 1 && is_like(h.gap)) ++h.alike;
+    if (h.n > 2 && is_like(h.gap_before)) ++h.alike_second;
+    if (h.n > 0) {
+      h.gap_before = h.gap;
+      h.gap = gap;
+    }
     h.last = at;
     ++h.n;
   }
@@ -129,8 +162,8 @@ uint8_t StepFinder::next_beyond(uint32_t gap) const noexcept {
     return uint64_t(hits_[site].mean_gap()) << 32 | (site != chosen_) << 16 | sites_[site].depth;
   };
   for (uint8_t site = 0; site < n_sites_; ++site)
-    if (!sites_[site].ignored && hits_[site].are_even(length_) && hits_[site].mean_gap() > gap &&
-        (next == kNone || rank(site) < rank(next)))
+    if (!sites_[site].ignored && hits_[site].n > 1 && hits_[site].mean_gap() > gap &&
+        (next == kNone || rank(site) < rank(next)) && is_even(site))
       next = site;
   return next;
 }

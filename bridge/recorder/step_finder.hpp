@@ -65,9 +65,14 @@ class StepFinder {
   static constexpr uint32_t kNotAlike = ~0u;
   // The hits of a site since `start`, in positions of the sequence.
   struct Hits {
-    uint32_t start, n, first, last, gap, alike;
-    bool are_even(uint32_t length) const noexcept;
+    uint32_t start, n, first, last, gap, gap_before, alike, alike_second;
+    bool are_even(uint32_t length) const noexcept { return are_even(length, alike); }
+    // Each second gap resembles the other ones.
+    bool alternate(uint32_t length) const noexcept { return are_even(length, alike_second); }
     uint32_t mean_gap() const noexcept { return (last - first) / (n - 1); }
+
+   private:
+    bool are_even(uint32_t length, uint32_t n_alike) const noexcept;
   };
 
   enum class Relation : uint8_t { same, inner, outer };
@@ -92,6 +97,8 @@ class StepFinder {
   bool is_hit_as_often(uint8_t site, uint8_t other) const noexcept;
   bool has_inner(uint8_t site) const noexcept;
   bool brings_deeper(uint8_t site, uint16_t depth) const noexcept;
+  bool is_even(uint8_t site) const noexcept;
+  bool begins_steps(uint8_t site) const noexcept;
   void make_room() noexcept;
 
   Site sites_[kMostSites];

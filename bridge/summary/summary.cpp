@@ -55,12 +55,25 @@ std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
   return line("steps", text + run.longest_span.in_words() + uneven.end_of_steps_line());
 }
 
+// How long all ranks would wait for the one that takes longest in each step.
+double uneven_ns(const Table& table) {
+  double sum = 0;
+  for (size_t step = 0; step < table.n_steps; ++step)
+    sum += table.at(step, table.largest(step)) - table.mean(step);
+  return sum;
+}
+
+// Whether files of some ranks cost more than their computing, and a tenth of the time of one.
+bool files_cost_most(const Totals& totals, const Tables& tables) {
+  return totals.largest_share(&RankSums::io_ns).share >= 0.1 &&
+         uneven_ns(tables.of(&RankStep::file_ns)) > uneven_ns(tables.of(&RankStep::compute_ns));
+}
+
 // File I/O, where it takes long enough to be worth a line.
 std::string files_line(const Totals& totals, const Tables& tables) {
   constexpr double kShare = 0.01;
+  if (totals.largest_share(&RankSums::io_ns).share < kShare) return "";
   const RankSums all = totals.of_all_ranks();
-  const LargestShare worst = totals.largest_share(&RankSums::io_ns);
-  if (worst.share < kShare) return "";
   return line("files", text_of_share(all.io_ns() / all.measured_ns) + " of the time" +
                            most_on(tables, &RankStep::file_ns) + "; " +
                            text_of_bytes(all.io_read_bytes) + " read, " +
@@ -203,6 +216,8 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
     const Computing computing(run, tables);
     const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
+    const std::string files_text = files_line(totals, tables);
+    const bool files_first = files_cost_most(totals, tables);
     const std::string imbalance = imbalance_line(run, tables, computing, run.steps.n_steps == 0);
     for (const std::string& text : {not_believed_line(run),
                                     missing_ranks_line(run),
@@ -211,6 +226,7 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
                                     uneven.advice_line(),
                                     outside_first ? parts_text : std::string(),
                                     output.comes_first() ? output_text : std::string(),
+                                    files_first ? files_text : std::string(),
                                     imbalance,
                                     why_line(tables, computing),
                                     regions_line(run, totals, tables, computing),
@@ -225,7 +241,7 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
                                     explained_line(totals, run.waiting),
                                     waiting_region_line(run, totals),
                                     messages_line(totals),
-                                    files_line(totals, tables),
+                                    files_first ? std::string() : files_text,
                                     written_line(run),
                                     own_line(run),
                                     unmatched_line(run),

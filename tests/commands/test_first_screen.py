@@ -31,6 +31,10 @@ def test_warnings_are_never_left_out():
     assert first_screen(WARNINGS + FACTS + LESS + NEXT)[:8] == WARNINGS + FACTS
 
 
+def test_what_costs_more_than_the_imbalance_is_never_left_out():
+    assert first_screen(["files      most on rank 0", *FACTS, *LESS, *NEXT])[0].startswith("files ")
+
+
 def test_lines_are_folded_on_a_terminal_alone(monkeypatch):
     line = "waiting    " + "38 % of the time " * 8
     assert fitted(line) == line

@@ -102,6 +102,34 @@ def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
 
 
 @WITH_ONE_MPI
+def test_chosen_steps_hold_for_this_run_and_the_next(first_run, perfield_cli, tmp_path):
+    run, said = first_run(STEPS.format(body=INNER.format(more="")))
+    site = re.search(r"return of (Allreduce@sum-[0-9a-f]{4})", said)[1]
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def use(wanted: str):
+        return perfield_cli("steps", run.path, "--use", wanted, env=home)
+
+    def next_run(name: str, *words: str):
+        launch = ["--launcher", "mpirun.openmpi", "--run-directory", name, *words, "-n", 3, "--"]
+        result = perfield_cli("run", *launch, run.info["command"][0], cwd=tmp_path, env=home)
+        assert result.returncode == 0, result.stderr
+        return perfield.open(tmp_path / name), result.stderr
+
+    assert "adds up 2 recorded steps from now on" in use("2").stdout
+    assert set(perfield.open(run.path).spans.tolist()) <= {1, 2} and len(perfield.open(run.path)) == 9
+    later, said = next_run("later")
+    assert f"steps close at {site}/2, as chosen" in said and len(later) == 9
+    plain, said = next_run("plain", "--set", "remember_steps=false", "--set", "find_steps=true")
+    assert "as chosen" not in said and len(plain) == 17
+    assert "is a recorded step from now on" in use(site).stdout and len(perfield.open(run.path)) == 17
+    use("1")
+    assert "as chosen" not in next_run("forgotten")[1]
+    refused = use("Barrier@nowhere-0000")
+    assert refused.returncode and f"or a site: {site}" in refused.stderr.replace("\n", " "), refused.stderr
+
+
+@WITH_ONE_MPI
 def test_steps_of_an_inner_loop_are_taken_back(first_run):
     more = "residual();"
     body = "for (int i = 0; i < 8; ++i) residual();" + STEPS.format(body=INNER.format(more=more))

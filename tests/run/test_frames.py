@@ -20,6 +20,7 @@ from perfield.derived.scaling import measured
 from perfield.derived.view import per_step
 from perfield.output.description import step_title
 from perfield.run import RunError
+from perfield.run.reading import choose_span
 from perfield.run.snapshot import Snapshot
 from perfield.studies.regimes.of_run import timings_of_run
 from twins import twin
@@ -247,3 +248,22 @@ def test_times_that_are_no_numbers_count_as_not_reported(tmp_path):
     shown = [frame.time for frame in run.frames()]
     np.testing.assert_array_equal(shown, [np.nan, np.nan, np.nan, 1.0, 1e308, -1e308])
     assert not any(frame.uneven for frame in run.frames())
+
+
+def test_a_chosen_span_holds_wherever_the_run_is_opened(tmp_path):
+    run = opened(tmp_path / "fine", FINE)
+    choose_span(run.path, 4)
+    again = perfield.open(run.path)
+    assert again.spans.tolist() == [4, 4] and len(again.at_span(1)) == 8
+    same_frames(again, run.at_span(4))
+    assert pickle.loads(pickle.dumps(again)).spans.tolist() == [4, 4]
+    choose_span(run.path, 1)
+    assert len(perfield.open(run.path)) == 8
+
+
+@pytest.mark.parametrize("text", ["", "[4]", '{"span": 0}', '{"span": true}', '{"span": "4"}', "{"])
+def test_a_damaged_choice_is_none(tmp_path, text):
+    run = opened(tmp_path / "fine", FINE)
+    choose_span(run.path, 4)
+    (run.path / "analysis/frames.json").write_text(text)
+    assert len(perfield.open(run.path)) == 8

@@ -26,12 +26,15 @@ LESS = (
 
 
 def first_screen(lines: Sequence[str]) -> list[str]:
-    """The lines of a summary to print after a run, in their order. Of more than MOST, those of LESS go, and
-    the last line says how to see all."""
-    kept = list(lines)
+    """The lines of a summary to print after a run, in their order. Of more than MOST, those of LESS go, but
+    for those above the imbalance, which cost more; the last line says how to see all."""
+    labels = [line[:INDENT].strip() for line in lines]
+    n_first = labels.index("imbalance") if "imbalance" in labels else 0
+    first, kept = list(lines[:n_first]), list(lines[n_first:])
     for label in LESS:
-        if len(kept) > MOST:
+        if len(first) + len(kept) > MOST:
             kept = [line for line in kept if line[:INDENT].strip() != label]
+    kept = first + kept
     if len(kept) < len(lines):
         kept[-1] = kept[-1].removesuffix(")") + f"; info: all {len(lines)} lines)"
     return kept

@@ -16,7 +16,7 @@ from typing import Any
 
 import perfield
 from perfield._bridge import load_config
-from perfield.commands import CommandError, _launcher, _python, _step_call
+from perfield.commands import CommandError, _launcher, _python, _remembered, _step_call
 from perfield.commands._first_screen import first_screen, fitted
 from perfield.commands._newest import holds_anything, runs_of
 from perfield.commands._signals import completed
@@ -125,6 +125,18 @@ def set_step_call(variables: dict[str, str]) -> None:
     earlier = [path for name in names if name for path in runs_of(Path(name))]
     if (found := _step_call.translate(asked, earlier)) != asked:
         variables["PERFIELD_STEP_CALL"] = found
+
+
+def take_remembered(contexts: list[tuple[list[str], list[str]]]) -> str:
+    """Sets step_call as chosen for this program, unless something else asks for steps. Returns a sentence on
+    it; "" if nothing is chosen."""
+    if not in_force("remember_steps") or any(map(in_force, ("step_call", "step_region", "step_seconds"))):
+        return ""
+    chosen = _remembered.remembered(contexts[0][1]) if len(contexts) == 1 else ""
+    if chosen:
+        os.environ["PERFIELD_STEP_CALL"] = chosen
+        return f"steps close at {chosen}, as chosen with `perfield steps --use` (remember_steps = false)"
+    return ""
 
 
 def _parts(settings: list[str]) -> list[tuple[str, str, str]]:
@@ -267,6 +279,7 @@ def execute(arguments: argparse.Namespace) -> int:
     contexts = launcher.contexts(options, program)
 
     apply_settings(arguments)
+    chosen = take_remembered(contexts)
     keys, errors, _ = load_config()  # perfield-exec reports what is ignored
     value = {key["key"]: json.loads(key["value"]) for key in keys}
     run_id = secrets.token_hex(8)
@@ -287,7 +300,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(shlex.join(command))
         return 0
     if value["enabled"] and not errors:
-        for sentence in missing_perfield(contexts, value):
+        for sentence in [*([chosen] if chosen else []), *missing_perfield(contexts, value)]:
             print(f"perfield: {sentence}", file=sys.stderr)
     killed_with_us = signal.SIGTERM if launcher.words else signal.SIGKILL  # a launcher then ends its ranks
     watch = Watch(lambda: has_ranks(Path(value["run_directory"]), run_id))

@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import perfield
+from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 from perfield.text import counted, in_list, in_seconds, print_table, start
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from perfield.call_sites.names import Lines
     from perfield.derived.run import Run
 
-HELP = "list MPI calls that could close the time steps of a program"
+HELP = "list MPI calls that could close the time steps of a program, and choose"
 DESCRIPTION = """\
 Lists the MPI call sites that all ranks of a run reached equally often, the most
 likely end of a time step first. A site is a call in the program with its
@@ -27,6 +28,12 @@ ends with their number: Wait@exchange-3f2a/4. The first step ends with setup.
 
   perfield steps perfield-run
   PERFIELD_STEP_CALL=Allreduce@solve-3f2a perfield run -n 8 ./a.out
+  perfield steps perfield-run --use Allreduce@solve-3f2a
+  perfield steps perfield-run --use 4     four recorded steps make one
+
+--use lets all commands add up so many steps of this run in a frame, if the
+record allows it (--span 1 shows each; --use 1 undoes it), and lets the next runs
+of the same program close their steps there (remember_steps = false: not).
 
 The columns: hits of the site on each rank; steps that it would close; period,
 the time between two steps; share of the run between the first and the last hit;
@@ -37,6 +44,7 @@ perfield records sites in programs that do not close steps themselves
 (perfield_step, step_region), and if step_call or step_seconds is set. Where it
 found the steps itself (find_steps), it prints at which call."""
 
+MOST_NAMES = 8  # in a sentence
 MOST_OTHERS = 2  # readings of a run beside the steps that were found
 NO_SITES = "no MPI call recurs equally often on all ranks"
 ELSE = (
@@ -50,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("--most", metavar="N", type=int, default=15, help="list at most this many sites (15)")
+    add("--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -59,6 +68,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.symbols import source_lines
 
     run = perfield.open(run_path(arguments.run))
+    if arguments.use is not None:
+        for sentence in use(run, arguments.use):
+            print(f"{start(sentence)}.")
+        return 0
     for sentence in not_distinguished(run):
         print(f"({sentence})")
     found = candidates.candidates(run)
@@ -87,13 +100,67 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def use(run: Run, wanted: str) -> list[str]:
+    """Chooses what ends the steps of a run and of the next ones. Returns sentences on what that changes.
+
+    wanted : as of --use. Raises CommandError if it is neither a site of the run nor a number.
+    """
+    from perfield.call_sites import candidates
+    from perfield.commands import _remembered
+    from perfield.run.reading import choose_span
+
+    if wanted.isdecimal() and int(wanted):
+        span, step_call = int(wanted), _every(run, int(wanted))
+    else:
+        found = candidates.candidates(run)
+        named = _names(run, _lines([each.site for each in found]))
+        choices = {_setting(each, named): each for each in found}
+        if wanted not in choices:
+            names = in_list(list(choices), MOST_NAMES) if choices else "there is none"
+            raise CommandError(f"--use {wanted}: expected a number of steps from 1, or a site: {names}.")
+        span, step_call = _joined(run, choices[wanted].steps), wanted
+    if span:
+        choose_span(run.path, span)
+        each = f"adds up {counted(span, 'recorded step')}" if span > 1 else "is a recorded step"
+        said = [f"each frame of {run.path} {each} from now on; the summary keeps recorded steps"]
+    else:
+        said = [f"the record of {run.path} holds no such steps, so it stays as it is"]
+    command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
+    if _remembered.remember(command, folder, step_call):
+        said.append(f"the next runs of {command[0]} close steps at {step_call} ({_remembered.place()})")
+    return said
+
+
+def _found(run: Run) -> dict[str, Any]:
+    """What ranks noted on the steps that perfield found; empty if it found none."""
+    return next((body for _, body in sorted(run.sites.items()) if body.get("found")), {})
+
+
+def _joined(run: Run, steps: int) -> int:
+    """How many recorded steps make one, if there are so many; 0 if no number does."""
+    recorded = int(run.steps_closed.max(initial=0)) + _found(run).get("found_in_setup", 1)
+    span = round(recorded / steps) if steps and not run.has_windows and run.steps_closed.any() else 0
+    return span if abs(recorded - span * steps) <= span else 0
+
+
+def _every(run: Run, n: int) -> str:
+    """The step_call that closes a step where n are recorded; "" for 1, or if no MPI call closed them."""
+    from perfield.call_sites import candidates
+
+    if asked := next((body["step_call"] for body in run.sites.values() if body.get("step_call")), ""):
+        site, _, every = asked.partition("/")
+        return f"{site}/{n * int(every or 1)}" if n > 1 else ""
+    found = next((each for each in candidates.sites(run) if each.hash == _found(run).get("found")), None)
+    return f"{_names(run, _lines([found]))[found]}/{n}" if found and n > 1 else ""
+
+
 def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     """A sentence on the steps that perfield found while the program ran, and on other readings of the run;
     "" if it found none. found : the run's candidates, where they are known."""
     from perfield.call_sites import candidates
 
-    body = next((body for _, body in sorted(run.sites.items()) if body.get("found")), None)
-    if body is None or not run.steps_closed.any():
+    body = _found(run)
+    if not body or not run.steps_closed.any():
         return ""
     if found is None:
         found = candidates.candidates(run)
@@ -121,7 +188,7 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
     if others:
         choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
-        said += f". If that is not your time step: PERFIELD_STEP_CALL={' or '.join(choices)}"
+        said += f". If that is not your time step: perfield steps --use {' or '.join(choices)}"
     return said
 
 

@@ -217,7 +217,7 @@ def _answer(answer: Answer) -> str | None:
     """ "yes", "no" or "not proven"; None where nobody could look."""
     if not answer.is_asked:
         return None
-    return "yes" if answer.findings else "no" if answer.is_no else "not proven"
+    return "yes" if answer.findings or answer.elsewhere else "no" if answer.is_no else "not proven"
 
 
 def _lines(value: Any) -> str:

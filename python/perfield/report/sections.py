@@ -125,14 +125,23 @@ def not_asked(report: Report) -> list[str]:
 
 
 def asked(report: Report) -> list[str]:
-    """Answers to questions without findings, as sentences: no and not proven, and what would have been found.
-    Questions with the same answer share one."""
+    """Answers to questions without findings, as sentences: what another finding answers; no and not proven,
+    and what would have been found. Questions with the same answer share one."""
+    kinds = [finding.kind for finding in report.findings]
+    elsewhere = [
+        f"{answer.question} Yes: finding {kinds.index(kind) + 1}."
+        for answer in report.answers
+        for kind in answer.elsewhere[:1]
+        if kind in kinds
+    ]
     together: dict[tuple[bool, str], list[str]] = {}
     for answer in report.answers_without_findings if report.observed.n_steps else ():
         assert answer.sight is not None
         together.setdefault((answer.is_no, answer.sight.words), []).append(answer.question)
     order = sorted(together, key=lambda key: not key[0])
-    return [f"{' '.join(together[key])} {'No' if key[0] else 'Not proven'}. {key[1]}" for key in order]
+    return elsewhere + [
+        f"{' '.join(together[key])} {'No' if key[0] else 'Not proven'}. {key[1]}" for key in order
+    ]
 
 
 def nothing_found(report: Report) -> str:

@@ -35,11 +35,13 @@ from perfield.run.frame_index import FrameIndex, Steps
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.paths import Paths, rows_of_paths
 from perfield.run.ranks import SETUP, TEARDOWN, Ranks
+from perfield.run.reading import chosen_span
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Places, Streams
 from perfield.run.tables import call_rows
 
 _ENTRIES_AT_ONCE = 1 << 15
+AS_CHOSEN = -1  # in the place of the number of steps that a frame adds up
 _HEADER = np.dtype([("label", "i8"), ("time", "f8"), ("span", "u4")])
 
 
@@ -63,16 +65,17 @@ class RunDirectory:
     telling: Sequence[int] = ()
 
     def __init__(
-        self, path: str | PathLike[str], until: Mapping[str, int] | None = None, span: int | None = 1
+        self, path: str | PathLike[str], until: Mapping[str, int] | None = None, span: int | None = AS_CHOSEN
     ):
         """until : by name of a stream file, the offset of the last entry to read; None reads all.
-        span : as for `at_span`."""
+        span : as for `at_span`; AS_CHOSEN: as the user chose (`perfield steps --use`), else 1."""
         self.path = Path(path)
-        self._span, self._is_snapshot = span, False
+        self._is_snapshot = False
         self.sent_from: tuple[type, tuple] | None = None  # in another process: what opens the run there
         self.info, self._wrong_info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         indexes = folder_of_indexes(self.path, run_id)
+        self._span = chosen_span(indexes) if span == AS_CHOSEN else span
         self.streams = Streams(self.path / "stream", indexes, run_id, until)
         self.meshes = StoredMeshes(Streams(self.path / "mesh", indexes, run_id))
         self._regions = RegionTable()

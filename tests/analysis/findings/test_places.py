@@ -8,7 +8,7 @@ import pytest
 from known_runs.observed_runs import boxes_of_grid, observed_run, placement_at, plain_placement
 
 from perfield.analysis.chance import differences
-from perfield.analysis.findings import imbalance, imbalance_place, slow_nodes
+from perfield.analysis.findings import answers, imbalance, imbalance_place, slow_nodes
 from perfield.topology import Network
 
 GRID = [(8 * y + x, 8 * y + x + 1) for y in range(8) for x in range(7)]
@@ -123,6 +123,8 @@ def test_ranks_at_an_inlet_are_named_by_the_end_of_the_mesh():
     assert "(longer on average in 10 of 10 steps): each has as many cells as others" in found.words
     assert " are slowest. The others wait" in found.words  # those of one colour
     assert found.saved_s == pytest.approx(10 * 0.1 * (1.84 - 1.18), rel=0.15) and found.picture.kind == "mesh"
+    longer, _ = answers(run, [imbalance, imbalance_place])
+    assert longer.elsewhere == (found.kind,) and not longer.is_no
 
 
 def test_inlet_without_a_mesh_is_every_sixth_rank():

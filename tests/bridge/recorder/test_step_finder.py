@@ -50,6 +50,7 @@ SETUP = "xyzxxw"
         (("a" * 12 + "bcdO") * 12, "a", 144),  # refinement, with calls deeper in the program
         ("aaaaaaaaaac" * 6, "a", 60),  # a sum at each tenth step
         ("aac" * 20, "a", 40),  # each second step does more
+        (SETUP + "ababcdefgjklmno" * 20, "c", 20),  # two iterations of a solver, and what follows it
         (SETUP + "...aaaaa" * 20, "a", 20),  # several sums in a row in each step
         (SETUP + "...aaaaaa" * 20, "a", 20),
         (SETUP + "..a" * 20, "a", 20),
@@ -59,6 +60,12 @@ def test_outermost_loop_gives_steps(sites, site, n):
     """The first three to six teach the finder the loop."""
     found, number = steps(sites)
     assert found == site and n - 6 <= number <= n - 3
+
+
+@pytest.mark.parametrize("setup", ["", SETUP])
+def test_steps_stay_whole_where_each_second_does_far_more_inside(setup):
+    site, n = steps(setup + "abacdefgjklmnob" * 20)
+    assert site == "a" and n >= 40 - 9
 
 
 def test_setup_may_have_more_sites_than_there_is_room_for():

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What costs time in a run, and why: one module per kind of finding.
 
-Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
-fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
-find(), which yields findings. It may have lacks(), which says what else it would have needed to say no;
-sees(), a Sight of what it would have found, which is how far its no goes (`sight.of_cost` if it has none);
-EXPLAINS, by kind of its findings, the kinds that are their consequences where they name no other ranks; and
-EXPLAINS_ALL, those that are consequences whatever they name. To add one, write a module and add it to
-QUESTIONS; studies give theirs by themselves.
+Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of fields
+without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and find(),
+which yields findings. It may have lacks(), which says what else it would have needed to say no; sees(), a
+Sight of what it would have found, which is how far its no goes (`sight.of_cost` if it has none); ANSWERED_BY,
+kinds of other questions' findings that answer it, too; EXPLAINS, by kind of its findings, the kinds that are
+their consequences where they name no other ranks; and EXPLAINS_ALL, those that are consequences whatever they
+name. To add one, write a module and add it to QUESTIONS; studies give theirs by themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 
@@ -110,7 +110,7 @@ class Answer:
 
     missing : fields that the run lacks, so nobody looked; else empty. sight : what would have been found,
     where nothing was; else None. package : the Python package that is not installed, so nobody looked; else
-    "".
+    "". elsewhere : kinds of other questions' findings that answer this one, where it has none.
     """
 
     question: str
@@ -118,6 +118,7 @@ class Answer:
     missing: tuple[str, ...] = ()
     sight: Sight | None = None
     package: str = ""
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def is_asked(self) -> bool:
@@ -139,7 +140,14 @@ def needs(questions: Iterable[ModuleType] = QUESTIONS) -> list[str]:
 def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> list[Answer]:
     """Asks each question. There are no findings where the run lacks what a question needs, or this Python an
     optional package."""
-    return [_answer(observed, module) for module in questions]
+    asked = [(module, _answer(observed, module)) for module in questions]
+    found = {finding.kind for _, answer in asked for finding in answer.findings}
+    return [_with_elsewhere(answer, module, found) for module, answer in asked]
+
+
+def _with_elsewhere(answer: Answer, module: ModuleType, found: set[str]) -> Answer:
+    kinds = tuple(kind for kind in getattr(module, "ANSWERED_BY", ()) if kind in found)
+    return replace(answer, sight=None, elsewhere=kinds) if kinds and answer.sight else answer
 
 
 def _answer(observed: Observed, module: ModuleType) -> Answer:

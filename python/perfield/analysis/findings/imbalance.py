@@ -38,6 +38,13 @@ KINDS = (
     "imbalance that moves",
     "rank that all wait for",
 )
+ANSWERED_BY = (
+    "imbalance follows the machine",
+    "imbalance follows the mesh",
+    "imbalance of a group",
+    "slow node",
+    "slow switch",
+)
 NEEDS = ("compute_time_s",)
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES, "functions")
