@@ -26,6 +26,7 @@ class AgreedSite {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0);
   explicit AgreedSite(bool proposes) noexcept : proposes_(proposes) {}
+  bool proposes() const noexcept { return proposes_; }
 
   // --- by the thread that calls MPI
   // A blocking call that completes messages returned at this site, its hits-th time. depth: of its

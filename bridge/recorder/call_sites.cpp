@@ -7,6 +7,7 @@
 #include <link.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -219,7 +220,8 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
           n_frames_, 0,
           call,      {StepFinder::kNone, StepFinder::kNone},
           0,         false,
-          0,         0};
+          0,         0,
+          0};
   for (int i = found.first; i < found.end; ++i) {
     const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
     if (module == kNoModule) continue;
@@ -286,16 +288,45 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return kRestartSteps;
     case StepFinder::Answer::closes: {
       const bool agreed = is_agreed();
-      if (is_agreeing()) stop_agreeing();
+      if (agreed && is_of_ended_loop()) return 0;
+      pause_agreeing(s.sites.n_calls);
       found_.store(true, relaxed);
       if (agreed) tables_->pace.restart();
       return paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
     }
     case StepFinder::Answer::restarts_and_closes:
+      pause_agreeing(s.sites.n_calls);
       tables_->pace.restart();
       return kRestartSteps | paced(finder.steps());
   }
   return 0;
+}
+
+// Rank 0 proposes later than the others look for proposals again.
+void CallSites::pause_agreeing(uint32_t n_calls) noexcept {
+  if (!is_agreeing() && resume_at_ == kNever) return;
+  const uint32_t later = tables_->agreed.proposes() ? 4 : 1;
+  constexpr uint32_t kFewest = 256, kTimes = 4, kMost = kNever >> 8;
+  if (is_agreeing()) stop_agreeing();
+  if (paused_at_ > 0) longest_ = std::max(longest_, n_calls - paused_at_);
+  paused_at_ = n_calls;
+  const uint32_t many = std::max(kFewest, kTimes * std::min(longest_, kMost));
+  resume_at_ = n_calls < kMost ? n_calls + later * many : kNever;
+}
+
+bool CallSites::resume_agreeing() noexcept {
+  if (resume_at_ == kNever) return false;
+  resume_at_ = kNever;
+  const StepFinder& finder = tables_->finder;
+  paused_site_ = finder.chosen() == StepFinder::kNone ? 0 : finder.identity(finder.chosen());
+  agrees_.store(true, relaxed);
+  return true;
+}
+
+// A loop of setup closes no steps behind a longer one on which the ranks have agreed.
+bool CallSites::is_of_ended_loop() const noexcept {
+  const StepFinder& finder = tables_->finder;
+  return finder.identity(finder.chosen()) == paused_site_ && finder.steps() < found_steps();
 }
 
 // Whether a collective operation comes after each tenth, 20th, ... step of a loop of messages: it
@@ -333,7 +364,7 @@ uint64_t CallSites::found_site() const noexcept {
 }
 
 uint64_t CallSites::found_steps() const noexcept {
-  return is_agreed() ? hits_->at(0, tables_->agreed.site()).beats.get() : tables_->finder.steps();
+  return is_agreed() ? hits_of(tables_->agreed.site()) : tables_->finder.steps();
 }
 
 uint64_t CallSites::found_first() const noexcept {
@@ -347,6 +378,10 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
   if (n_threads_.load(relaxed) != 1 || site.is_of_interpreter)
     return stop_finding() ? kRestartSteps : kNothing;
   hits_ = &s.sites;
+  if (counts_visits(site.call)) {
+    if (s.sites.newest == number) return 0;
+    hits = site.visits;
+  }
   const HitAnswer answer =
       tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);
   return (answer & kHitAsks ? kAskRanks : kNothing) |
@@ -361,7 +396,9 @@ uint32_t CallSites::number_of(uint64_t identity) const noexcept {
 }
 
 uint64_t CallSites::hits_of(uint32_t site) const noexcept {
-  return site < size() ? hits_->at(0, site).beats.get() : 0;
+  if (site >= size()) return 0;
+  const CallSite& s = tables_->sites[site];
+  return counts_visits(s.call) ? s.visits : hits_->at(0, site).beats.get();
 }
 
 StepProposal CallSites::take_wish() noexcept {

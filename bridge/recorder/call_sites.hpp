@@ -55,6 +55,7 @@ struct CallSite {
   // Of a collective operation amid steps of messages: the step of its last hit, and how many lie
   // between its last two; 0: not known.
   uint64_t step, gap;
+  uint64_t visits;  // of a call that completes requests in a loop: hits that begin such a loop
 };
 
 // How to find where steps end: by collective operations; where these do not show it, by notes among
@@ -129,13 +130,24 @@ class CallSites {
                                1u << PERFIELD_CALL_ssend | 1u << PERFIELD_CALL_rsend |
                                1u << PERFIELD_CALL_sendrecv | 1u << PERFIELD_CALL_sendrecv_replace |
                                1u << PERFIELD_CALL_recv | 1u << PERFIELD_CALL_mrecv |
-                               1u << PERFIELD_CALL_wait | 1u << PERFIELD_CALL_waitall;
+                               1u << PERFIELD_CALL_wait | 1u << PERFIELD_CALL_waitall |
+                               1u << PERFIELD_CALL_waitany | 1u << PERFIELD_CALL_waitsome;
     return agrees_.load(std::memory_order_relaxed) && call < 32 && kinds >> call & 1;
   }
   bool is_agreeing() const noexcept { return agrees_.load(std::memory_order_relaxed); }
   void stop_agreeing() noexcept {
+    resume_at_ = kNever;
     agrees_.store(false, std::memory_order_relaxed);
     tables_->agreed.refuse();
+  }
+  // Where steps were found in a loop of collective operations, ranks agree on none until that loop
+  // has ended: many calls, and many times as many as it made in a step, came without one.
+  bool resumes_agreeing(uint32_t n_calls) const noexcept { return n_calls >= resume_at_; }
+  // Returns whether they may agree again.
+  bool resume_agreeing() noexcept;
+  // A call of a thread that completes requests begins a visit of this site.
+  void visit(uint16_t call, uint32_t site, uint32_t before) noexcept {
+    if (__builtin_expect(counts_visits(call) && site != before, 0)) ++tables_->sites[site].visits;
   }
   // Such a call returned at this site, its hits-th time on this thread. Returns AfterCall.
   uint64_t met_alone(ThreadProfile& s, uint32_t site, uint64_t hits) noexcept;
@@ -149,6 +161,8 @@ class CallSites {
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
   bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
+  // The ranks have agreed on a site. Returns whether other steps were closed before.
+  bool give_up_found() noexcept { return found_.exchange(false, std::memory_order_relaxed); }
   bool found_is_right() noexcept;
   // With steps that were found: the identity of the site that closes them, the program's steps so
   // far, and those of them until the first closing.
@@ -235,6 +249,15 @@ class CallSites {
   uint64_t paced(uint64_t hits) noexcept;
   bool is_check_of_steps(CallSite* site) noexcept;
   uint32_t number_of(uint64_t identity) const noexcept;
+  // Ranks have other numbers of requests, and complete them in other turns, so only the first of
+  // such calls in a row counts.
+  static bool counts_visits(uint16_t call) noexcept {
+    constexpr uint32_t kinds =
+        1u << PERFIELD_CALL_wait | 1u << PERFIELD_CALL_waitany | 1u << PERFIELD_CALL_waitsome;
+    return call < 32 && kinds >> call & 1;
+  }
+  void pause_agreeing(uint32_t n_calls) noexcept;
+  bool is_of_ended_loop() const noexcept;
   uint64_t hits_of(uint32_t site) const noexcept;
   bool is_agreed() const noexcept { return tables_ && tables_->agreed.closes(); }
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
@@ -255,8 +278,11 @@ class CallSites {
   StepCall step_;
   PythonStack python_;
   std::mutex mutex_;
-  uint32_t n_of_all_ = 0;           // collective operations of all ranks
-  const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
+  uint32_t n_of_all_ = 0;  // collective operations of all ranks
+  static constexpr uint32_t kNever = ~uint32_t(0);
+  uint32_t resume_at_ = kNever, paused_at_ = 0, longest_ = 0;  // in calls of the thread
+  uint64_t paused_site_ = 0;                                   // that ended steps when they resumed
+  const SiteHits* hits_ = nullptr;                             // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;

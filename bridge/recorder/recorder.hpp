@@ -210,6 +210,8 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
     if ((hits & (hits - 1)) == 0 && hits >= first_note) after |= kNoteSites;
     if (sites.closes_step(s, site)) after |= kCloseStep;
     if (sites.finds_steps(call)) after |= kAskOfAll;
+    sites.visit(call, site, s.sites.newest);
+    if (__builtin_expect(sites.resumes_agreeing(s.sites.n_calls), 0)) sites.resume_agreeing();
     if (sites.agrees_on(call)) after |= sites.met_alone(s, site, hits);
   }
   if (__builtin_expect(sites.closes_window(now), 0)) after |= kCloseWindow;

@@ -29,7 +29,7 @@ uint8_t StepFinder::find_or_add(uint64_t identity, uint16_t depth, bool in_a_row
   const uint8_t site = n_sites_ < kMostSites ? n_sites_++ : hit_longest_ago();
   if (site == kNone) return kNone;
   if (n_sites_ == kMostSites) ignore(site);
-  sites_[site] = {identity, 0, depth, in_a_row, false, 0, 0, 0};
+  sites_[site] = {identity, 0, depth, in_a_row, false, 0, 0, 0, 0};
   return site;
 }
 
@@ -187,21 +187,23 @@ bool StepFinder::may_replace(uint8_t found) const noexcept {
   if (!sites_[chosen_].ignored)
     return between(chosen_, found).most == 0 || relation(chosen_, found) == Relation::outer;
   const Site &site = sites_[found], &inner = sites_[chosen_];
-  if (site.depth > inner.depth) return false;
-  const bool is_at_round_steps = site.gaps != kNotAlike && site.gaps > 1 && is_round(site.gap);
-  return !is_at_round_steps || is_one_of_many(found, inner.depth);
+  if (site.depth > inner.depth || site.longest_gap == 1) return false;  // 1: of the same loop
+  if (site.gaps == kNotAlike || site.gaps <= 1) return true;
+  if (is_round(site.gap)) return is_one_of_many(found, inner.depth);
+  return site.gap > 2 || site.depth < inner.depth;
 }
 
 void StepFinder::follow(uint8_t site) noexcept {
   chosen_ = site;
   for (uint8_t other = 0; other < n_sites_; ++other) {
     Site& s = sites_[other];
-    s.last_step = s.gap = s.gaps = 0;
+    s.last_step = s.gap = s.longest_gap = s.gaps = 0;
   }
 }
 
 void StepFinder::count_steps(Site& site) noexcept {
   const uint64_t now = sites_[chosen_].hits, gap = now - site.last_step;
+  if (site.last_step) site.longest_gap = std::max(site.longest_gap, gap);
   if (site.last_step && site.gaps != kNotAlike)
     site.gaps = site.gaps == 0 || gap == site.gap ? site.gaps + 1 : kNotAlike;
   site.gap = gap;

@@ -60,6 +60,7 @@ class StepFinder {
     bool ignored;  // its hits would fill the sequence
     // Steps between hits of this site, as the chosen one closes them now.
     uint64_t last_step, gap;  // at its last hit; between its last two
+    uint64_t longest_gap;     // of all
     uint32_t gaps;            // that were alike so far; kNotAlike: they were not
   };
   static constexpr uint32_t kNotAlike = ~0u;

@@ -23,7 +23,7 @@ void AgreedSteps::look(CallSites& sites, uint64_t now_ns) {
 }
 
 void AgreedSteps::end(CallSites& sites, uint64_t now_ns) {
-  if (!sites.following() || !sites.is_agreeing()) return;
+  if (!sites.following() || !(sites.is_agreeing() || sites.resume_agreeing())) return;
   look(sites, now_ns);
   if (!sites.has_found() || !sites.found_is_right()) leave_note(note_ + kEnded, "refused");
 }

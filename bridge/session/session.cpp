@@ -233,6 +233,7 @@ void Session::ask_ranks_about_steps() noexcept {
     restarts = closed && !agreed.closes();
     closes = is_first && agreed.has_agreed();
     if (!closes) return;
+    restarts |= sites.give_up_found();
     agreed.begin();
     sites.pace().restart();
   });

@@ -236,6 +236,24 @@ def test_ranks_agree_on_what_ends_a_loop_over_neighbours(first_run):
 
 
 @WITH_ONE_MPI
+def test_ranks_agree_although_setup_has_a_loop_of_collective_operations(first_run):
+    """As in Meep. Some receives complete together or not, so only the first MPI_Waitsome of a step counts."""
+    waits = """MPI_Request all[4]; int n = 0, some, which[4], got[2];
+      for (int to = me - 1; to <= me + 1; to += 2) if (to >= 0 && to < ranks) {
+        MPI_Irecv(&got[to > me], 1, MPI_INT, to, 0, MPI_COMM_WORLD, &all[n++]);
+        MPI_Isend(&out, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &all[n++]);
+      }
+      for (int left = n; left > 0; left -= some) MPI_Waitsome(n, all, &some, which, MPI_STATUSES_IGNORE);
+    """
+    setup, teardown = "for (int i = 0; i < 10; ++i) sum();", "residual();"
+    loop = EXCHANGE.format(body=waits).replace("step < 40", "step < 400").replace("1000", "1500")
+    run, said = first_run(setup + loop + teardown)
+    assert "a step ends at each return of Waitsome@" in said, said
+    assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 40
+    assert sent(run) == [[1, 2, 1]] * len(run)
+
+
+@WITH_ONE_MPI
 def test_ranks_agree_where_each_takes_another_branch(first_run):
     """Rank 0 has a neighbour above, rank 2 one below, the other one both."""
     talk = "if ({when}) MPI_Sendrecv(&out, 1, MPI_INT, {to}, 0, &in, 1, MPI_INT, {to}, 0, MPI_COMM_WORLD, "

@@ -101,6 +101,12 @@ def test_long_inner_loops_leave_the_sequence():
     assert steps(sites)[0] == "N" and steps(sites)[1] >= 5
 
 
+@pytest.mark.parametrize(("step", "closes"), [("ab", "a"), ("abcd", "a"), ("aab", "a"), ("iiiN", "N")])
+def test_a_loop_of_several_calls_keeps_its_steps_beyond_the_sequence(step, closes):
+    site, n = steps(step * 3000)
+    assert site == closes and n > 2_990 * step.count(closes)
+
+
 def test_output_replaces_no_steps_that_left_the_sequence():
     site, n = steps(("a" * 10 + "b") * 600)
     assert site == "a" and n > 5_900
