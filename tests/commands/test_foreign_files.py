@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import COMMANDS, main
+from perfield.commands import COMMANDS, main, name_of
 from twins import twin
 
 # What each command writes to a folder, or to a file. RUN: a run of 4 ranks; OTHER: another.
@@ -21,7 +21,7 @@ FOLDERS = {
     "plot": ("plot", "RUN", "--only", "imbalance", "-o"),
     "plot --film": ("plot", "RUN", "--film", "circle", "-o"),
     "compare": ("compare", "OTHER", "RUN", "--images", "-o"),
-    "hide": ("hide", "--plots"),
+    "hide": ("lab", "hide", "--plots"),
     "follow": ("follow", "RUN", "-o"),
 }
 CHOSEN = {  # places in the run that perfield chooses itself
@@ -37,17 +37,17 @@ FILES = {
     "plot": ("plot.png", "plot", "RUN", "--only", "imbalance", "-o"),
     "plot --film": ("film.gif", "plot", "RUN", "--film", "circle", "-o"),
     "scaling": ("plot.png", "scaling", "RUN", "OTHER", "-o"),
-    "rhythm --plot": ("plot.png", "rhythm", "RUN", "--plot"),
-    "rhythm": ("data.nc", "rhythm", "RUN", "--output"),
-    "oscillate --plot": ("plot.png", "oscillate", "--plot"),
-    "oscillate": ("data.nc", "oscillate", "--output"),
-    "regimes": ("model.json", "regimes", "RUN", "--save"),
+    "rhythm --plot": ("plot.png", "lab", "rhythm", "RUN", "--plot"),
+    "rhythm": ("data.nc", "lab", "rhythm", "RUN", "--output"),
+    "oscillate --plot": ("plot.png", "lab", "oscillate", "--plot"),
+    "oscillate": ("data.nc", "lab", "oscillate", "--output"),
+    "regimes": ("model.json", "lab", "regimes", "RUN", "--save"),
     "placement": ("ranks.txt", "placement", "RUN", "--rankfile"),
     "balance": ("mesh.graph", "balance", "RUN", "--force", "--metis"),
     "export": ("steps.pftrace", "export", "RUN", "--to", "perfetto", "-o"),
-    "hide --html": ("page.html", "hide", "--html"),
-    "inject": ("trace", "inject", "--model", "model.json", "--trace"),
-    "plugin": ("plugin.xml", "plugin", "-o"),
+    "hide --html": ("page.html", "lab", "hide", "--html"),
+    "inject": ("trace", "lab", "inject", "--model", "model.json", "--trace"),
+    "plugin": ("plugin.xml", "setup", "plugin", "-o"),
     "demo": ("perfield-demo", "demo"),
 }
 # Without a place to name: they write nothing, or a new run directory, whose name is never taken.
@@ -58,13 +58,13 @@ OTHERS = {
     "steps",
     "fields",
     "serve",
-    "sliders",
-    "collect",
-    "completions",
+    "lab sliders",
+    "setup collect",
+    "setup completions",
     "import",
-    "env",
-    "config",
-    "paths",
+    "setup env",
+    "setup config",
+    "setup paths",
 }
 
 
@@ -110,8 +110,8 @@ def refused(capfd, words, *places: str) -> None:
 
 
 def test_each_command_that_writes_is_tried_here():
-    tried = {words[0] for words in (*FOLDERS.values(), *CHOSEN.values())}
-    tried |= {words[1] for words in FILES.values()}
+    tried = {name_of(words) for words in (*FOLDERS.values(), *CHOSEN.values())}
+    tried |= {name_of(words[1:]) for words in FILES.values()}
     assert tried | OTHERS == set(COMMANDS) and not tried & OTHERS
 
 

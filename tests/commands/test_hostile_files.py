@@ -25,10 +25,10 @@ READING = {  # commands that read a run
     "render": ("render", "RUN", "--steps", "0"),
     "export": ("export", "RUN", "--to", "perfetto", "-o", "trace"),
     "placement": ("placement", "RUN"),
-    "rhythm": ("rhythm", "RUN"),
+    "rhythm": ("lab", "rhythm", "RUN"),
     "compare": ("compare", "RUN", "--steps", "0", "1"),
     "balance": ("balance", "RUN"),
-    "collect": ("collect", "RUN"),
+    "collect": ("setup", "collect", "RUN"),
 }
 KINDS = {
     "pipe": os.mkfifo,

@@ -26,7 +26,7 @@ COMMANDS = {
     "steps": ("steps", "RUN"),
     "fields": ("fields", "RUN"),
     "placement": ("placement", "RUN"),
-    "rhythm": ("rhythm", "RUN"),
+    "rhythm": ("lab", "rhythm", "RUN"),
     "report as text": ("report", "RUN", "--text"),
     "report as JSON": ("report", "RUN", "--json"),
     "report": ("report", "RUN", "--no-pictures", "-o", "page.html"),

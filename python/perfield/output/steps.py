@@ -33,9 +33,7 @@ def choose_steps(
     if not len(run):
         advice = "wait for the first one, or call perfield_step(step, time) once per time step."
         if run.state != "running":
-            advice = (
-                "it ended before a step was measured (see measure_every and skip_steps in perfield config)."
-            )
+            advice = "it ended before its first measured step (see `perfield setup config`)."
         raise StepsError(f"{run.path} holds no finished step; {advice}")
     if wanted == "all":
         return list(range(len(run)))
