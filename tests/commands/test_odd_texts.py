@@ -33,7 +33,7 @@ COMMANDS = {
     "plot": ("plot", "RUN", "--only", "regions", "-o", "plot.png"),
     "flame": ("plot", "RUN", "--flame", "-o", "flame.png"),
     "timeline": ("export", "RUN", "--to", "perfetto", "-o", "steps.pftrace"),
-    "render": ("render", "RUN", "--steps", "0:2", "-o", "pictures"),
+    "render": ("render", "RUN", "--steps", "1:3", "-o", "pictures"),
 }
 OBEYED = {chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), 0x2028, 0x202E)}
 

@@ -59,7 +59,7 @@ MORE = "`perfield help all` lists all commands, `perfield help run` explains one
 WIDTH = 80
 
 
-STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
+STEPS_HELP = '"all" (default), or numbers of steps and ranges without their ends: 0,10,20:50:5'
 
 
 class CommandError(Exception):
